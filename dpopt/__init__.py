@@ -1,0 +1,109 @@
+"""dpopt: differential privacy posed as optimization.
+
+Records stay in one room; what leaves it has been charged first and is public from then on; everything that optimizes
+works on public values only, with solvers that can be swapped. The rooms, in the order in which data flow:
+
+queries       what can be asked: schema, clauses, workloads; counting and satisfaction as functions of arrays
+accounting    what privacy costs: charges, composition theorems, conversions, the ledger
+private       the trusted side: records, mechanisms, randomness, and the curator, its only door
+transcript    what has crossed the boundary: released values, and the journal of charge, draw and record
+formulations  from mathematics to programs
+programs      what can be optimized, as plain arrays; results, certificates, the solver protocol
+solvers       from a program to a result, one file per solver
+algorithms    drivers: plan, run, release
+cli           the command line
+errors        every error, one family
+
+Public names can be imported from here. Nothing heavy is loaded before it is used: the first use of a name imports the
+module that defines it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpopt.accounting.accountants import Accountant as Accountant
+    from dpopt.accounting.budget import Budget as Budget
+    from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
+    from dpopt.algorithms.evaluate import evaluate as evaluate
+    from dpopt.algorithms.plan import DualQueryPlan as DualQueryPlan
+    from dpopt.algorithms.planning import PlanRequest as PlanRequest
+    from dpopt.algorithms.planning import make_plan as make_plan
+    from dpopt.algorithms.release import SyntheticRelease as SyntheticRelease
+    from dpopt.algorithms.release import replay as replay
+    from dpopt.algorithms.simulation import predict_error as predict_error
+    from dpopt.algorithms.synthesize import Settings as Settings
+    from dpopt.algorithms.synthesize import continue_run as continue_run
+    from dpopt.algorithms.synthesize import synthesize as synthesize
+    from dpopt.errors import DpoptError as DpoptError
+    from dpopt.private.draft_schema import draft_schema as draft_schema
+    from dpopt.private.read_table import read_table as read_table
+    from dpopt.queries.attribute import Attribute as Attribute
+    from dpopt.queries.attribute import AttributeKind as AttributeKind
+    from dpopt.queries.clauses import Clauses as Clauses
+    from dpopt.queries.schema import Schema as Schema
+    from dpopt.queries.workload import Workload as Workload
+    from dpopt.queries.workload import parse_workload as parse_workload
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. A new public name goes here and into the imports for type checkers above;
+# tests/repository/test_public_names.py compares the two.
+_PUBLIC_NAMES: dict[str, str] = {
+    "Accountant": "dpopt.accounting.accountants",
+    "Attribute": "dpopt.queries.attribute",
+    "AttributeKind": "dpopt.queries.attribute",
+    "Budget": "dpopt.accounting.budget",
+    "Clauses": "dpopt.queries.clauses",
+    "DpoptError": "dpopt.errors",
+    "DualQueryPlan": "dpopt.algorithms.plan",
+    "NeighbouringRelation": "dpopt.accounting.relations",
+    "PlanRequest": "dpopt.algorithms.planning",
+    "Schema": "dpopt.queries.schema",
+    "Settings": "dpopt.algorithms.synthesize",
+    "SyntheticRelease": "dpopt.algorithms.release",
+    "Workload": "dpopt.queries.workload",
+    "continue_run": "dpopt.algorithms.synthesize",
+    "draft_schema": "dpopt.private.draft_schema",
+    "evaluate": "dpopt.algorithms.evaluate",
+    "make_plan": "dpopt.algorithms.planning",
+    "parse_workload": "dpopt.queries.workload",
+    "predict_error": "dpopt.algorithms.simulation",
+    "read_table": "dpopt.private.read_table",
+    "replay": "dpopt.algorithms.release",
+    "synthesize": "dpopt.algorithms.synthesize",
+}
+
+_ROOMS = (
+    "accounting",
+    "algorithms",
+    "cli",
+    "errors",
+    "formulations",
+    "private",
+    "programs",
+    "queries",
+    "solvers",
+    "transcript",
+)
+
+__all__ = ["__version__", *_PUBLIC_NAMES]  # noqa: PLE0604  the names are strings
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name, or a room, when it is first used."""
+    if name in _PUBLIC_NAMES:
+        value: object = getattr(import_module(_PUBLIC_NAMES[name]), name)
+    elif name in _ROOMS:
+        value = import_module(f"dpopt.{name}")
+    else:
+        raise AttributeError(f"dpopt has no public name {name!r}; see dir(dpopt)")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names and the rooms."""
+    return sorted([*__all__, *_ROOMS])

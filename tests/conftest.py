@@ -1,0 +1,141 @@
+"""What all tests share: which dpopt is tested, solvers that must not be missing, data sets, Hypothesis.
+
+The installed dpopt is tested. `python -m pytest` puts the checkout in front of every installed package; here it is moved
+behind them. If nothing is installed, the checkout is tested. If what is installed differs from the checkout, the run ends at
+once: testing a stale copy would say nothing.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_DATA = ROOT.parent / "shared" / "data"
+
+
+def _move_checkout_last() -> None:
+    sys.path[:] = [entry for entry in sys.path if Path(entry or os.curdir).resolve() != ROOT]
+    sys.path.append(str(ROOT))
+
+
+def _tested_folder() -> Path:
+    specification = importlib.util.find_spec("dpopt")
+    if specification is None or specification.origin is None:
+        raise pytest.UsageError("dpopt is neither installed nor in the checkout")
+    return Path(specification.origin).resolve().parent
+
+
+def _python_files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
+
+
+def _differing_files(tested: Path) -> list[str]:
+    """Return the Python files in which the tested copy differs from the checkout."""
+    checkout = ROOT / "dpopt"
+    there, here = _python_files(tested), _python_files(checkout)
+    changed = {
+        name for name in there & here if not filecmp.cmp(tested / name, checkout / name, shallow=False)
+    }
+    return sorted((there ^ here) | changed)
+
+
+_move_checkout_last()
+TESTED = _tested_folder()
+settings.register_profile("dpopt", deadline=None, print_blob=True)
+settings.load_profile("dpopt")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --require-solvers."""
+    parser.addoption(
+        "--require-solvers",
+        default="",
+        metavar="NAMES",
+        help="solvers whose tests must run, separated by commas, or 'all': where one is missing, its tests fail "
+        "instead of being skipped",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to test a stale copy, and names of solvers that do not exist; give child processes the tested copy."""
+    differing = _differing_files(TESTED)
+    if differing:
+        raise pytest.UsageError(
+            f"the installed dpopt in {TESTED} is not that of the checkout; files that differ, {len(differing)} in all: "
+            f"{', '.join(differing[:3])}. Install the checkout again with "
+            "\"python -m pip install '.[test]'\", or once for all with \"python -m pip install -e '.[test]'\""
+        )
+    named = _required_solvers(config) - {"all"}
+    if named and not named <= set(_solver_names()):
+        raise pytest.UsageError(
+            f"--require-solvers names {', '.join(sorted(named))}; there are {', '.join(_solver_names())}"
+        )
+    os.environ["PYTHONSAFEPATH"] = "1"
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+
+
+def pytest_report_header() -> list[str]:
+    """Say which copy of dpopt is tested and where data sets are looked for."""
+    kind = "checkout" if TESTED == ROOT / "dpopt" else "installed"
+    data = _data_folder()
+    return [f"dpopt: {kind}, {TESTED}", f"data: {data}" + ("" if data.is_dir() else " (not there)")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose solver is missing, or fail it where the solver is required."""
+    required = _required_solvers(item.config)
+    for marker in item.iter_markers("solver"):
+        (name,) = marker.args
+        explanation = _missing(name)
+        if explanation is None:
+            continue
+        if required & {name, "all"}:
+            pytest.fail(f"--require-solvers asks for {name}: {explanation}", pytrace=False)
+        pytest.skip(explanation)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder of the evaluation data sets: DPOPT_DATA, or shared/data next to the checkout."""
+    folder = _data_folder()
+    if not folder.is_dir():
+        pytest.skip(f"no data sets in {folder}; set DPOPT_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """Top folder of the checkout: documents, configuration and the sources as text."""
+    return ROOT
+
+
+def _data_folder() -> Path:
+    return Path(os.environ.get("DPOPT_DATA", DEFAULT_DATA))
+
+
+def _required_solvers(config: pytest.Config) -> set[str]:
+    text: str = config.getoption("--require-solvers")
+    return {name.strip() for name in text.split(",") if name.strip()}
+
+
+def _solver_names() -> tuple[str, ...]:
+    from dpopt.solvers.registry import solver_names
+
+    return tuple(solver_names())
+
+
+def _missing(name: str) -> str | None:
+    """Return why a solver cannot run here, or None if it can."""
+    from dpopt.solvers.registry import get_solver
+
+    availability = get_solver(name).availability()
+    return None if availability.available else availability.explanation

@@ -1,0 +1,102 @@
+"""The source of dpopt as syntax trees, for the tests that look at code instead of running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "dpopt"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of dpopt.
+
+    Attributes
+    ----------
+    path : str
+        Relative to the folder that holds `dpopt`, for example ``dpopt/queries/schema.py``.
+    tree : ast.Module
+        Its syntax tree.
+    """
+
+    path: str
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        """The room, or "" for the root's own file."""
+        parts = self.path.removesuffix(".py").split("/")[1:]
+        return "" if parts == ["__init__"] else parts[0]
+
+
+@cache
+def source_files() -> tuple[SourceFile, ...]:
+    """Return every file of dpopt, sorted by path."""
+    files = sorted(SOURCE.rglob("*.py"))
+    return tuple(SourceFile(path.relative_to(ROOT).as_posix(), parse(path)) for path in files)
+
+
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of one file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imported_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the dotted name of everything that is imported, anywhere in the file, with its line.
+
+    ``from scipy import sparse`` yields ``scipy.sparse``; imports for type checkers only are imports too.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise AssertionError(f"line {node.lineno}: relative imports are not used in dpopt")
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}", node.lineno
+
+
+def used_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield every dotted name that the file mentions, imports resolved, with its line.
+
+    After ``import numpy as np``, ``np.random.default_rng`` yields ``numpy.random.default_rng``.
+    """
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                aliases[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    yield from imported_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = dotted(node)
+            if name is not None:
+                first, _, rest = name.partition(".")
+                if first in aliases:
+                    yield aliases[first] + ("." + rest if rest else ""), node.lineno
+
+
+def dotted(node: ast.expr) -> str | None:
+    """Return ``a.b.c`` for a chain of names, or None for any other expression."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        start = dotted(node.value)
+        return None if start is None else f"{start}.{node.attr}"
+    return None
+
+
+def covers(prefix: str, name: str) -> bool:
+    """Return whether `name` is `prefix` or lies below it."""
+    return name == prefix or name.startswith(prefix + ".")
