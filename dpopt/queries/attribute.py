@@ -1,0 +1,284 @@
+"""One attribute of the public schema: its name, its declared values or bins, and the codes that stand for them."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dpopt.errors import SchemaError
+
+Value = str | int | float | bool
+LARGEST_SIZE = 65_535
+
+
+class AttributeKind(enum.Enum):
+    """What kind of values an attribute has."""
+
+    CATEGORICAL = "categorical"
+    BOOLEAN = "boolean"
+    NUMERIC = "numeric"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One column of the table, declared in public: a record holds one of the codes 0 .. size - 1 in it.
+
+    Parameters
+    ----------
+    name
+        Name of the column, not empty.
+    kind
+        Categorical, boolean or numeric.
+    values
+        Categorical: the declared values in the order of their codes. Boolean: the value for false, then the one for
+        true; (False, True) when left out. Numeric: empty. Two values never have the same text.
+    edges
+        Numeric: b + 1 finite increasing numbers, for b bins. Bin i is [edges[i], edges[i+1]), the last one is closed.
+    integer
+        Numeric: the values are whole numbers, and are decoded as int. Each bin must hold a whole number.
+    representatives
+        Numeric: the number that bin i is decoded to, inside bin i. Left out: the midpoint (for integers rounded down
+        and kept inside the bin).
+    missing
+        The text that stands for a missing value; "" is the empty cell and the null. Missing has the last code. None:
+        a missing value is not allowed.
+    other
+        Categorical: one of `values`, the declared bucket for values that are not declared.
+    occurring
+        The codes that can occur, as far as is publicly known. None: nothing is declared.
+
+    Raises
+    ------
+    SchemaError
+        If the declaration contradicts itself; the message names the attribute.
+    """
+
+    name: str
+    kind: AttributeKind
+    values: tuple[Value, ...] = ()
+    edges: tuple[float, ...] = ()
+    integer: bool = False
+    representatives: tuple[float, ...] = ()
+    missing: str | None = None
+    other: Value | None = None
+    occurring: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(f"an attribute needs a name that is text and not empty, found {self.name!r}")
+        if not isinstance(self.kind, AttributeKind):
+            raise self._refusal(f"the kind must be an AttributeKind, found {self.kind!r}")
+        if self.kind is AttributeKind.NUMERIC:
+            self._check_edges()
+            self._check_representatives()
+        else:
+            self._check_values()
+        self._check_missing()
+        self._check_texts()
+        if not 1 <= self.size <= LARGEST_SIZE:
+            raise self._refusal(
+                f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values"
+            )
+        if self.occurring is not None:
+            object.__setattr__(self, "occurring", self._checked_occurring(self.occurring))
+
+    @property
+    def size(self) -> int:
+        """Number of codes, missing included."""
+        declared = len(self.edges) - 1 if self.kind is AttributeKind.NUMERIC else len(self.values)
+        return declared + (self.missing is not None)
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code of a missing value (the last one), or None if missing values are not allowed."""
+        return None if self.missing is None else self.size - 1
+
+    def label(self, code: int) -> str:
+        """Return the text by which people see a code: the value, the bin such as "[20, 30)", or "missing".
+
+        Labels of different codes differ.
+        """
+        if not 0 <= code < self.size:
+            raise self._refusal(f"code {code} does not exist; the codes are 0 .. {self.size - 1}")
+        if code == self.missing_code:
+            taken = any(value_text(value) == "missing" for value in self.values)
+            return f"missing ({self.missing!r})" if taken else "missing"
+        if self.kind is AttributeKind.NUMERIC:
+            return self._bin_label(code)
+        return value_text(self.values[code])
+
+    def decoded(self) -> tuple[Value | None, ...]:
+        """Return what is written out for each code; for missing the missing text, or None if that text is empty."""
+        written: tuple[Value | None, ...]
+        if self.kind is not AttributeKind.NUMERIC:
+            written = self.values
+        elif self.integer:
+            written = tuple(int(number) for number in self.representatives)
+        else:
+            written = self.representatives
+        return written if self.missing is None else (*written, self.missing or None)
+
+    def midpoints(self) -> tuple[float, ...]:
+        """Return the default representative of each bin: its midpoint; for integers rounded down, inside the bin."""
+        rule = _whole_midpoint if self.integer else _midpoint
+        return tuple(rule(low, high) for low, high in pairwise(self.edges))
+
+    def _bin_label(self, code: int) -> str:
+        end = "]" if code == len(self.edges) - 2 else ")"
+        return f"[{number_text(self.edges[code])}, {number_text(self.edges[code + 1])}{end}"
+
+    def _refusal(self, problem: str) -> SchemaError:
+        return SchemaError(f"attribute {self.name!r}: {problem}")
+
+    def _check_values(self) -> None:
+        if self.edges or self.representatives or self.integer:
+            raise self._refusal(
+                f"edges, representatives and integer belong to numeric, not to {self.kind.value}"
+            )
+        if self.kind is AttributeKind.BOOLEAN:
+            if not self.values:
+                object.__setattr__(self, "values", (False, True))
+            if len(self.values) != 2:
+                raise self._refusal(f"a boolean attribute has 2 values, found {len(self.values)}")
+        elif not self.values:
+            raise self._refusal("no values are declared; list every value that can occur under 'values'")
+        object.__setattr__(self, "values", tuple(self.values))
+        seen: dict[str, Value] = {}
+        for value in self.values:
+            if not isinstance(value, str | int | float) or (
+                isinstance(value, float) and not math.isfinite(value)
+            ):
+                raise self._refusal(
+                    f"{value!r} cannot be a value; values are text, finite numbers, true or false"
+                )
+            text = value_text(value)
+            if text in seen:
+                same = "is declared twice" if seen[text] is value else f"has the same text as {seen[text]!r}"
+                raise self._refusal(f"the value {value!r} {same}; values must differ in their text")
+            seen[text] = value
+        if self.other is not None:
+            if self.kind is AttributeKind.BOOLEAN:
+                raise self._refusal("'other' belongs to categorical attributes")
+            if not any(type(self.other) is type(value) and self.other == value for value in self.values):
+                raise self._refusal(
+                    f"'other' is {self.other!r}, which is not one of the declared values; declare it"
+                )
+
+    def _check_edges(self) -> None:
+        if self.values or self.other is not None:
+            raise self._refusal("values and other belong to categorical attributes; a numeric one has edges")
+        if len(self.edges) < 2:
+            raise self._refusal(
+                f"a numeric attribute needs at least 2 edges (one bin), found {len(self.edges)}"
+            )
+        object.__setattr__(self, "edges", self._floats(self.edges, "edge"))
+        for low, high in pairwise(self.edges):
+            if not low < high:
+                raise self._refusal(
+                    f"the edges must increase, found {number_text(low)} before {number_text(high)}; "
+                    "sort them and remove repeated ones"
+                )
+        if self.integer:
+            for code, low in enumerate(self.edges[:-1]):
+                if not self._inside(float(math.ceil(low)), code):
+                    raise self._refusal(
+                        f"the bin {self._bin_label(code)} holds no whole number; move its edges"
+                    )
+
+    def _check_representatives(self) -> None:
+        if not self.representatives:
+            object.__setattr__(self, "representatives", self.midpoints())
+        object.__setattr__(self, "representatives", self._floats(self.representatives, "representative"))
+        if len(self.representatives) != len(self.edges) - 1:
+            raise self._refusal(
+                f"{len(self.representatives)} representatives for {len(self.edges) - 1} bins; give one for each bin"
+            )
+        for code, number in enumerate(self.representatives):
+            if not self._inside(number, code):
+                raise self._refusal(
+                    f"the representative {number_text(number)} lies outside its bin {self._bin_label(code)}"
+                )
+            if self.integer and number != math.floor(number):
+                raise self._refusal(f"the representative {number_text(number)} is no whole number")
+
+    def _inside(self, number: float, code: int) -> bool:
+        low, high = self.edges[code], self.edges[code + 1]
+        return low <= number < high or (number == high and code == len(self.edges) - 2)
+
+    def _floats(self, numbers: tuple[float, ...], what: str) -> tuple[float, ...]:
+        checked = []
+        for number in numbers:
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise self._refusal(f"the {what} {number!r} is no number")
+            try:
+                converted = float(number) + 0.0  # -0.0 becomes 0.0
+            except OverflowError:
+                converted = math.inf
+            if not math.isfinite(converted):
+                raise self._refusal(f"the {what} {number!r} is not finite")
+            checked.append(converted)
+        return tuple(checked)
+
+    def _check_missing(self) -> None:
+        if self.missing is None:
+            return
+        if not isinstance(self.missing, str):
+            raise self._refusal(
+                f"'missing' is the text of a missing value, such as \"?\"; found {self.missing!r}"
+            )
+        if any(value_text(value) == self.missing for value in self.values):
+            raise self._refusal(
+                f"{self.missing!r} is both the missing text and a value; remove one of the two"
+            )
+        if self.kind is AttributeKind.NUMERIC:
+            try:
+                number = float(self.missing)
+            except ValueError:
+                return
+            if self.edges[0] <= number <= self.edges[-1]:
+                raise self._refusal(
+                    f"the missing text {self.missing!r} is also a number inside the bins; leave it out of the bins "
+                    "or use another text"
+                )
+
+    def _check_texts(self) -> None:
+        for text in (self.name, self.missing, *self.values):
+            if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
+                raise self._refusal(
+                    f"{text!r} is no valid Unicode text (half of a surrogate pair); correct its encoding"
+                )
+
+    def _checked_occurring(self, codes: tuple[int, ...]) -> tuple[int, ...]:
+        if not codes:
+            raise self._refusal("'occurring' is empty; leave it out if nothing is known")
+        for code in codes:
+            if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < self.size:
+                raise self._refusal(
+                    f"'occurring' names the code {code!r}; the codes are 0 .. {self.size - 1}"
+                )
+        if len(set(codes)) != len(codes):
+            raise self._refusal("'occurring' names a code twice")
+        return tuple(sorted(codes))
+
+
+def value_text(value: Value) -> str:
+    """Return the text of a value: text as it is, true and false in lower case, numbers in their shortest form."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def number_text(number: float) -> str:
+    """Return a number in its shortest exact form, without ".0" for whole ones."""
+    return str(int(number)) if number == math.floor(number) and abs(number) < 2**53 else repr(number)
+
+
+def _midpoint(low: float, high: float) -> float:
+    middle = 0.5 * low + 0.5 * high  # not 0.5 * (low + high), which can overflow
+    return middle if low <= middle < high else low
+
+
+def _whole_midpoint(low: float, high: float) -> float:
+    return max(float(math.floor(0.5 * low + 0.5 * high)), float(math.ceil(low)))

@@ -1,0 +1,306 @@
+"""The compiled loops of counting, in one file so that numba's cache notices every edit.
+
+All arrays are C-contiguous and inputs read-only. Shapes and ranges are checked by the callers, except where noted.
+Positions in `words` are unsigned: with signed ones numba allows for negative indices and LLVM vectorises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from dpopt.queries.compilation import kernel
+
+CONSTANT, CONJUNCTION, PARITY, GENERAL = 0, 1, 2, 3  # how the records that satisfy a clause are counted
+PLANES = 6  # five binary digits for a number of true literals (at most 31), and one row for the carry
+
+
+def _population_count(_typing_context, _word):  # type: ignore[no-untyped-def]
+    """Return the number of set bits of a 64-bit word, by LLVM's ctpop (vectorised where the machine can)."""
+
+    def generate(_context, builder, _signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+population_count = cast("Callable[[np.uint64], np.uint64]", intrinsic(_population_count))
+
+
+@kernel
+def count_chunk(
+    words: NDArray[np.uint64],
+    length: int,
+    block: int,
+    rows: int,
+    positions: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    attributes: NDArray[np.int32],
+    values: NDArray[np.int32],
+    signs: NDArray[np.bool_],
+    accepted: NDArray[np.uint32],
+    counts: NDArray[np.int64],
+) -> bool:
+    """Write to `counts` the number of records of which each clause is true; False if a column is not packed.
+
+    `words` holds the packed columns one after the other, `length` words each. They are gone through in blocks of
+    `block` words, so that a block of all columns stays in the cache while all clauses are counted on it. Clauses
+    with the same first column follow each other, which keeps that column in the first-level cache.
+    """
+    m, k = attributes.shape
+    columns = np.zeros((m, k), np.int32)
+    flips = np.zeros(m, np.uint32)
+    widths = np.zeros(m, np.int8)
+    forms = np.empty(m, np.int8)
+    masks = np.empty(m, np.uint32)
+    complements = np.empty(m, np.bool_)
+    for i in range(m):
+        width = 0
+        flip = 0
+        while width < k and attributes[i, width] >= 0:
+            attribute, value = attributes[i, width], values[i, width]
+            if attribute >= offsets.size - 1 or value >= offsets[attribute + 1] - offsets[attribute]:
+                return False
+            columns[i, width] = positions[offsets[attribute] + value]
+            if columns[i, width] < 0:
+                return False
+            if not signs[i, width]:
+                flip |= 1 << width
+            width += 1
+        form, mask, complement, invert = _normal_form(accepted[i], width)
+        flips[i] = flip ^ ((1 << width) - 1) if invert else flip
+        widths[i], forms[i], masks[i], complements[i] = width, form, mask, complement
+    order = _order(columns[:, 0])
+    columns, flips, widths, forms, masks = (
+        columns[order],
+        flips[order],
+        widths[order],
+        forms[order],
+        masks[order],
+    )
+    totals = np.zeros(m, np.int64)
+    planes = np.empty(PLANES * block, np.uint64)
+    for start in range(0, length, block):
+        size = min(block, length - start)
+        _count_block(words, length, start, size, columns, flips, widths, forms, masks, planes, totals)
+    padding = 64 * length - rows
+    for i in range(m):
+        total = totals[i]
+        if masks[i] >> np.uint32(population_count(np.uint64(flips[i]))) & np.uint32(1):
+            total -= padding  # there every column is 0, so exactly the flipped literals are true
+        counts[order[i]] = rows - total if complements[order[i]] else total
+    return True
+
+
+@kernel
+def _order(keys: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the stable order of keys >= 0, by a counting sort."""
+    bound = 0
+    for i in range(keys.size):
+        bound = max(bound, keys[i] + 1)
+    ends = np.zeros(bound + 1, np.int64)
+    for i in range(keys.size):
+        ends[keys[i] + 1] += 1
+    for key in range(bound):
+        ends[key + 1] += ends[key]
+    order = np.empty(keys.size, np.int64)
+    for i in range(keys.size):
+        order[ends[keys[i]]] = i
+        ends[keys[i]] += 1
+    return order
+
+
+@kernel
+def _normal_form(accepted: np.uint32, width: int) -> tuple[int, np.int64, bool, bool]:
+    """Return the form, the mask to count, whether to take the complement, and whether to invert every literal."""
+    mask = np.int64(accepted)
+    full = np.int64((2 << width) - 1)
+    complement = False
+    if 2 * np.int64(population_count(np.uint64(accepted))) > width + 1:
+        mask ^= full
+        complement = True
+    if mask == 0:
+        return CONSTANT, mask, complement, False
+    if mask == 1:  # all literals false: the conjunction of the opposite literals
+        return CONJUNCTION, np.int64(1 << width), complement, True
+    if mask == 1 << width:
+        return CONJUNCTION, mask, complement, False
+    if mask == 0xAAAAAAAA & full:
+        return PARITY, mask, complement, False
+    if mask == 0x55555555 & full:
+        return PARITY, mask ^ full, not complement, False
+    return GENERAL, mask, complement, False
+
+
+@kernel
+def _count_block(
+    words: NDArray[np.uint64],
+    length: int,
+    start: int,
+    size: int,
+    columns: NDArray[np.int32],
+    flips: NDArray[np.uint32],
+    widths: NDArray[np.int8],
+    forms: NDArray[np.int8],
+    masks: NDArray[np.uint32],
+    planes: NDArray[np.uint64],
+    totals: NDArray[np.int64],
+) -> None:
+    """Add to `totals` the counts on the words start .. start + size - 1 of every column."""
+    stride, begin, n = np.uint64(length), np.uint64(start), np.uint64(size)
+    for i in range(columns.shape[0]):
+        width = widths[i]
+        if forms[i] == CONSTANT:
+            continue
+        if forms[i] == CONJUNCTION and width <= 3:
+            # A missing second or third literal is the first one again.
+            second, third = min(1, width - 1), max(0, width - 1)
+            totals[i] += _count_three(
+                words,
+                words,
+                n,
+                np.uint64(columns[i, 0]) * stride + begin,
+                np.uint64(columns[i, second]) * stride + begin,
+                np.uint64(columns[i, third]) * stride + begin,
+                _flip(flips[i], 0),
+                _flip(flips[i], second),
+                _flip(flips[i], third),
+            )
+        elif forms[i] == CONJUNCTION:
+            totals[i] += _count_conjunction(words, stride, begin, n, columns[i], flips[i], width, planes)
+        elif forms[i] == PARITY:
+            totals[i] += _count_parity(words, stride, begin, n, columns[i], flips[i], width, planes)
+        else:
+            totals[i] += _count_general(
+                words, stride, begin, n, columns[i], flips[i], width, masks[i], planes
+            )
+
+
+@kernel
+def _flip(flips: np.uint32, literal: int) -> np.uint64:
+    """Return the word to XOR with the column of a literal: all ones if it is flipped."""
+    return np.uint64(0) - np.uint64(flips >> np.uint32(literal) & np.uint32(1))
+
+
+@kernel
+def _count_three(
+    scratch: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+    n: np.uint64,
+    a: np.uint64,
+    b: np.uint64,
+    c: np.uint64,
+    flip_a: np.uint64,
+    flip_b: np.uint64,
+    flip_c: np.uint64,
+) -> np.int64:
+    """Count the bits of an AND of three runs of n words; the first one lies in `scratch`."""
+    total = np.uint64(0)
+    for w in range(n):
+        total += population_count(
+            (scratch[a + w] ^ flip_a) & (words[b + w] ^ flip_b) & (words[c + w] ^ flip_c)
+        )
+    return np.int64(total)
+
+
+@kernel
+def _count_conjunction(
+    words: NDArray[np.uint64],
+    stride: np.uint64,
+    begin: np.uint64,
+    n: np.uint64,
+    columns: NDArray[np.int32],
+    flips: np.uint32,
+    width: int,
+    scratch: NDArray[np.uint64],
+) -> np.int64:
+    """Count a conjunction of four literals or more: all but the last two are put together in `scratch`."""
+    zero = np.uint64(0)
+    scratch[:n] = ~zero
+    for literal in range(width - 2):
+        column, flip = np.uint64(columns[literal]) * stride + begin, _flip(flips, literal)
+        for w in range(n):
+            scratch[w] &= words[column + w] ^ flip
+    b = np.uint64(columns[width - 2]) * stride + begin
+    c = np.uint64(columns[width - 1]) * stride + begin
+    return _count_three(scratch, words, n, zero, b, c, zero, _flip(flips, width - 2), _flip(flips, width - 1))
+
+
+@kernel
+def _count_parity(
+    words: NDArray[np.uint64],
+    stride: np.uint64,
+    begin: np.uint64,
+    n: np.uint64,
+    columns: NDArray[np.int32],
+    flips: np.uint32,
+    width: int,
+    scratch: NDArray[np.uint64],
+) -> np.int64:
+    """Count the records with an odd number of true literals."""
+    scratch[:n] = 0
+    for literal in range(width):
+        column, flip = np.uint64(columns[literal]) * stride + begin, _flip(flips, literal)
+        for w in range(n):
+            scratch[w] ^= words[column + w] ^ flip
+    total = np.uint64(0)
+    for w in range(n):
+        total += population_count(scratch[w])
+    return np.int64(total)
+
+
+@kernel
+def _count_general(
+    words: NDArray[np.uint64],
+    stride: np.uint64,
+    begin: np.uint64,
+    n: np.uint64,
+    columns: NDArray[np.int32],
+    flips: np.uint32,
+    width: int,
+    mask: np.uint32,
+    planes: NDArray[np.uint64],
+) -> np.int64:
+    """Count the records with an accepted number of true literals, by adding the literals up in binary.
+
+    Plane number e (n words from e * n on) holds digit e of the number for 64 records per word.
+    """
+    digits = _digits(width)
+    carry, zero = np.uint64(PLANES - 1) * n, np.uint64(0)
+    planes[: np.uint64(digits) * n] = 0
+    for literal in range(width):
+        column, flip = np.uint64(columns[literal]) * stride + begin, _flip(flips, literal)
+        for w in range(n):
+            planes[carry + w] = words[column + w] ^ flip
+        for digit in range(_digits(literal + 1)):
+            plane = np.uint64(digit) * n
+            for w in range(n):
+                carried = planes[carry + w] & planes[plane + w]
+                planes[plane + w] ^= planes[carry + w]
+                planes[carry + w] = carried
+    total = np.uint64(0)
+    for number in range(width + 1):
+        if mask >> np.uint32(number) & np.uint32(1):
+            planes[carry : carry + n] = ~zero
+            for digit in range(digits):
+                plane = np.uint64(digit) * n
+                wrong = zero if (number >> digit) & 1 else ~zero
+                for w in range(n):
+                    planes[carry + w] &= planes[plane + w] ^ wrong
+            for w in range(n):
+                total += population_count(planes[carry + w])
+    return np.int64(total)
+
+
+@kernel
+def _digits(number: int) -> int:
+    """Return the number of binary digits of a positive number."""
+    digits = 1
+    while (1 << digits) <= number:
+        digits += 1
+    return digits

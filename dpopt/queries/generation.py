@@ -1,0 +1,223 @@
+"""Clauses of whole families of queries: all cells of marginals, and random conjunctions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import comb, prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import WorkloadError
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
+from dpopt.queries.public_random import PublicRandom
+from dpopt.queries.schema import Schema
+
+LARGEST_COUNT = 50_000_000
+BATCH = (
+    1 << 20
+)  # random conjunctions are drawn in batches of this size: part of their definition, never to be changed
+STEP = 1 << 21  # cells of marginals written at a time: bounds the temporary arrays
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domains:
+    """The codes that queries may name: attribute a has the codes codes[starts[a]], ..., counts[a] of them.
+
+    Parameters
+    ----------
+    counts, starts : (d,) int64
+    codes : (sum of counts,) int32
+    """
+
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, schema: Schema, *, occurring: bool) -> Domains:
+        """Return all codes of each attribute, or only those that the schema declares as occurring.
+
+        Raises
+        ------
+        WorkloadError
+            If only occurring codes are asked for and no attribute declares any.
+        """
+        declared = [attribute.occurring if occurring else None for attribute in schema.attributes]
+        if occurring and all(codes is None for codes in declared):
+            raise WorkloadError(
+                "the workload asks for occurring values only, but the schema declares none; "
+                "declare 'occurring' for some attribute, or leave the flag out"
+            )
+        domains = [
+            range(attribute.size) if codes is None else codes
+            for attribute, codes in zip(schema.attributes, declared, strict=True)
+        ]
+        counts = np.array([len(codes) for codes in domains], dtype=np.int64)
+        flat = np.fromiter(chain.from_iterable(domains), dtype=np.int32, count=int(counts.sum()))
+        return cls(counts, np.cumsum(counts) - counts, flat)
+
+
+def check_width(width: int, schema: Schema) -> None:
+    """Raise WorkloadError unless queries over `width` distinct attributes of the schema exist."""
+    largest = min(len(schema), LARGEST_WIDTH)
+    if not 1 <= width <= largest:
+        raise WorkloadError(
+            f"{width}-way queries were asked for; between 1 and {largest} attributes are possible "
+            f"(the schema has {len(schema)}, a query at most {LARGEST_WIDTH})"
+        )
+
+
+def check_count(count: int, what: str, advice: str) -> None:
+    """Raise WorkloadError if there are more queries than can be held."""
+    if count > LARGEST_COUNT:
+        raise WorkloadError(f"{count:,} {what}, more than the {LARGEST_COUNT:,} that are possible; {advice}")
+
+
+def all_marginals(width: int, schema: Schema, domains: Domains) -> Clauses:
+    """Return the cells of every marginal over `width` attributes, marginals in lexicographic order."""
+    check_width(width, schema)
+    check_count(
+        _cells_of_all(width, domains.counts.tolist()),
+        f"cells in the {comb(len(schema), width):,} marginals over {width} attributes",
+        "use fewer attributes per marginal, coarser bins, or 'count=' to choose some marginals at random",
+    )
+    sets = chain.from_iterable(combinations(range(len(schema)), width))
+    marginals = np.fromiter(sets, dtype=np.int32, count=comb(len(schema), width) * width).reshape(-1, width)
+    return marginal_cells(marginals, domains)
+
+
+def chosen_marginals(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
+    """Return the cells of `count` distinct marginals over `width` attributes, every choice equally likely."""
+    check_width(width, schema)
+    available = comb(len(schema), width)
+    if not 1 <= count <= available:
+        raise WorkloadError(
+            f"{count:,} marginals were asked for; there are {available:,} over {width} of {len(schema)} attributes"
+        )
+    advice = "choose fewer marginals, fewer attributes per marginal, or coarser bins"
+    check_count(count, "marginals", advice)
+    ranks = PublicRandom(seed).distinct_below(available, count)
+    return _cells(_combinations(ranks, len(schema), width), domains)
+
+
+def listed_marginals(marginals: Sequence[Sequence[int]], domains: Domains) -> Clauses:
+    """Return the cells of these marginals (attribute positions, distinct within each), in this order."""
+    width = max(len(marginal) for marginal in marginals)
+    padded = [[*marginal, *[-1] * (width - len(marginal))] for marginal in marginals]
+    return _cells(np.array(padded, dtype=np.int32), domains)
+
+
+def marginal_cells(marginals: NDArray[np.int32], domains: Domains) -> Clauses:
+    """Return one conjunction per cell of each marginal, the last attribute running fastest.
+
+    Parameters
+    ----------
+    marginals : (M, k) int32
+        Attribute positions; -1 is padding at the end of a row.
+    domains
+        The codes of each attribute.
+    """
+    used = marginals >= 0
+    shapes = np.where(used, domains.counts[marginals], 1)
+    starts = np.where(used, domains.starts[marginals], 0)
+    cells = np.prod(shapes, axis=1)
+    total, width = int(cells.sum()), marginals.shape[1]
+    attributes = np.empty((total, width), dtype=np.int32)
+    values = np.zeros((total, width), dtype=np.int32)
+    signs = np.empty((total, width), dtype=np.bool_)
+    ends = np.cumsum(cells)
+    for begin in range(0, total, STEP):
+        part = slice(begin, min(begin + STEP, total))
+        cell = np.arange(part.start, part.stop)
+        marginal = np.searchsorted(ends, cell, side="right")
+        rest = cell - (ends - cells)[marginal]
+        attributes[part] = marginals[marginal]
+        signs[part] = used[marginal]
+        for literal in reversed(range(width)):
+            rest, digit = np.divmod(rest, shapes[marginal, literal])
+            codes = domains.codes[starts[marginal, literal] + digit]
+            values[part, literal] = np.where(used[marginal, literal], codes, 0)
+    return Clauses.conjunctions(freeze(attributes), freeze(values), freeze(signs))
+
+
+def random_conjunctions(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
+    """Return `count` independent random conjunctions of `width` literals over distinct attributes.
+
+    The set of attributes is uniform; then the value of each is uniform among its codes and "=" or "!=" has
+    probability 1/2 each. Attributes increase within a clause. The same clause can occur more than once.
+    """
+    check_width(width, schema)
+    if count < 1:
+        raise WorkloadError(f"{count} conjunctions were asked for; 'count' is at least 1")
+    check_count(count, "conjunctions were asked for", "ask for fewer")
+    random = PublicRandom(seed)
+    attributes = np.empty((count, width), dtype=np.int32)
+    values = np.empty((count, width), dtype=np.int32)
+    signs = np.empty((count, width), dtype=np.bool_)
+    bounds = domains.counts.astype(np.uint64)
+    for begin in range(0, count, BATCH):
+        part = slice(begin, min(begin + BATCH, count))
+        size = part.stop - part.start
+        attributes[part] = _distinct_sorted(random, size, width, len(schema))
+        digits = random.below(bounds[attributes[part]]).astype(np.int64)
+        values[part] = domains.codes[domains.starts[attributes[part]] + digits]
+        signs[part] = random.bits(size * width).reshape(size, width)
+    return Clauses.conjunctions(freeze(attributes), freeze(values), freeze(signs))
+
+
+def _distinct_sorted(random: PublicRandom, size: int, width: int, available: int) -> NDArray[np.int64]:
+    """Return `size` uniform sets of `width` distinct integers below `available`, each in increasing order."""
+    chosen = np.empty((size, width), dtype=np.int64)
+    for position in range(width):
+        # The draw counts the integers that are not yet chosen; stepping over the chosen ones in increasing order
+        # turns it into an integer.
+        draw = random.below(np.full(size, available - position, dtype=np.uint64)).astype(np.int64)
+        for earlier in range(position):
+            draw += draw >= chosen[:, earlier]
+        chosen[:, position] = draw
+        chosen[:, : position + 1].sort(axis=1)
+    return chosen
+
+
+def _cells_of_all(width: int, counts: list[int]) -> int:
+    """Return the sum over all sets of `width` attributes of the product of their counts, exactly."""
+    sums = [1] + [0] * width
+    for count in counts:
+        for degree in range(width, 0, -1):
+            sums[degree] += sums[degree - 1] * count
+    return sums[width]
+
+
+def _cells(marginals: NDArray[np.int32], domains: Domains) -> Clauses:
+    counts = [*domains.counts.tolist(), 1]  # the last one for padding
+    cells = sum(prod(counts[attribute] for attribute in marginal) for marginal in marginals.tolist())
+    check_count(
+        cells,
+        f"cells in {len(marginals):,} marginal{'s' * (len(marginals) > 1)}",
+        "use fewer marginals, smaller ones, or coarser bins",
+    )
+    return marginal_cells(marginals, domains)
+
+
+def _combinations(ranks: list[int], available: int, width: int) -> NDArray[np.int32]:
+    """Return the sets with these numbers (from 0) in lexicographic order of the sets of `width` out of `available`.
+
+    In the combinatorial number system: the number counted from the end is comb(c_1, width) + comb(c_2, width - 1) +
+    ... with the largest c_1, then the largest c_2, ...; the set holds available - 1 - c_1, available - 1 - c_2, ...
+    """
+    total = comb(available, width)
+    # Python's own integers where 64 bits are not enough; everything below works on both.
+    exact = cast("type[np.int64]", np.int64 if total < 1 << 62 else np.object_)
+    rest = np.array([total - 1 - rank for rank in ranks], dtype=exact)
+    sets = np.empty((len(ranks), width), dtype=np.int32)
+    for position in range(width):
+        table = np.array([comb(c, width - position) for c in range(available)], dtype=exact)
+        largest = np.searchsorted(table, rest, side="right") - 1
+        rest = rest - table[largest]
+        sets[:, position] = available - 1 - largest
+    return sets

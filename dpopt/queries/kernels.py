@@ -1,0 +1,216 @@
+"""Counting and satisfaction as pure functions of arrays; nothing here knows where the records came from.
+
+Importing this module imports numba. Counting: each flat column (attribute, code) is a row of 64-bit words, one bit
+per record; a conjunction is the AND of its columns, complemented for "!=", and its count is the number of set bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import SchemaError, WorkloadError
+from dpopt.queries.arrays import frozen
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.compilation import kernel
+from dpopt.queries.compiled import count_chunk
+from dpopt.queries.packing_kernels import PackedColumns, pack_columns
+
+__all__ = ["PackedColumns", "count_clauses", "count_on_records", "pack_columns", "satisfied"]
+
+CACHE_WORDS = 64 * 1024  # words of all columns in one block: 512 kB, half of a second-level cache of 1 MB
+CHUNK = 1 << 14  # clauses that one call of the kernel takes through all blocks
+SATISFIED_CHUNK = 1 << 17
+
+
+def count_clauses(
+    packed: PackedColumns,
+    clauses: Clauses,
+    offsets: NDArray[np.int64],
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[np.int64]:
+    """Count, for every clause, the records of which it is true.
+
+    Parameters
+    ----------
+    packed
+        The packed columns; they must include all that the clauses name.
+    clauses
+        m clauses.
+    offsets : (d + 1,) int64
+        Flat column of attribute a and code v is offsets[a] + v.
+    threads
+        Number of threads.
+    progress
+        Called in the caller's thread with the share that is done, in (0, 1].
+
+    Returns
+    -------
+    counts : (m,) int64
+        Between 0 and packed.rows, exact.
+
+    Raises
+    ------
+    WorkloadError
+        If a clause names an attribute, a code or a column that `packed` does not hold.
+    """
+    starts = frozen(offsets, np.int64)
+    if packed.positions.size != starts[-1]:
+        raise WorkloadError(
+            f"the packed columns belong to another schema: {packed.positions.size} flat columns, expected {starts[-1]}"
+        )
+    counts = np.zeros(len(clauses), dtype=np.int64)
+    columns, length = packed.words.shape
+    block = max(64, min(length, CACHE_WORDS // max(columns, 1)) // 8 * 8)
+
+    words = packed.words.reshape(-1)
+
+    def run(chunk: slice) -> None:
+        packed_all = count_chunk(
+            words,
+            length,
+            block,
+            packed.rows,
+            packed.positions,
+            starts,
+            clauses.attributes[chunk],
+            clauses.values[chunk],
+            clauses.signs[chunk],
+            clauses.accepted[chunk],
+            counts[chunk],
+        )
+        if not packed_all:
+            clauses.check_against(np.diff(starts))
+            raise WorkloadError(
+                "the clauses name a column that is not packed; pack the columns for these clauses"
+            )
+
+    _in_threads(run, len(clauses), CHUNK, threads, progress)
+    return counts
+
+
+def count_on_records(
+    clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.integer], *, threads: int = 2
+) -> NDArray[np.int64]:
+    """Count, for every clause, the given records of which it is true.
+
+    Parameters
+    ----------
+    clauses
+        m clauses.
+    records : (r, d) int32
+        Codes, one record per row.
+    sizes : (d,) integers
+        Number of codes of each attribute.
+
+    Returns
+    -------
+    counts : (m,) int64
+    """
+    if records.ndim != 2 or records.shape[1] != len(sizes):
+        raise SchemaError(f"records of shape {records.shape} do not fit a schema of {len(sizes)} attributes")
+    packed = pack_columns(list(records.T), sizes, clauses)
+    return count_clauses(
+        packed, clauses, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), threads=threads
+    )
+
+
+def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) -> NDArray[np.bool_]:
+    """Return for every clause whether it is true of one record.
+
+    Parameters
+    ----------
+    clauses
+        m clauses.
+    record : (d,) int32
+        Codes of the record.
+
+    Returns
+    -------
+    true : (m,) bool
+
+    Raises
+    ------
+    WorkloadError
+        If a clause names an attribute that the record does not have.
+    """
+    codes = frozen(record, np.int32)
+    if codes.ndim != 1:
+        raise WorkloadError(f"a record has shape (d,), found shape {codes.shape}")
+    result = np.empty(len(clauses), dtype=np.bool_)
+
+    def run(chunk: slice) -> None:
+        inside = _satisfied_chunk(
+            codes,
+            clauses.attributes[chunk],
+            clauses.values[chunk],
+            clauses.signs[chunk],
+            clauses.accepted[chunk],
+            result[chunk],
+        )
+        if not inside:
+            raise WorkloadError(
+                f"a clause names an attribute that a record of {codes.size} codes does not have"
+            )
+
+    _in_threads(run, len(clauses), SATISFIED_CHUNK, threads, None)
+    return result
+
+
+def _chunks(size: int, step: int) -> Iterator[slice]:
+    return (slice(start, min(start + step, size)) for start in range(0, size, step))
+
+
+def _in_threads(
+    run: Callable[[slice], None], size: int, step: int, threads: int, progress: Callable[[float], None] | None
+) -> None:
+    """Run `run` on all chunks, in threads if there is more than one chunk."""
+    chunks = list(_chunks(size, step))
+    if threads <= 1 or len(chunks) <= 1:
+        for chunk in chunks:
+            run(chunk)
+            if progress is not None:
+                progress(chunk.stop / size)
+        return
+    with ThreadPoolExecutor(max_workers=min(threads, len(chunks))) as pool:
+        futures = [pool.submit(run, chunk) for chunk in chunks]
+        try:
+            # Reported in order: a chunk once all before it are done, which is early enough.
+            for chunk, future in zip(chunks, futures, strict=True):
+                future.result()
+                if progress is not None:
+                    progress(chunk.stop / size)
+        except BaseException:  # an interruption too: do not count on to the end
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@kernel
+def _satisfied_chunk(
+    record: NDArray[np.int32],
+    attributes: NDArray[np.int32],
+    values: NDArray[np.int32],
+    signs: NDArray[np.bool_],
+    accepted: NDArray[np.uint32],
+    result: NDArray[np.bool_],
+) -> bool:
+    """Write to `result` whether each clause is true of one record; False if an attribute lies beyond the record."""
+    m, k = attributes.shape
+    inside = True
+    for i in range(m):
+        true_literals = np.uint32(0)
+        for literal in range(k):
+            attribute = attributes[i, literal]
+            if attribute < 0:
+                break
+            if attribute >= record.size:
+                inside = False
+                break
+            true_literals += np.uint32((record[attribute] == values[i, literal]) == signs[i, literal])
+        result[i] = (accepted[i] >> true_literals) & np.uint32(1) != 0
+    return inside

@@ -1,0 +1,74 @@
+"""Public randomness with a seed, for choosing queries only: the same numbers on every machine and version, for ever.
+
+It protects nothing: whoever knows the seed knows the numbers. Only the raw words of numpy's Philox generator are
+used, whose stream numpy guarantees not to change, and mapped to integers here; the methods of numpy's Generator
+may change with its version, and with them the fingerprint of every workload.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Philox
+from numpy.typing import NDArray
+
+
+class PublicRandom:
+    """A stream of uniform 64-bit words and what is made of them.
+
+    Parameters
+    ----------
+    seed
+        0 .. 2^64 - 1; the key of Philox-4x64-10, with the counter starting at zero.
+
+    Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._words = Philox(key=seed)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next `count` words of the stream."""
+        return self._words.random_raw(count)
+
+    def below(self, bounds: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return one integer for each bound, uniform on 0 .. bound - 1 exactly.
+
+        A word is taken modulo its bound; words above the largest multiple of the bound are drawn again, so that no
+        remainder is more likely than another. Bounds are >= 1, of any shape.
+        """
+        draws = self.words(bounds.size).reshape(bounds.shape)
+        last = ~((~bounds + np.uint64(1)) % bounds)  # 2^64 - 1 - (2^64 mod bound): the last word to keep
+        rejected = draws > last
+        while rejected.any():
+            draws[rejected] = self.words(int(np.count_nonzero(rejected)))
+            rejected = draws > last
+        return draws % bounds
+
+    def bits(self, count: int) -> NDArray[np.bool_]:
+        """Return `count` fair bits: those of the next words, lowest bit first; bits that are left over are lost."""
+        octets = self.words(-(-count // 64)).astype("<u8").view(np.uint8)
+        return np.unpackbits(octets, count=count, bitorder="little").view(np.bool_)
+
+    def one_below(self, bound: int) -> int:
+        """Return one integer, uniform on 0 .. bound - 1, for a bound >= 1 of any size."""
+        length = (bound - 1).bit_length()
+        while True:
+            draw = 0
+            for word in self.words(-(-length // 64)).tolist():
+                draw = draw << 64 | word
+            draw &= (1 << length) - 1
+            if draw < bound:
+                return draw
+
+    def distinct_below(self, bound: int, count: int) -> list[int]:
+        """Return `count` distinct integers on 0 .. bound - 1 in increasing order, every such set equally likely.
+
+        The first `count` steps of a Fisher-Yates shuffle that stores only the places it has touched.
+        """
+        moved: dict[int, int] = {}
+        chosen = []
+        for step in range(count):
+            place = step + self.one_below(bound - step)
+            chosen.append(moved.get(place, place))
+            moved[place] = moved.get(step, step)
+        return sorted(chosen)

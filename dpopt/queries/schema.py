@@ -1,0 +1,184 @@
+"""The public schema of a table: its attributes in order, their codes, and the flat numbering of (attribute, code)."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import SchemaError
+from dpopt.queries.arrays import freeze
+from dpopt.queries.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text, value_text
+from dpopt.queries.json_files import (
+    json_list,
+    json_object,
+    read_json_object,
+    refuse_unknown_keys,
+    sha256_of_json,
+    shown,
+    write_json_object,
+)
+from dpopt.queries.schema_json import attribute_from_json, attribute_to_json
+
+__all__ = ["LARGEST_SIZE", "Attribute", "AttributeKind", "Schema", "Value", "number_text", "value_text"]
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The attributes of a table, declared in public.
+
+    Parameters
+    ----------
+    attributes
+        At least one attribute; names are unique. A record is one code per attribute, in this order.
+    draft
+        True for a schema that was drafted from private data and not yet reviewed by the owner.
+
+    Attributes
+    ----------
+    sizes : (d,) int32, read-only
+        Number of codes of each attribute.
+    offsets : (d + 1,) int64, read-only
+        Flat column of attribute a and code v is offsets[a] + v; offsets[d] is the number of flat columns.
+
+    Raises
+    ------
+    SchemaError
+        If there is no attribute, or two have the same name.
+    """
+
+    attributes: tuple[Attribute, ...]
+    draft: bool = False
+    sizes: NDArray[np.int32] = field(init=False, repr=False, compare=False)
+    offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise SchemaError("a schema needs at least one attribute, found none")
+        positions: dict[str, int] = {}
+        for position, attribute in enumerate(self.attributes):
+            if attribute.name in positions:
+                raise SchemaError(f"two attributes are named {attribute.name!r}; names must be unique")
+            positions[attribute.name] = position
+        sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int32)
+        offsets = np.zeros(sizes.size + 1, dtype=np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        object.__setattr__(self, "sizes", freeze(sizes))
+        object.__setattr__(self, "offsets", freeze(offsets))
+        object.__setattr__(self, "_positions", positions)
+
+    def __reduce__(self) -> tuple[type[Schema], tuple[tuple[Attribute, ...], bool]]:
+        return Schema, (self.attributes, self.draft)  # unpickled arrays would be writable
+
+    def __len__(self) -> int:
+        """Return the number of attributes."""
+        return len(self.attributes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the attributes, in order."""
+        return tuple(self._positions)
+
+    @property
+    def number_of_columns(self) -> int:
+        """Number of flat columns: pairs (attribute, code)."""
+        return int(self.offsets[-1])
+
+    def index(self, name: str) -> int:
+        """Return the position of the attribute with this name.
+
+        Raises
+        ------
+        SchemaError
+            If there is none; the message names the closest ones.
+        """
+        position = self._positions.get(name)
+        if position is None:
+            near = difflib.get_close_matches(str(name), self.names, n=3)
+            hint = (
+                f"did you mean {' or '.join(map(repr, near))}?"
+                if near
+                else f"there are {_listed(self.names)}"
+            )
+            raise SchemaError(f"the schema has no attribute {name!r}; {hint}")
+        return position
+
+    def as_bits(self) -> Schema:
+        """Return the schema of free indicator bits: one boolean attribute with values (0, 1) per flat column.
+
+        The bit of attribute a and code v has position offsets[a] + v and the name "attribute=label". The bits of one
+        attribute are not tied to each other: this is the universe {0, 1}^columns of the DualQuery experiments.
+        """
+        return Schema(
+            tuple(
+                Attribute(
+                    name=f"{attribute.name}={attribute.label(code)}",
+                    kind=AttributeKind.BOOLEAN,
+                    values=(0, 1),
+                    occurring=(0,)
+                    if attribute.occurring is not None and code not in attribute.occurring
+                    else None,
+                )
+                for attribute in self.attributes
+                for code in range(attribute.size)
+            ),
+            draft=self.draft,
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """Return the schema as a JSON object; `from_json` gives an equal schema."""
+        return {
+            "dpopt_schema": SCHEMA_VERSION,
+            "draft": self.draft,
+            "attributes": [attribute_to_json(attribute) for attribute in self.attributes],
+        }
+
+    @classmethod
+    def from_json(cls, obj: Mapping[str, object]) -> Schema:
+        """Return the schema that a JSON object declares.
+
+        Raises
+        ------
+        SchemaError
+            If a key is unknown or missing, or an attribute contradicts itself; the message names the attribute.
+        """
+        declared = json_object(obj, "schema", SchemaError)
+        if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
+            found = shown(declared["dpopt_schema"]) if "dpopt_schema" in declared else "no such key"
+            raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
+        refuse_unknown_keys(declared, ("dpopt_schema", "draft", "attributes"), "schema", SchemaError)
+        draft = declared.get("draft", False)
+        if not isinstance(draft, bool):
+            raise SchemaError(f"schema: 'draft' is true or false, found {shown(draft)}")
+        if "attributes" not in declared:
+            raise SchemaError("schema: the key 'attributes' is missing; it lists the columns of the table")
+        listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+        return cls(
+            tuple(attribute_from_json(item, number) for number, item in enumerate(listed)), draft=draft
+        )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema file. Raises SchemaError if the file cannot be read or declares no usable schema."""
+        return cls.from_json(read_json_object(path, "schema", SchemaError))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema file: to a temporary file in the same folder, then renamed."""
+        write_json_object(path, self.to_json())
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""
+        return sha256_of_json(self.to_json())
+
+
+def _listed(names: tuple[str, ...], limit: int = 8) -> str:
+    text = ", ".join(map(repr, names[:limit]))
+    return text if len(names) <= limit else f"{text} and {len(names) - limit} more"

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import Philox
+
+from dpopt.errors import WorkloadError
+from dpopt.queries import Attribute, AttributeKind, Schema, generation
+from dpopt.queries.generation import (
+    Domains,
+    all_marginals,
+    chosen_marginals,
+    listed_marginals,
+    random_conjunctions,
+)
+from tests.strategies import schemas
+
+
+def schema_of(*sizes: int, occurring: dict[int, tuple[int, ...]] | None = None) -> Schema:
+    return Schema(
+        tuple(
+            Attribute(
+                f"x{i}",
+                AttributeKind.CATEGORICAL,
+                tuple(range(size)),
+                occurring=(occurring or {}).get(i),
+            )
+            for i, size in enumerate(sizes)
+        )
+    )
+
+
+def everything(schema: Schema) -> Domains:
+    return Domains.of(schema, occurring=False)
+
+
+def expected_cells(marginals: list[tuple[int, ...]], domains: list[list[int]]) -> list[list[tuple[int, int]]]:
+    return [
+        list(zip(marginal, cell, strict=True))
+        for marginal in marginals
+        for cell in product(*(domains[a] for a in marginal))
+    ]
+
+
+@given(schemas(), st.integers(1, 5), st.booleans())
+@settings(max_examples=60)
+def test_marginals_have_one_conjunction_for_every_cell(schema: Schema, width: int, occurring: bool) -> None:
+    width = min(width, len(schema))
+    occurring = occurring and any(attribute.occurring is not None for attribute in schema.attributes)
+    clauses = all_marginals(width, schema, Domains.of(schema, occurring=occurring))
+    domains = [
+        list(a.occurring if occurring and a.occurring is not None else range(a.size))
+        for a in schema.attributes
+    ]
+    marginals = list(combinations(range(len(schema)), width))
+    found = [
+        list(zip(a, v, strict=True))
+        for a, v in zip(clauses.attributes.tolist(), clauses.values.tolist(), strict=True)
+    ]
+    assert found == expected_cells(marginals, domains)
+    assert clauses.signs.all()
+    assert (clauses.accepted == 1 << width).all()
+
+
+def test_listed_marginals_may_differ_in_width() -> None:
+    clauses = listed_marginals([[2], [1, 0]], everything(schema_of(2, 2, 3)))
+    assert clauses.attributes.tolist() == [[2, -1]] * 3 + [[1, 0]] * 4
+    assert clauses.values.tolist() == [[0, 0], [1, 0], [2, 0], [0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+def test_marginals_are_the_same_when_written_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = schema_of(2, 3, 4, 5, 2)
+    whole = all_marginals(3, schema, everything(schema)).fingerprint()
+    monkeypatch.setattr(generation, "STEP", 7)
+    assert all_marginals(3, schema, everything(schema)).fingerprint() == whole
+
+
+@pytest.mark.parametrize("count", [1, 4, 10])
+def test_chosen_marginals_are_distinct_and_in_order(count: int) -> None:
+    schema = schema_of(2, 2, 2, 2, 2)
+    clauses = chosen_marginals(2, count, 3, schema, everything(schema))
+    chosen = list(dict.fromkeys(tuple(row) for row in clauses.attributes.tolist()))
+    assert len(chosen) == count
+    assert chosen == sorted(chosen)
+    assert set(chosen) <= set(combinations(range(5), 2))
+    assert len(clauses) == 4 * count
+
+
+def test_choosing_all_marginals_gives_all_marginals() -> None:
+    schema = schema_of(2, 3, 2, 4, 2, 2)
+    for width in range(1, 7):
+        everyone = all_marginals(width, schema, everything(schema))
+        available = len(list(combinations(range(6), width)))
+        chosen = chosen_marginals(width, available, 11, schema, everything(schema))
+        assert chosen.fingerprint() == everyone.fingerprint()
+
+
+def test_marginals_are_chosen_among_more_than_64_bits_can_number() -> None:
+    schema = schema_of(*[1] * 300)
+    clauses = chosen_marginals(20, 50, 1, schema, everything(schema))
+    assert len(clauses) == 50
+    assert (np.diff(clauses.attributes, axis=1) > 0).all()
+    assert int(clauses.attributes.max()) < 300
+
+
+def naive_conjunctions(
+    width: int, count: int, seed: int, domains: list[list[int]]
+) -> list[list[tuple[int, int, bool]]]:
+    """The definition, in plain Python: all first draws, all second draws, ..., all values, all signs."""
+    stream = Philox(key=seed)
+
+    def below(bounds: list[int]) -> list[int]:
+        words = [int(word) for word in stream.random_raw(len(bounds))]
+        assert all(word < 2**64 // bound * bound for word, bound in zip(words, bounds, strict=True))
+        return [word % bound for word, bound in zip(words, bounds, strict=True)]
+
+    chosen: list[list[int]] = [[] for _ in range(count)]
+    for position in range(width):
+        for attributes, draw in zip(chosen, below([len(domains) - position] * count), strict=True):
+            free = [a for a in range(len(domains)) if a not in attributes]
+            attributes.append(free[draw])
+    flat = [sorted(attributes) for attributes in chosen]
+    digits = below([len(domains[a]) for attributes in flat for a in attributes])
+    words = [int(word) for word in stream.random_raw(-(-count * width // 64))]
+    signs = [bool(words[i // 64] >> (i % 64) & 1) for i in range(count * width)]
+    return [
+        [
+            (a, domains[a][digits[i * width + place]], signs[i * width + place])
+            for place, a in enumerate(attributes)
+        ]
+        for i, attributes in enumerate(flat)
+    ]
+
+
+@pytest.mark.parametrize(("width", "count", "seed"), [(1, 100, 0), (3, 257, 7), (6, 50, 2**64 - 1)])
+def test_random_conjunctions_follow_their_definition(width: int, count: int, seed: int) -> None:
+    schema = schema_of(2, 3, 5, 1, 7, 4, occurring={2: (0, 4)})
+    clauses = random_conjunctions(width, count, seed, schema, Domains.of(schema, occurring=True))
+    domains = [[0, 1], [0, 1, 2], [0, 4], [0], list(range(7)), list(range(4))]
+    found = [
+        list(zip(*row, strict=True))
+        for row in zip(
+            clauses.attributes.tolist(), clauses.values.tolist(), clauses.signs.tolist(), strict=True
+        )
+    ]
+    assert found == naive_conjunctions(width, count, seed, domains)
+    assert (clauses.accepted == 1 << width).all()
+
+
+@pytest.mark.statistics
+def test_random_conjunctions_are_uniform() -> None:
+    """60,000 conjunctions of 2 out of 4 attributes with 1 to 4 values, fixed seed.
+
+    All 6 attribute sets, all values of an attribute and both signs are equally frequent up to 5 standard deviations:
+    false alarm below 1e-4. A choice with repetition, or values drawn before attributes, is rejected.
+    """
+    schema = schema_of(1, 2, 3, 4)
+    clauses = random_conjunctions(2, 60_000, 1, schema, everything(schema))
+    sets = np.bincount(clauses.attributes[:, 0] * 4 + clauses.attributes[:, 1], minlength=16).reshape(4, 4)
+    assert np.count_nonzero(sets) == 6
+    assert (abs(sets[np.triu_indices(4, 1)] - 10_000) < 5 * 91.3).all()
+    for attribute in range(4):
+        values = np.bincount(clauses.values[clauses.attributes == attribute], minlength=attribute + 1)
+        expected = 30_000 / (attribute + 1)
+        assert values.size == attribute + 1
+        assert (abs(values - expected) < 5 * expected**0.5 + 650).all()
+    assert abs(np.count_nonzero(clauses.signs) - 60_000) < 5 * 173.3
+
+
+def test_occurring_values_are_refused_where_none_are_declared() -> None:
+    with pytest.raises(
+        WorkloadError, match="the schema declares none; declare 'occurring' for some attribute"
+    ):
+        Domains.of(schema_of(2, 2), occurring=True)
+
+
+@pytest.mark.parametrize("width", [0, 4])
+def test_a_width_that_the_schema_cannot_give_is_refused(width: int) -> None:
+    schema = schema_of(2, 2, 2)
+    for build in (chosen_marginals, random_conjunctions):
+        with pytest.raises(
+            WorkloadError, match=f"{width}-way queries .* between 1 and 3 attributes are possible"
+        ):
+            build(width, 1, 0, schema, everything(schema))
+    with pytest.raises(WorkloadError, match=f"{width}-way queries"):
+        all_marginals(width, schema, everything(schema))
+
+
+def test_a_query_has_at_most_31_literals() -> None:
+    schema = schema_of(*[1] * 40)
+    assert len(all_marginals(31, schema_of(*[1] * 31), everything(schema_of(*[1] * 31)))) == 1
+    with pytest.raises(WorkloadError, match="between 1 and 31 attributes are possible"):
+        random_conjunctions(32, 1, 0, schema, everything(schema))
+
+
+def test_too_many_cells_are_refused_with_their_number_before_anything_is_built() -> None:
+    schema = schema_of(*[100] * 60)
+    with pytest.raises(
+        WorkloadError, match="48,763,500,000,000 cells in the 487,635 marginals over 4 attributes"
+    ):
+        all_marginals(4, schema, everything(schema))
+    with pytest.raises(WorkloadError, match="100,000,000 cells in 1 marginal,"):
+        chosen_marginals(4, 1, 0, schema, everything(schema))
+    with pytest.raises(WorkloadError, match="100,000,000 cells in 1 marginal,"):
+        listed_marginals([[0, 1, 2, 3]], everything(schema))
+    with pytest.raises(WorkloadError, match="50,000,001 conjunctions"):
+        random_conjunctions(3, 50_000_001, 0, schema, everything(schema))
+    with pytest.raises(WorkloadError, match="marginals, more than the 50,000,000"):
+        chosen_marginals(8, 50_000_001, 0, schema, everything(schema))
+
+
+def test_more_marginals_than_there_are_and_none_are_refused() -> None:
+    schema = schema_of(2, 2, 2)
+    for count in (0, 4):
+        with pytest.raises(WorkloadError, match=f"{count} marginals were asked for; there are 3 over 2 of 3"):
+            chosen_marginals(2, count, 0, schema, everything(schema))
+    with pytest.raises(WorkloadError, match="'count' is at least 1"):
+        random_conjunctions(2, 0, 0, schema, everything(schema))

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dpopt.errors import SchemaError, WorkloadError
+from dpopt.queries import Clauses, kernels
+from dpopt.queries.kernels import PackedColumns, count_clauses, count_on_records, pack_columns, satisfied
+from tests.strategies import clause_lists, clauses_of, naive_truth, tables
+
+SIZES = np.array([3, 2, 5, 2, 4, 1, 7, 2], dtype=np.int32)
+OFFSETS = np.concatenate(([0], np.cumsum(SIZES))).astype(np.int64)
+
+
+def records_of(rows: int, seed: int = 0) -> NDArray[np.int32]:
+    generator = np.random.default_rng(seed)
+    return generator.integers(0, SIZES, size=(rows, SIZES.size)).astype(np.int32)
+
+
+def columns_of(records: NDArray[np.int32]) -> list[NDArray[np.integer]]:
+    return [records[:, a].astype(np.uint8) for a in range(records.shape[1])]
+
+
+def every_mask(width: int) -> Clauses:
+    literals = [(a, 0, a % 3 != 1) for a in range(width)]
+    return clauses_of([(literals, mask) for mask in range(2 << width)])
+
+
+@given(st.data())
+def test_counts_equal_those_of_plain_python(data: st.DataObject) -> None:
+    clauses = data.draw(clause_lists(SIZES.tolist(), widest=8))
+    records = data.draw(tables(SIZES.tolist()))
+    expected = naive_truth(clauses, records).sum(axis=1)
+    packed = pack_columns(columns_of(records), SIZES, clauses)
+    assert np.array_equal(count_clauses(packed, clauses, OFFSETS), expected)
+    assert np.array_equal(count_on_records(clauses, records, SIZES), expected)
+
+
+@given(st.data())
+def test_a_record_satisfies_the_clauses_that_plain_python_says(data: st.DataObject) -> None:
+    clauses = data.draw(clause_lists(SIZES.tolist(), widest=8))
+    record = np.array([data.draw(st.integers(0, size - 1)) for size in SIZES.tolist()], dtype=np.int32)
+    expected = naive_truth(clauses, record[None, :])[:, 0]
+    assert np.array_equal(satisfied(clauses, record), expected)
+    assert np.array_equal(count_on_records(clauses, record[None, :], SIZES), expected)
+
+
+@given(st.data())
+def test_clauses_over_bits_count_the_same(data: st.DataObject) -> None:
+    clauses = data.draw(clause_lists(SIZES.tolist()))
+    records = data.draw(tables(SIZES.tolist()))
+    used = clauses.attributes >= 0
+    bits = Clauses(
+        np.where(used, OFFSETS[clauses.attributes] + clauses.values, -1).astype(np.int32),
+        used.astype(np.int32),
+        clauses.signs,
+        clauses.accepted,
+    )
+    one_hot = np.concatenate([np.eye(SIZES[a], dtype=np.int32)[records[:, a]] for a in range(8)], axis=1)
+    sizes = np.full(int(OFFSETS[-1]), 2)
+    expected = count_on_records(clauses, records, SIZES)
+    assert np.array_equal(count_on_records(bits, one_hot, sizes), expected)
+
+
+@pytest.mark.parametrize("width", range(1, 8))
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 511, 512, 513, 3000])
+def test_every_mask_is_counted_at_every_number_of_rows(width: int, rows: int) -> None:
+    records = records_of(rows)
+    clauses = every_mask(width)
+    literals = np.stack([(records[:, a] == 0) == (a % 3 != 1) for a in range(width)])
+    numbers = np.bincount(literals.sum(axis=0), minlength=width + 1)
+    expected = [sum(int(numbers[j]) for j in range(width + 1) if mask >> j & 1) for mask in range(2 << width)]
+    assert count_on_records(clauses, records, SIZES).tolist() == expected
+
+
+def test_the_widest_clauses_are_counted() -> None:
+    sizes = np.full(31, 3)
+    generator = np.random.default_rng(5)
+    records = generator.integers(0, 3, size=(1000, 31)).astype(np.int32)
+    literals = [(a, int(generator.integers(3)), bool(generator.integers(2))) for a in range(31)]
+    masks = [
+        1 << 31,
+        (1 << 31) - 1,
+        0xAAAAAAAA,
+        0x55555555,
+        *generator.integers(0, 1 << 32, size=20).tolist(),
+    ]
+    clauses = clauses_of([(literals, mask) for mask in masks])
+    truth = naive_truth(clauses, records)
+    assert np.array_equal(count_on_records(clauses, records, sizes), truth.sum(axis=1))
+    assert np.array_equal(satisfied(clauses, records[3]), truth[:, 3])
+
+
+@pytest.mark.parametrize("rows", [1, 63, 65, 1000])
+def test_clauses_of_negative_literals_do_not_count_the_padding(rows: int) -> None:
+    records = np.zeros((rows, 8), dtype=np.int32)
+    literals = [(0, 1, False), (1, 1, False), (2, 4, False), (4, 2, False)]
+    rows_of_clauses = [(literals[:width], 1 << width) for width in range(1, 5)]
+    assert count_on_records(clauses_of(rows_of_clauses), records, SIZES).tolist() == [rows] * 4
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("cache_words", [1, 1 << 12, 1 << 20])
+def test_blocks_chunks_and_threads_do_not_change_a_count(
+    monkeypatch: pytest.MonkeyPatch, threads: int, cache_words: int
+) -> None:
+    records = records_of(20_000)
+    rows = [
+        ([(a, 0, True), (b, 1 % int(SIZES[b]), False), (c, 0, True)], mask)
+        for a, b, c in combinations(range(8), 3)
+        for mask in (8, 7, 10, 5, 2)
+    ]
+    clauses = clauses_of(rows)
+    truth = [sum(((records[:, a] == v) == s).astype(int) for a, v, s in literals) for literals, _ in rows]
+    expected = [int((mask >> number & 1).sum()) for number, (_, mask) in zip(truth, rows, strict=True)]
+    monkeypatch.setattr(kernels, "CACHE_WORDS", cache_words)
+    monkeypatch.setattr(kernels, "CHUNK", 37)
+    monkeypatch.setattr(kernels, "SATISFIED_CHUNK", 11)
+    packed = pack_columns(columns_of(records), SIZES, clauses)
+    shares: list[float] = []
+    counts = count_clauses(packed, clauses, OFFSETS, threads=threads, progress=shares.append)
+    assert counts.tolist() == expected
+    assert shares == sorted(shares)
+    assert len(shares) == -(-len(rows) // 37)
+    assert shares[-1] == 1.0
+    one = satisfied(clauses, records[7], threads=threads)
+    assert np.array_equal(one, count_on_records(clauses, records[7:8], SIZES))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_while_progress_is_told_ends_the_count(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kernels, "CHUNK", 1)
+    clauses = every_mask(3)
+    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
+    with pytest.raises(KeyboardInterrupt):
+        count_clauses(packed, clauses, OFFSETS, threads=threads, progress=stop)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
+def test_codes_of_any_integer_type_and_layout_are_packed(dtype: type[np.integer]) -> None:
+    records = records_of(130)
+    expected = pack_columns(columns_of(records), SIZES)
+    table = records.astype(dtype)
+    strided = pack_columns([table[:, a] for a in range(8)], SIZES)
+    read_only = np.asfortranarray(table)
+    read_only.flags.writeable = False
+    contiguous = pack_columns([read_only[:, a] for a in range(8)], SIZES)
+    assert np.array_equal(strided.words, expected.words)
+    assert np.array_equal(contiguous.words, expected.words)
+
+
+def test_packed_columns_are_the_indicators_of_their_codes() -> None:
+    records = records_of(130)
+    packed = pack_columns(columns_of(records), SIZES)
+    assert packed.rows == 130
+    assert packed.words.shape[0] == OFFSETS[-1]
+    assert packed.words.ctypes.data % 64 == 0
+    assert packed.words.shape[1] // 8 % 2 == 1
+    bits = np.unpackbits(packed.words.astype("<u8").view(np.uint8), axis=1, bitorder="little").astype(bool)
+    for a in range(8):
+        for code in range(int(SIZES[a])):
+            row = bits[packed.positions[OFFSETS[a] + code]]
+            assert np.array_equal(row[:130], records[:, a] == code)
+            assert not row[130:].any()
+
+
+def test_printing_packed_columns_shows_nothing_of_the_table() -> None:
+    assert repr(pack_columns(columns_of(records_of(130)), SIZES)) == "PackedColumns()"
+
+
+def test_only_the_columns_that_clauses_name_are_packed() -> None:
+    clauses = clauses_of([([(0, 2, True), (2, 4, False)], 4), ([(0, 2, False)], 2), ([], 1)])
+    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
+    assert packed.words.shape[0] == 2
+    assert np.flatnonzero(packed.positions >= 0).tolist() == [2, 9]
+    assert sorted(packed.positions[[2, 9]].tolist()) == [0, 1]
+
+
+def test_clauses_without_literals_need_no_column() -> None:
+    clauses = clauses_of([([], 1), ([], 0)])
+    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
+    assert count_clauses(packed, clauses, OFFSETS).tolist() == [10, 0]
+
+
+def test_no_clauses_give_no_counts() -> None:
+    none = clauses_of([])
+    assert count_on_records(none, records_of(3), SIZES).shape == (0,)
+    assert satisfied(none, records_of(1)[0]).shape == (0,)
+
+
+def test_a_column_that_is_not_packed_is_refused() -> None:
+    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses_of([([(0, 1, True)], 2)]))
+    with pytest.raises(WorkloadError, match="name a column that is not packed"):
+        count_clauses(packed, clauses_of([([(0, 1, True), (1, 0, True)], 4)]), OFFSETS)
+
+
+@pytest.mark.parametrize("literal", [(8, 0, True), (0, 3, True)])
+def test_a_literal_that_does_not_exist_is_refused(literal: tuple[int, int, bool]) -> None:
+    packed = pack_columns(columns_of(records_of(10)), SIZES)
+    clauses = clauses_of([([literal], 2)])
+    with pytest.raises(WorkloadError, match="attribute number"):
+        count_clauses(packed, clauses, OFFSETS)
+    with pytest.raises(WorkloadError, match="attribute number"):
+        count_on_records(clauses, records_of(10), SIZES)
+
+
+def test_offsets_of_another_schema_are_refused() -> None:
+    packed = pack_columns(columns_of(records_of(10)), SIZES)
+    with pytest.raises(WorkloadError, match="belong to another schema: 26 flat columns, expected 24"):
+        count_clauses(packed, every_mask(1), OFFSETS[:-1])
+
+
+def test_a_record_that_is_too_short_is_refused() -> None:
+    with pytest.raises(WorkloadError, match="that a record of 2 codes does not have"):
+        satisfied(every_mask(3), np.zeros(2, dtype=np.int32))
+    with pytest.raises(WorkloadError, match="a record has shape"):
+        satisfied(every_mask(3), np.zeros((1, 8), dtype=np.int32))
+
+
+def test_records_of_another_width_are_refused() -> None:
+    with pytest.raises(SchemaError, match=r"shape \(3, 7\) do not fit a schema of 8 attributes"):
+        count_on_records(every_mask(1), np.zeros((3, 7), dtype=np.int32), SIZES)
+
+
+def test_columns_that_do_not_fit_are_refused_without_quoting_a_code() -> None:
+    columns = columns_of(records_of(10))
+    with pytest.raises(SchemaError, match="7 columns of codes for 8 attributes"):
+        pack_columns(columns[:-1], SIZES)
+    with pytest.raises(SchemaError, match=r"attribute number 1: its codes are not as many"):
+        pack_columns([columns[0], columns[1][:-1], *columns[2:]], SIZES)
+    with pytest.raises(SchemaError, match=r"expected integer codes in 1 dimension, found float64 in 1"):
+        pack_columns([np.asarray(columns[0], dtype=float), *columns[1:]], SIZES)
+    for wrong in (77, -77):
+        outside = columns[2].astype(np.int64)
+        outside[4] = wrong
+        with pytest.raises(
+            SchemaError, match=r"attribute number 2: a code lies outside 0 \.\. 4;"
+        ) as refusal:
+            pack_columns([*columns[:2], outside, *columns[3:]], SIZES)
+        assert "77" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "positions", "message"),
+    [
+        (65, [[1]], [0], "do not hold the number of rows given"),
+        (-1, [[0]], [0], "do not hold the number of rows given"),
+        (3, [[8]], [0], "a bit is set beyond the last row"),
+        (64, [[1, 1]], [0], "a bit is set beyond the last row"),
+        (3, [[1]], [1], r"must lie in -1 \.\. 0"),
+        (3, [[1]], [-2], r"must lie in -1 \.\. 0"),
+        (3, [1], [0], r"must have shape \(c, W\)"),
+    ],
+)
+def test_words_that_hold_no_packed_columns_are_refused(
+    rows: int, words: list[object], positions: list[int], message: str
+) -> None:
+    with pytest.raises(SchemaError, match=message):
+        PackedColumns(rows, np.array(words, dtype=np.uint64), np.array(positions, dtype=np.int32))
+
+
+def test_counts_on_a_large_table_equal_those_of_numpy(data_folder: Path) -> None:
+    with np.load(data_folder / "kdd99" / "kdd99-dualquery-41attr-396bits.npz", allow_pickle=False) as stored:
+        codes, sizes = stored["codes"], stored["sizes"].astype(np.int32)
+    generator = np.random.default_rng(1)
+    attributes = np.argsort(generator.random((40, 41)), axis=1)[:, :3]
+    values = generator.integers(0, sizes[attributes])
+    signs = generator.random((40, 3)) < 0.3
+    clauses = Clauses.conjunctions(attributes, values, signs)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    counts = count_clauses(pack_columns(list(codes.T), sizes, clauses), clauses, offsets)
+    for i in range(40):
+        true = ((codes[:, attributes[i]] == values[i]) == signs[i]).all(axis=1)
+        assert counts[i] == np.count_nonzero(true)
