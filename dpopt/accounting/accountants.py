@@ -1,0 +1,270 @@
+"""From charges to a total: five composition theorems behind one name each.
+
+A charge under replace-one and a charge under add-remove speak of different neighbours, so a sum over both
+means nothing and is refused. Totals are rounded up.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.conversions import check_delta, gdp_epsilon, zcdp_epsilon
+from dpopt.accounting.sums import (
+    Floats,
+    lifted,
+    split_product,
+    sum_upward,
+    weighted_squares,
+    weighted_sum_upward,
+)
+from dpopt.errors import AccountingError
+
+MARGIN = 1.0 + 2.0**-44  # covers every rounding of a formula whose terms are all positive
+SMALLEST_GDP_DELTA = 1e-9
+LARGEST_CHECKED_RANGE = 4.0  # the GDP constant was checked up to this range
+
+
+class Accountant(enum.Enum):
+    """Which composition theorem turns charges into (epsilon, delta).
+
+    `PURE`: epsilons add up; delta is 0.
+
+    `THEOREM`: advanced composition with the largest epsilon for every use, as DualQuery's Theorem 4.3 states
+    it: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1), with e the largest range or epsilon and k the number of
+    uses whose range or epsilon is not 0; or that of the bounded-range charges, plus the epsilons of the others,
+    where it is less. For comparison with the paper; never the best.
+    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Lemma 2.4 and Theorem 4.3.
+
+    `PER_ROUND`: advanced composition with the epsilon e_i of every use:
+    sqrt(2 ln(1/delta) sum_i e_i^2) + sum_i e_i (exp(e_i) - 1). What the published DualQuery experiments used.
+    Source: as before; the same martingale argument with unequal terms.
+
+    `ZCDP`: rho adds up (range^2/8, epsilon^2/2, rho), then one conversion. The default: proved for adaptive
+    rounds and for every delta.
+    Source: Bun, Steinke 2016 (composition; epsilon^2/2); Cesar, Rogers 2021 (bounded range: range^2/8, from
+    Dong, Durfee, Rogers 2020); Canonne, Kamath, Steinke 2020, Proposition 12 (conversion).
+
+    `GDP`: mu^2 adds up, then one conversion. `s` draws of range e from one distribution count as
+    mu^2 = (s + pi/2 - 1) e^2/4. THE CONSTANT pi/2 - 1 IS VERIFIED NUMERICALLY ON A GRID, NOT PROVED (s from 1
+    to 3000, ranges from 1e-4 to 4, offsets over the whole range, deltas down to 1e-48); therefore this
+    accountant is an option and not the default, and a delta below 1e-9 is refused. Ranges above 4 are charged
+    like pure mechanisms, which is proved.
+    Source: Dong, Roth, Su 2019 (composition, Corollary 3.3; conversion, Corollary 2.13); Dong, Durfee, Rogers
+    2020 (a bounded-range mechanism is a post-processing of generalised randomised response).
+
+    All five hold under the one neighbouring relation that the charges share.
+    """
+
+    PURE = "pure"
+    THEOREM = "theorem"
+    PER_ROUND = "per-round"
+    ZCDP = "zcdp"
+    GDP = "gdp"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChargeColumns:
+    """Charges as arrays, one pair (parameters, counts) per kind; what all totals are computed from.
+
+    The planner builds it from arrays and the ledger from charges; the sums are exact up to one rounding, so
+    equal charges give equal totals whichever way they came.
+    """
+
+    ranges: Floats
+    range_counts: Floats
+    epsilons: Floats
+    epsilon_counts: Floats
+    rhos: Floats
+    rho_counts: Floats
+    not_private: bool
+
+    def with_ranges(self, ranges: Floats, counts: Floats) -> ChargeColumns:
+        """Return the same charges and, before them, bounded-range ones; float64 arrays of one length."""
+        return replace(
+            self,
+            ranges=np.concatenate([ranges, self.ranges]),
+            range_counts=np.concatenate([counts, self.range_counts]),
+        )
+
+    def rho(self) -> float:
+        """Return the total rho, the smallest float not below it."""
+        if self.not_private:
+            return math.inf
+        ranges = weighted_squares(self.range_counts, self.ranges)
+        epsilons = weighted_squares(self.epsilon_counts, self.epsilons)
+        halved = [part / 8.0 for part in ranges] + [part / 2.0 for part in epsilons]
+        return sum_upward(*halved, *split_product(self.rho_counts, self.rhos))
+
+    def epsilon(self, accountant: Accountant, delta: float) -> float:
+        """Return the total epsilon at delta; see `total_epsilon`."""
+        if accountant is not Accountant.PURE:
+            check_delta(delta)
+        if accountant is Accountant.GDP:
+            _check_gdp_delta(delta)
+        if self.not_private:
+            return math.inf
+        if accountant is Accountant.ZCDP:
+            return zcdp_epsilon(self.rho(), delta)
+        self._refuse_concentrated(accountant)
+        if accountant is Accountant.GDP:
+            return gdp_epsilon(math.sqrt(self.mu_squared()) * MARGIN, delta)
+        values = np.concatenate([self.ranges, self.epsilons])
+        counts = np.concatenate([self.range_counts, self.epsilon_counts])
+        if accountant is Accountant.PURE:
+            return weighted_sum_upward(counts, values)
+        advanced = homogeneous_epsilon if accountant is Accountant.THEOREM else heterogeneous_epsilon
+        together = advanced(values, counts, delta)
+        if not len(self.epsilons) or not len(self.ranges):
+            return together
+        # One large epsilon beside many small ranges: add it by basic composition instead, where that is less.
+        apart = advanced(self.ranges, self.range_counts, delta)
+        pure = weighted_sum_upward(self.epsilon_counts, self.epsilons)
+        return min(together, sum_upward(np.array([apart, pure])))
+
+    def mu_squared(self) -> float:
+        """Return the total mu^2 of the GDP accountant, rounded up."""
+        checked = self.ranges <= LARGEST_CHECKED_RANGE
+        ranges, counts = self.ranges[checked], self.range_counts[checked]
+        drawn = (counts + (math.pi / 2.0 - 1.0)) * lifted(ranges) ** 2 / 4.0
+        pure = np.concatenate([self.ranges[~checked], self.epsilons])
+        pure_counts = np.concatenate([self.range_counts[~checked], self.epsilon_counts])
+        rest = pure_counts * _pure_mu(pure) ** 2 if len(pure) else pure
+        return sum_upward(drawn, rest) * MARGIN
+
+    def _refuse_concentrated(self, accountant: Accountant) -> None:
+        if len(self.rhos):
+            raise AccountingError(
+                f"the accountant {accountant.value!r} has no theorem for a concentrated charge (Gaussian noise), "
+                "found one; use 'zcdp'"
+            )
+
+
+def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
+    """Return the charges as columns.
+
+    Raises
+    ------
+    AccountingError
+        Charges under different neighbouring relations.
+    """
+    charges = tuple(charges)
+    relations = {charge.relation for charge in charges}
+    if len(relations) > 1:
+        names = sorted(relation.describe() for relation in relations)
+        raise AccountingError(
+            f"charges under different neighbouring relations ({', '.join(names)}) cannot be added up"
+        )
+
+    def column(kind: ChargeKind) -> tuple[Floats, Floats]:
+        chosen = [charge for charge in charges if charge.kind is kind]
+        return (
+            np.array([charge.parameter for charge in chosen], dtype=np.float64),
+            np.array([charge.count for charge in chosen], dtype=np.float64),
+        )
+
+    return ChargeColumns(
+        *column(ChargeKind.BOUNDED_RANGE),
+        *column(ChargeKind.PURE),
+        *column(ChargeKind.CONCENTRATED),
+        not_private=any(charge.kind is ChargeKind.NOT_PRIVATE for charge in charges),
+    )
+
+
+def total_rho(charges: Sequence[Charge]) -> float:
+    """Return the zCDP parameter of all charges together, under the neighbouring relation they share.
+
+    rho = sum over charges of count * (range^2/8, epsilon^2/2 or rho), infinite with a not-private charge; the
+    smallest float that is not below the exact sum. Holds for mechanisms chosen adaptively.
+
+    Raises
+    ------
+    AccountingError
+        Charges under different neighbouring relations.
+
+    Source: Bun, Steinke 2016 (composition, epsilon^2/2); Cesar, Rogers 2021 (range^2/8).
+    """
+    return columns_of(charges).rho()
+
+
+def total_epsilon(charges: Sequence[Charge], accountant: Accountant, delta: float) -> float:
+    """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
+
+    Parameters
+    ----------
+    charges
+        All under one neighbouring relation, which is the one the result holds for. No charges cost 0.
+    accountant
+        The theorem, see `Accountant`.
+    delta
+        In (0, 1); from 1e-9 for `GDP`; ignored by `PURE`, whose delta is 0.
+
+    Returns
+    -------
+    float
+        Rounded up; infinite with a not-private charge.
+
+    Raises
+    ------
+    AccountingError
+        Different relations; delta out of range; a concentrated charge with an accountant other than `ZCDP`.
+    """
+    return columns_of(charges).epsilon(accountant, delta)
+
+
+def homogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float:
+    """Return e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1), rounded up.
+
+    e is the largest value and k the total count of the values that are not 0.
+
+    Source: Gaboardi et al. 2014, DualQuery, Lemma 2.4 (Dwork, Rothblum, Vadhan 2010) and Theorem 4.3.
+    """
+    largest = float(values.max(initial=0.0))
+    uses = float(counts[values > 0.0].sum())
+    if largest > 700.0:
+        return math.inf
+    return (
+        math.sqrt(2.0 * uses * -math.log(delta)) * largest + uses * largest * math.expm1(largest)
+    ) * MARGIN
+
+
+def heterogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float:
+    """Return sqrt(2 ln(1/delta) sum c e^2) + sum c e (exp(e) - 1), rounded up; e the values, c their counts.
+
+    Source: the argument of Gaboardi et al. 2014, DualQuery, Lemma 2.4, with unequal terms.
+    """
+    if float(values.max(initial=0.0)) > 700.0:
+        return math.inf
+    values = lifted(values)
+    squares = sum_upward(counts * values**2)
+    drift = sum_upward(counts * values * np.expm1(values))
+    return (math.sqrt(2.0 * -math.log(delta) * squares) + drift) * MARGIN
+
+
+def _pure_mu(epsilons: Floats) -> Floats:
+    """Return the mu of pure mechanisms, rounded up.
+
+    mu = 2 Phi^-1(e^eps / (1 + e^eps)) = 2 sqrt(2) erfinv(tanh(eps/2)). The trade-off curve of
+    eps-differential privacy consists of two lines between three points; the Gaussian curve of this mu passes
+    through the same three points and is convex, so it lies below.
+
+    Source: trade-off functions as in Dong, Roth, Su 2019, Section 2.
+    """
+    from scipy.special import erfcinv, erfinv, expit
+
+    small = erfinv(np.tanh(np.minimum(epsilons, 1.0) / 2.0))
+    large = erfcinv(2.0 * expit(-np.maximum(epsilons, 1.0)))
+    return np.where(epsilons < 1.0, small, large) * (2.0 * math.sqrt(2.0) * MARGIN)
+
+
+def _check_gdp_delta(delta: float) -> None:
+    if delta < SMALLEST_GDP_DELTA:
+        raise AccountingError(
+            f"delta: found {delta!r}, expected at least 1e-9 with the accountant 'gdp', whose constant is verified "
+            "numerically and not proved; use 'zcdp'"
+        )

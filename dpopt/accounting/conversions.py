@@ -1,0 +1,284 @@
+"""From rho-zCDP and mu-GDP to (epsilon, delta), and back.
+
+All results are rounded outward: an epsilon or delta that comes out is never below the exact value of its
+formula, a rho or mu never above. The conversions hold for whatever neighbouring relation rho or mu was stated
+for, and keep it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dpopt.errors import AccountingError
+
+UNIT = 2.0**-53  # relative error of one rounding
+SMALLEST_FLOAT = 5e-324
+_LOG_SMALLEST, _LOG_LARGEST = -690.0, 690.0
+_BISECTIONS = 42  # the order comes out to a relative 3e-10, the result to the square of that
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """Return a delta such that rho-zCDP implies (epsilon, delta)-differential privacy.
+
+    minimise over x > 0 (Renyi order 1 + x):
+        delta(x) = exp(x ((x + 1) rho - epsilon)) (x / (x + 1))^x / (x + 1)
+
+    ln delta(x) is convex, so its minimum is the root of (2x + 1) rho - epsilon - ln(1 + 1/x). Every x gives a
+    valid delta; the root gives the best.
+
+    Parameters
+    ----------
+    rho
+        zCDP parameter, at least 0; may be infinite.
+    epsilon
+        At least 0, finite.
+
+    Returns
+    -------
+    float
+        In [0, 1], never below the exact minimum.
+
+    Raises
+    ------
+    AccountingError
+        rho or epsilon out of range.
+
+    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
+    """
+    _check("rho", rho, infinite=True)
+    _check("epsilon", epsilon)
+    if rho == 0.0:
+        return 0.0
+    if math.isinf(rho):
+        return 1.0
+    x = _root(lambda x: (2.0 * x + 1.0) * rho - math.log1p(1.0 / x) - epsilon)
+    terms = (x * (x + 1.0) * rho, -x * epsilon, -x * math.log1p(1.0 / x), -math.log1p(x))
+    if not all(map(math.isfinite, terms)):  # only far outside any sensible range
+        return 1.0
+    exponent = sum(terms) + 8.0 * UNIT * sum(map(abs, terms))
+    if exponent >= 0.0:
+        return 1.0
+    return min(1.0, max(SMALLEST_FLOAT, math.exp(exponent) * (1.0 + 8.0 * UNIT)))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Return an epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy.
+
+    minimise over x > 0 (Renyi order 1 + x):
+        epsilon(x) = (x + 1) rho - ln(1 + 1/x) + (ln(1/delta) - ln(1 + x)) / x
+
+    This is the formula of `zcdp_delta` solved for epsilon. Its minimum is the root of rho x^2 + ln(1 + x) =
+    ln(1/delta); every x gives a valid epsilon.
+
+    Parameters
+    ----------
+    rho
+        zCDP parameter, at least 0; may be infinite.
+    delta
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        At least 0 (0 when delta is reached without any epsilon), never below the exact minimum.
+
+    Raises
+    ------
+    AccountingError
+        rho or delta out of range.
+
+    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
+    """
+    _check("rho", rho, infinite=True)
+    check_delta(delta)
+    if rho == 0.0:
+        return 0.0
+    if math.isinf(rho):
+        return math.inf
+    log_delta = -math.log(delta)
+    x = _root(lambda x: rho * x * x + math.log1p(x) - log_delta)
+    first, second, third = (x + 1.0) * rho, math.log1p(1.0 / x), (log_delta - math.log1p(x)) / x
+    error = 8.0 * UNIT * (first + second + (log_delta + math.log1p(x)) / x)
+    return max(0.0, first - second + third + error)
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """Return the largest rho for which rho-zCDP implies (epsilon, delta)-differential privacy, rounded down.
+
+    maximise over x > 0 (Renyi order 1 + x):
+        rho(x) = (epsilon + ln(1 + 1/x) - (ln(1/delta) - ln(1 + x)) / x) / (x + 1)
+
+    Returns
+    -------
+    float
+        At least 0; `zcdp_epsilon(zcdp_rho(epsilon, delta), delta) <= epsilon` always, with a relative loss in
+        rho of about 1e-12.
+
+    Raises
+    ------
+    AccountingError
+        epsilon negative or infinite, delta outside (0, 1).
+
+    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
+    """
+    _check("epsilon", epsilon)
+    check_delta(delta)
+    log_delta = -math.log(delta)
+
+    def slope(x: float) -> float:  # the sign of -rho'(x)
+        return epsilon + math.log1p(1.0 / x) - (2.0 * x + 1.0) * ((log_delta - math.log1p(x)) / x) / x
+
+    x = _root(slope)
+    rho = (epsilon + math.log1p(1.0 / x) - (log_delta - math.log1p(x)) / x) / (x + 1.0)
+    return _lower_until(rho, lambda value: zcdp_epsilon(value, delta) <= epsilon)
+
+
+def gdp_delta(mu: float, epsilon: float) -> float:
+    """Return the delta such that mu-GDP implies (epsilon, delta)-differential privacy.
+
+    delta = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2), with Phi the normal distribution
+    function.
+
+    With a = epsilon/mu - mu/2, b = epsilon/mu + mu/2 and the Mills ratio m(x) = Phi(-x)/phi(x), the second
+    term is phi(a) m(b), which needs no large exponential.
+
+    Parameters
+    ----------
+    mu
+        GDP parameter, at least 0; may be infinite.
+    epsilon
+        At least 0, finite.
+
+    Returns
+    -------
+    float
+        In [0, 1], never below the exact value.
+
+    Raises
+    ------
+    AccountingError
+        mu or epsilon out of range.
+
+    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13.
+    """
+    _check("mu", mu, infinite=True)
+    _check("epsilon", epsilon)
+    if mu == 0.0:
+        return 0.0
+    ratio = epsilon / mu
+    low, high = ratio - mu / 2.0, ratio + mu / 2.0
+    if low < -40.0:
+        return 1.0
+    if low > 40.0:
+        return SMALLEST_FLOAT
+    density = math.exp(-low * low / 2.0) / math.sqrt(2.0 * math.pi)
+    first = density * mills_ratio(low) if low > 0.0 else math.erfc(low / math.sqrt(2.0)) / 2.0
+    second = density * mills_ratio(high)
+    # Rounding of low enters the density as low times its error; the Mills ratio errs by up to 600 roundings.
+    error = UNIT * (first + second) * (1000.0 + 8.0 * (abs(low) + 1.0) * (ratio + mu))
+    return min(1.0, max(SMALLEST_FLOAT, first - second + error))
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """Return the smallest epsilon such that mu-GDP implies (epsilon, delta)-differential privacy, rounded up.
+
+    Raises
+    ------
+    AccountingError
+        mu negative, delta outside (0, 1).
+
+    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
+    """
+    _check("mu", mu, infinite=True)
+    check_delta(delta)
+    if math.isinf(mu) or mu > 1e100:
+        return math.inf
+    if mu == 0.0 or gdp_delta(mu, 0.0) <= delta:
+        return 0.0
+    # Phi(-t) <= exp(-t^2/2), so delta is reached at the latest at t = sqrt(2 ln(1/delta)).
+    high = mu * (mu / 2.0 + math.sqrt(-2.0 * math.log(delta)) + 1.0)
+    while gdp_delta(mu, high) > delta:
+        high *= 2.0
+    return _bisect(0.0, high, lambda value: gdp_delta(mu, value) <= delta)[1]
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Return the largest mu for which mu-GDP implies (epsilon, delta)-differential privacy, rounded down.
+
+    Returns
+    -------
+    float
+        At least 0; `gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon` always.
+
+    Raises
+    ------
+    AccountingError
+        epsilon negative or infinite, delta outside (0, 1).
+
+    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
+    """
+    _check("epsilon", epsilon)
+    check_delta(delta)
+    high = 1.0
+    while gdp_delta(high, epsilon) <= delta:
+        high *= 2.0
+    low = _bisect(0.0, high, lambda value: gdp_delta(value, epsilon) > delta)[0]
+    return _lower_until(low, lambda value: gdp_epsilon(value, delta) <= epsilon)
+
+
+def mills_ratio(x: float) -> float:
+    """Return Phi(-x) / phi(x) of the standard normal law for x >= 0, to a relative error below 600 * 2^-53."""
+    if x <= 20.0:
+        return math.sqrt(math.pi / 2.0) * math.exp(x * x / 2.0) * math.erfc(x / math.sqrt(2.0))
+    value = x
+    for level in range(24, 0, -1):  # Laplace's continued fraction
+        value = x + level / value
+    return 1.0 / value
+
+
+def check_delta(delta: float) -> None:
+    """Raise AccountingError unless 0 < delta < 1."""
+    if not 0.0 < delta < 1.0:
+        raise AccountingError(f"delta: found {delta!r}, expected a number between 0 and 1, both excluded")
+
+
+def _check(name: str, value: float, *, infinite: bool = False) -> None:
+    if not value >= 0.0 or (math.isinf(value) and not infinite):
+        expected = "a number that is at least 0" + ("" if infinite else " and finite")
+        raise AccountingError(f"{name}: found {value!r}, expected {expected}")
+
+
+def _root(increasing: Callable[[float], float]) -> float:
+    """Return x > 0 near the sign change of an increasing function, by bisection on ln x."""
+    low, high = _LOG_SMALLEST, _LOG_LARGEST
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2.0
+        if increasing(math.exp(middle)) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def _bisect(low: float, high: float, above: Callable[[float], bool]) -> tuple[float, float]:
+    """Return (low, high) around the point where `above` turns true, apart by at most 1e-13 of their size."""
+    while high - low > 1e-13 * high and high > 1e-300:
+        middle = (low + high) / 2.0
+        if above(middle):
+            high = middle
+        else:
+            low = middle
+    return low, high
+
+
+def _lower_until(value: float, allowed: Callable[[float], bool]) -> float:
+    """Return a slightly smaller value (at least by 2^-40 of it) that is allowed; 0 if none was found."""
+    step = 2.0**-40
+    value = max(0.0, value)
+    for _ in range(48):
+        value *= 1.0 - min(step, 0.5)
+        if value == 0.0 or allowed(value):
+            return value
+        step *= 2.0
+    return 0.0

@@ -1,0 +1,258 @@
+"""What DualQuery's draws cost: range per draw, charges of a plan, epsilon of a plan, rounds within a budget.
+
+Round t draws s queries, each with probability proportional to exp(eta (t - 1) q(D) - public). Between
+neighbouring tables the log likelihood ratio of one draw has a range of at most
+
+    e_t = 2 eta (t - 1) / n   under replace-one: q(D) moves by at most 1/n, up for some queries, down for
+    others; e_t = eta (t - 1) / n0    under add-remove with fixed public n0: all counts move in one direction,
+    by 0 or 1,
+                              a query and its negation being counted separately.
+
+e_t is also the epsilon of the draw. The sampler computes weights in finite precision and draws exactly in
+proportion to them, which adds at most 2^-49 to the range from round 2 on. In round 1 all weights are equal
+whatever the table, so its range is exactly 0.
+
+Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Theorems 4.2 and 4.3 (proofs); Dong, Durfee,
+Rogers 2020 (bounded range of the exponential mechanism).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import SupportsIndex
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant, ChargeColumns, columns_of
+from dpopt.accounting.charges import LARGEST_COUNT, Charge, ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.round_search import MOST_ROUNDS, largest_allowed, quick_test
+from dpopt.accounting.sums import Floats
+from dpopt.errors import AccountingError
+
+SAMPLER_SLACK = 2.0**-49
+LARGEST_STEP = 1e9
+MECHANISM = "DualQuery draw (exponential mechanism)"
+THEOREM = "DualQuery, proof of Theorem 4.2, as bounded range; sampler slack 2^-49"
+
+_UPWARD = 1.0 + 2.0**-50  # eight roundings; five happen (eta itself, two products, a quotient, a sum)
+
+
+def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelation) -> float:
+    """Return the bounded range of one draw of round `round_index`, sampler slack included, rounded up.
+
+    Parameters
+    ----------
+    round_index
+        t, from 1.
+    eta
+        Step of the multiplicative weights, above 0.
+    n
+        Public number of records (replace-one) or public n0 (add-remove), at least 1.
+    relation
+        The neighbouring relation that the range is for.
+
+    Returns
+    -------
+    float
+        0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove).
+
+    Raises
+    ------
+    AccountingError
+        A parameter out of range.
+
+    Source: Gaboardi et al. 2014, DualQuery, proof of Theorem 4.2; Dong, Durfee, Rogers 2020.
+    """
+    _check("round", round_index, MOST_ROUNDS)
+    return float(_ranges(round_index, eta, n, relation, first=round_index)[0])
+
+
+def draw_charge(t: int, draws: int, eta: float, n: int, relation: NeighbouringRelation) -> Charge:
+    """Return the charge of round t: `draws` independent draws of range `draw_range(t, eta, n, relation)`.
+
+    Raises
+    ------
+    AccountingError
+        A parameter out of range.
+    """
+    return _charge(t, draws, draw_range(t, eta, n, relation), relation)
+
+
+def plan_charges(
+    rounds: int, draws: int, eta: float, n: int, relation: NeighbouringRelation
+) -> tuple[Charge, ...]:
+    """Return the charges of rounds 1 to `rounds`, in order.
+
+    Raises
+    ------
+    AccountingError
+        A parameter out of range.
+    """
+    ranges = _ranges(rounds, eta, n, relation)
+    return tuple(_charge(t, draws, value, relation) for t, value in enumerate(ranges.tolist(), start=1))
+
+
+def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in their usual order)
+    rounds: int,
+    draws: int,
+    eta: float,
+    n: int,
+    relation: NeighbouringRelation,
+    accountant: Accountant,
+    delta: float,
+    extra: Sequence[Charge] = (),
+) -> float:
+    """Return an epsilon such that a whole DualQuery run is (epsilon, delta)-differentially private.
+
+    The guarantee is under `relation`. With e_t the range of a draw in round t (`draw_range`) and s = `draws`:
+
+        pure       s sum e_t
+                   = eta T (T - 1) s / n under replace-one (Theorem 4.2)
+        theorem    e_T sqrt(2 s (T - 1) ln(1/delta)) + s (T - 1) e_T (exp(e_T) - 1)  (Theorem 4.3)
+        per-round  sqrt(2 ln(1/delta) s sum e_t^2) + s sum e_t (exp(e_t) - 1)
+        zcdp       rho = s sum e_t^2 / 8
+                   = s eta^2 T (T - 1) (2 T - 1) / (12 n^2) under replace-one, then `zcdp_epsilon`
+        gdp        mu^2 = (s + pi/2 - 1) sum e_t^2 / 4, then `gdp_epsilon`;
+                   the constant is verified numerically, not proved (see `Accountant`)
+
+    each plus the sampler slack. Equals `total_epsilon(plan_charges(...) + extra, accountant, delta)` bit for
+    bit.
+
+    Parameters
+    ----------
+    rounds, draws
+        T and s, at least 1.
+    eta, n, relation
+        As in `draw_range`.
+    accountant, delta
+        As in `total_epsilon`.
+    extra
+        Other charges of the same run, under the same relation.
+
+    Raises
+    ------
+    AccountingError
+        A parameter out of range; extra charges under another relation; what `total_epsilon` refuses.
+
+    Source: Gaboardi et al. 2014, DualQuery, Theorems 4.2 and 4.3; Cesar, Rogers 2021; Canonne, Kamath,
+    Steinke 2020; Dong, Roth, Su 2019.
+    """
+    _check("draws", draws, LARGEST_COUNT)
+    others = _columns_under(relation, extra)
+    return _run(draws, _ranges(rounds, eta, n, relation), others).epsilon(accountant, delta)
+
+
+def dualquery_rho(
+    rounds: int,
+    draws: int,
+    eta: float,
+    n: int,
+    relation: NeighbouringRelation,
+    extra: Sequence[Charge] = (),
+) -> float:
+    """Return the rho of zCDP of a whole run: s sum e_t^2 / 8 plus the extra charges, rounded up.
+
+    Parameters and errors as in `dualquery_epsilon`. Source: Cesar, Rogers 2021.
+    """
+    _check("draws", draws, LARGEST_COUNT)
+    return _run(draws, _ranges(rounds, eta, n, relation), _columns_under(relation, extra)).rho()
+
+
+def largest_rounds(  # noqa: PLR0917 (as above)
+    draws: int,
+    eta: float,
+    n: int,
+    relation: NeighbouringRelation,
+    accountant: Accountant,
+    epsilon: float,
+    delta: float,
+    extra: Sequence[Charge] = (),
+) -> int:
+    """Return the largest T <= 1,000,000 with `dualquery_epsilon(T, draws, ...) <= epsilon`.
+
+    maximise T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., 1,000,000}
+
+    by doubling and bisection on quickly computed sums, then checked with the exact ones.
+
+    Returns
+    -------
+    int
+        T; 0 when the extra charges alone exceed epsilon (round 1 is free).
+
+    Raises
+    ------
+    AccountingError
+        As `dualquery_epsilon`; epsilon negative or not a number.
+    """
+    if not epsilon >= 0.0:
+        raise AccountingError(f"epsilon: found {epsilon!r}, expected a number that is at least 0")
+    _check("draws", draws, LARGEST_COUNT)
+    others = _columns_under(relation, extra)
+
+    def allowed(rounds: int) -> bool:
+        ranges = _ranges(rounds, eta, n, relation)
+        return _run(draws, ranges, others).epsilon(accountant, delta) <= epsilon
+
+    if not allowed(1):
+        return 0
+    increment = _increment(eta, relation) / n
+    quick = quick_test(
+        draws,
+        increment,
+        SAMPLER_SLACK,
+        accountant=accountant,
+        epsilon=epsilon,
+        delta=delta,
+        others=others,
+    )
+    return largest_allowed(allowed, near=largest_allowed(quick, near=1))
+
+
+def _run(draws: int, ranges: Floats, others: ChargeColumns) -> ChargeColumns:
+    return others.with_ranges(ranges, np.full(len(ranges), float(draws)))
+
+
+def _columns_under(relation: NeighbouringRelation, extra: Sequence[Charge]) -> ChargeColumns:
+    for charge in extra:
+        if charge.relation is not relation:
+            raise AccountingError(
+                f"extra charge {charge.mechanism!r} holds under {charge.relation.describe()}, the draws under "
+                f"{relation.describe()}; they cannot be added up"
+            )
+    return columns_of(extra)
+
+
+def _charge(t: int, draws: int, parameter: float, relation: NeighbouringRelation) -> Charge:
+    return Charge(MECHANISM, ChargeKind.BOUNDED_RANGE, parameter, draws, relation, THEOREM, f"round {t}")
+
+
+def _increment(eta: float, relation: NeighbouringRelation) -> float:
+    """Return n times what the range grows by per round, exactly."""
+    if relation is NeighbouringRelation.REPLACE_ONE:
+        return 2.0 * eta
+    if relation is NeighbouringRelation.ADD_REMOVE:
+        return float(eta)
+    raise AccountingError(f"relation: found {relation!r}, expected a NeighbouringRelation")
+
+
+def _ranges(rounds: int, eta: float, n: int, relation: NeighbouringRelation, first: int = 1) -> Floats:
+    """Return the ranges of one draw of rounds `first` to `rounds`, rounded up."""
+    _check("round", rounds, MOST_ROUNDS)
+    _check("n", n, LARGEST_COUNT)
+    if not (_is_number(eta) and 0.0 < eta <= LARGEST_STEP):
+        raise AccountingError(f"eta: found {eta!r}, expected a number above 0 and at most {LARGEST_STEP:g}")
+    steps = np.arange(first - 1, rounds, dtype=np.float64)
+    ranges: Floats = (_increment(eta, relation) * steps / n + SAMPLER_SLACK) * _UPWARD
+    ranges[steps == 0.0] = 0.0
+    return ranges
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check(name: str, value: object, largest: int) -> None:
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool) and 1 <= int(value) <= largest:
+        return
+    raise AccountingError(f"{name}: found {value!r}, expected a whole number from 1 to {largest:,}")

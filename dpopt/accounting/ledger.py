@@ -1,0 +1,203 @@
+"""The ledger: a plan is reserved as a whole, spent charge by charge, and nothing is ever taken back."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from dpopt.accounting.budget import Budget, PrivacySpent
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError
+
+__all__ = ["Budget", "Ledger", "PrivacySpent"]
+
+LEDGER_VERSION = 1
+
+
+class Ledger:
+    """What a run may spend and has spent, under one neighbouring relation.
+
+    The whole plan is reserved before anything is drawn, so a run never starts that it could not finish. Each
+    charge is spent before its draw is made, and only if it is reserved and unspent. Nothing is ever removed.
+    To resume a run, make a new ledger, reserve the same plan and replay `spend`, `substitute` and
+    `mark_not_private` in their order.
+
+    Parameters
+    ----------
+    budget
+        The limit that the reserved plan has to keep.
+    relation
+        The neighbouring relation of every charge.
+    """
+
+    __slots__ = ("_budget", "_entries", "_relation", "_reserved", "_unspent")
+
+    def __init__(self, budget: Budget, relation: NeighbouringRelation) -> None:
+        self._budget = budget
+        self._relation = relation
+        self._entries: list[Charge] = []
+        self._reserved: Counter[Charge] | None = None
+        self._unspent: Counter[Charge] = Counter()
+
+    @property
+    def budget(self) -> Budget:
+        """The limit."""
+        return self._budget
+
+    @property
+    def relation(self) -> NeighbouringRelation:
+        """The neighbouring relation that every charge and every total holds under."""
+        return self._relation
+
+    @property
+    def entries(self) -> tuple[Charge, ...]:
+        """What was spent so far, in order, not-private marks included."""
+        return tuple(self._entries)
+
+    @property
+    def reserved(self) -> tuple[Charge, ...]:
+        """The reserved plan, after substitutions; empty before `reserve`."""
+        return tuple((self._reserved or Counter()).elements())
+
+    @property
+    def unspent(self) -> tuple[Charge, ...]:
+        """What is reserved and not spent yet."""
+        return tuple(self._unspent.elements())
+
+    @property
+    def is_private(self) -> bool:
+        """Whether no not-private mark was made."""
+        return all(charge.kind is not ChargeKind.NOT_PRIVATE for charge in self._entries)
+
+    def reserve(self, charges: Sequence[Charge]) -> None:
+        """Reserve the whole plan; once, before the first charge is spent.
+
+        Raises
+        ------
+        BudgetError
+            A plan was reserved before; a charge under another relation; the plan costs more than the budget.
+        AccountingError
+            The budget's accountant has no theorem for one of the charges.
+        """
+        if self._reserved is not None:
+            raise BudgetError(
+                "a plan is reserved already; one ledger holds one plan, reserved as a whole and once"
+            )
+        for charge in charges:
+            self._check_relation(charge)
+        self._check_budget(charges, "the plan")
+        self._reserved = Counter(charges)
+        self._unspent = Counter(charges)
+
+    def spend(self, charge: Charge) -> None:
+        """Spend a charge that is reserved and unspent. Call it before the draw that the charge pays for.
+
+        Raises
+        ------
+        BudgetError
+            The charge is not reserved, or is spent already as often as it was reserved.
+        """
+        self._check_unspent(charge)
+        self._take(charge)
+        self._entries.append(charge)
+
+    def substitute(self, charge: Charge, given_up: Charge) -> None:
+        """Spend a charge once more, in place of one that is reserved and unspent, which is given up.
+
+        For a draw that has to be repeated because its record on file is torn: the first draw is paid for,
+        whether or not anyone saw it, and the second is paid for by a later round that will not take place.
+        The decision rests on a damaged file alone, not on what was drawn, so every composition theorem still
+        applies.
+
+        Raises
+        ------
+        BudgetError
+            `charge` was not spent before; `given_up` is not reserved and unspent; or the exchange would cost
+            more than the budget.
+        """
+        if charge not in self._entries:
+            raise BudgetError(
+                f"{_name(charge)} was not spent before, so it cannot be spent once more; use spend"
+            )
+        self._check_unspent(given_up)
+        reserved = Counter(self._reserved)
+        reserved[given_up] -= 1
+        reserved[charge] += 1
+        self._check_budget(
+            tuple(reserved.elements()), f"the plan with {_name(charge)} in place of {_name(given_up)}"
+        )
+        self._take(given_up)
+        self._reserved = +reserved
+        self._entries.append(charge)
+
+    def mark_not_private(self, reason: str) -> None:
+        """Record that something left the private side without any bound: every total is infinite from now on.
+
+        Raises
+        ------
+        AccountingError
+            The reason is empty.
+        """
+        mark = Charge(reason, ChargeKind.NOT_PRIVATE, math.inf, 1, self._relation, "none: no guarantee holds")
+        self._entries.append(mark)
+
+    def spent(self) -> PrivacySpent:
+        """Return the totals of what was spent so far; infinite after `mark_not_private`."""
+        return self._budget.spent(self._entries)
+
+    def committed(self) -> PrivacySpent:
+        """Return the totals of the reserved plan, spent or not; infinite after `mark_not_private`."""
+        marks = [charge for charge in self._entries if charge.kind is ChargeKind.NOT_PRIVATE]
+        return self._budget.spent([*self.reserved, *marks])
+
+    def to_json(self) -> dict[str, object]:
+        """Return relation, budget, charges and totals as a JSON object; all of it is public."""
+        return {
+            "dpopt_ledger": LEDGER_VERSION,
+            "relation": self._relation.value,
+            "neighbours": self._relation.describe(),
+            "budget": self._budget.to_json(),
+            "private": self.is_private,
+            "entries": [charge.to_json() for charge in self._entries],
+            "unspent": [charge.to_json() for charge in self.unspent],
+            "spent": self.spent().to_json(),
+        }
+
+    def _check_relation(self, charge: Charge) -> None:
+        if charge.relation is not self._relation:
+            raise BudgetError(
+                f"{_name(charge)} holds under {charge.relation.describe()}, this ledger is for "
+                f"{self._relation.describe()}; charge the mechanism under the ledger's relation"
+            )
+
+    def _check_budget(self, charges: Sequence[Charge], what: str) -> None:
+        spent = self._budget.spent(charges)
+        if not self._budget.covers(spent):
+            raise BudgetError(
+                f"{what} costs epsilon = {spent.epsilon!r} at delta = {spent.delta!r} (rho = {spent.rho!r}), "
+                f"the budget is {self._budget.describe()}; plan fewer or cheaper rounds, or raise the budget"
+            )
+
+    def _check_unspent(self, charge: Charge) -> None:
+        if self._unspent[charge] > 0:
+            return
+        if self._reserved is None:
+            raise BudgetError(
+                f"{_name(charge)}: no plan is reserved; reserve the whole plan before the first charge"
+            )
+        if charge in self._reserved:
+            raise BudgetError(
+                f"{_name(charge)} is spent already as often as it was reserved ({self._reserved[charge]})"
+            )
+        raise BudgetError(f"{_name(charge)} is not part of the reserved plan")
+
+    def _take(self, charge: Charge) -> None:
+        self._unspent[charge] -= 1
+        if not self._unspent[charge]:
+            del self._unspent[charge]
+
+
+def _name(charge: Charge) -> str:
+    return f"charge {charge.mechanism!r}" + (f" ({charge.label})" if charge.label else "")

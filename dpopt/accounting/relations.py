@@ -1,0 +1,30 @@
+"""Which two tables count as neighbours: the question every privacy statement answers first."""
+
+from __future__ import annotations
+
+import enum
+
+
+class NeighbouringRelation(enum.Enum):
+    """The relation between two tables that a privacy guarantee speaks of.
+
+    `REPLACE_ONE`: both tables have the same public number n of records and differ in one record. A linear
+    query, an average over the n records, moves by at most 1/n in either direction.
+
+    `ADD_REMOVE`: one table is the other plus one record. Answers are counts divided by a fixed public number
+    n0, so a query and its negation, counted on their own, move by 0 or 1/n0, both in the same direction. The
+    true number of records stays private.
+
+    A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4
+    rho), since a replacement is a removal and an addition. The two must never be added up: every charge
+    carries its own.
+    """
+
+    REPLACE_ONE = "replace"
+    ADD_REMOVE = "add-remove"
+
+    def describe(self) -> str:
+        """Return the relation in words, with the number that has to be public."""
+        if self is NeighbouringRelation.REPLACE_ONE:
+            return "replace-one with public n"
+        return "add-remove with fixed public n0"

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+
+from dpopt.accounting import (
+    Accountant,
+    Charge,
+    ChargeKind,
+    NeighbouringRelation,
+    gdp_epsilon,
+    total_epsilon,
+    total_rho,
+    zcdp_epsilon,
+)
+from dpopt.errors import AccountingError
+
+REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
+RANGE, PURE, CONCENTRATED = ChargeKind.BOUNDED_RANGE, ChargeKind.PURE, ChargeKind.CONCENTRATED
+WITH_PURE_EPSILON = [Accountant.PURE, Accountant.THEOREM, Accountant.PER_ROUND, Accountant.GDP]
+
+
+def charge(
+    kind: ChargeKind, parameter: float, count: int = 1, relation: NeighbouringRelation = REPLACE
+) -> Charge:
+    return Charge("mechanism", kind, parameter, count, relation, "theorem")
+
+
+kinds = st.sampled_from([RANGE, PURE])
+values = st.floats(1e-6, 0.5)
+charges = st.builds(charge, kinds, values, st.integers(1, 50))
+plans = st.lists(charges, min_size=1, max_size=8)
+accountants = st.sampled_from(Accountant)
+deltas = st.floats(-9.0, -0.5).map(lambda exponent: 10.0**exponent)
+
+
+@given(plans)
+def test_rho_is_the_sum_by_kind_rounded_up_once(plan: list[Charge]) -> None:
+    share = {RANGE: Fraction(1, 8), PURE: Fraction(1, 2)}
+    exact = sum(c.count * Fraction(c.parameter) ** 2 * share[c.kind] for c in plan)
+    total = total_rho(plan)
+    assert math.nextafter(total, 0.0) < exact <= total
+
+
+def test_rho_of_each_kind() -> None:
+    assert total_rho([charge(RANGE, 0.5, 4)]) == 4 * 0.25 / 8
+    assert total_rho([charge(PURE, 0.5, 4)]) == 4 * 0.25 / 2
+    assert total_rho([charge(CONCENTRATED, 0.5, 4)]) == 2.0
+    assert total_rho([charge(RANGE, 0.5, 4), charge(PURE, 0.5, 4), charge(CONCENTRATED, 0.5, 4)]) == 2.625
+
+
+def test_a_range_costs_a_quarter_of_the_rho_of_an_epsilon() -> None:
+    assert total_rho([charge(PURE, 0.3)]) == pytest.approx(4.0 * total_rho([charge(RANGE, 0.3)]), rel=1e-15)
+
+
+def test_each_theorem_is_the_printed_formula() -> None:
+    plan = [charge(RANGE, 0.01, 30), charge(PURE, 0.02, 5), charge(RANGE, 0.0, 100)]
+    each = [0.01] * 30 + [0.02] * 5
+    delta, log = 1e-6, math.log(1e6)
+    squares = sum(e * e for e in each)
+    expected = {
+        Accountant.PURE: sum(each),
+        # The epsilons of the pure charges are added apart, which is less than 0.02 for every use.
+        Accountant.THEOREM: 0.01 * math.sqrt(2 * 30 * log) + 30 * 0.01 * (math.exp(0.01) - 1) + 5 * 0.02,
+        Accountant.PER_ROUND: math.sqrt(2 * log * squares) + sum(e * (math.exp(e) - 1) for e in each),
+        Accountant.ZCDP: zcdp_epsilon(30 * 0.01**2 / 8 + 5 * 0.02**2 / 2, delta),
+        Accountant.GDP: gdp_epsilon(
+            math.sqrt(
+                (30 + math.pi / 2 - 1) * 0.01**2 / 4
+                + 5 * (2 * ndtri(math.exp(0.02) / (1 + math.exp(0.02)))) ** 2
+            ),
+            delta,
+        ),
+    }
+    for accountant, value in expected.items():
+        assert total_epsilon(plan, accountant, delta) == pytest.approx(value, rel=1e-9), accountant
+
+
+@pytest.mark.parametrize("accountant", [Accountant.THEOREM, Accountant.PER_ROUND])
+def test_one_large_epsilon_beside_many_small_ranges_is_added_apart(accountant: Accountant) -> None:
+    draws, noise, delta = [charge(RANGE, 0.001, 10_000)], [charge(PURE, 0.5)], 1e-6
+    apart = total_epsilon(draws, accountant, delta) + 0.5
+    assert total_epsilon(draws + noise, accountant, delta) == pytest.approx(apart, rel=1e-12)
+
+
+@pytest.mark.parametrize("accountant", [Accountant.THEOREM, Accountant.PER_ROUND])
+def test_many_equal_epsilons_and_ranges_are_composed_together(accountant: Accountant) -> None:
+    mixed = [charge(RANGE, 0.01, 500), charge(PURE, 0.01, 500)]
+    alone = [charge(PURE, 0.01, 1000)]
+    assert total_epsilon(mixed, accountant, 1e-6) == pytest.approx(
+        total_epsilon(alone, accountant, 1e-6), rel=1e-12
+    )
+
+
+def test_delta_is_ignored_by_pure_composition_alone() -> None:
+    plan = [charge(PURE, 0.5, 2)]
+    assert total_epsilon(plan, Accountant.PURE, 0.0) == 1.0
+    for accountant in set(Accountant) - {Accountant.PURE}:
+        with pytest.raises(AccountingError, match="delta: found"):
+            total_epsilon(plan, accountant, 0.0)
+
+
+def test_a_pure_total_is_exact_where_it_can_be() -> None:
+    assert total_epsilon([charge(PURE, 0.125, 8)] * 10, Accountant.PURE, 0.0) == 10.0
+    assert total_epsilon([charge(PURE, 0.1)] * 10, Accountant.PURE, 0.0) == math.nextafter(1.0, 2.0)
+
+
+@given(plans, accountants, deltas, st.randoms(use_true_random=False))
+def test_order_and_grouping_do_not_matter(
+    plan: list[Charge], accountant: Accountant, delta: float, shuffler: object
+) -> None:
+    mixed = list(plan)
+    shuffler.shuffle(mixed)  # type: ignore[attr-defined]
+    assert total_epsilon(mixed, accountant, delta) == total_epsilon(plan, accountant, delta)
+
+
+@given(plans, plans, deltas)
+def test_composition_is_additive(first: list[Charge], second: list[Charge], delta: float) -> None:
+    both = [*first, *second]
+    assert total_rho(both) == pytest.approx(total_rho(first) + total_rho(second), rel=1e-15)
+    pure = [total_epsilon(plan, Accountant.PURE, delta) for plan in (first, second, both)]
+    assert pure[2] == pytest.approx(pure[0] + pure[1], rel=1e-15)
+
+
+@given(plans, charges, accountants, deltas)
+def test_one_charge_more_never_costs_less(
+    plan: list[Charge], more: Charge, accountant: Accountant, delta: float
+) -> None:
+    assert total_epsilon([*plan, more], accountant, delta) >= total_epsilon(plan, accountant, delta)
+
+
+@given(kinds, values, st.integers(1, 50), accountants, deltas, st.floats(1.001, 3.0))
+def test_epsilon_grows_with_parameter_and_count_and_falls_with_delta(
+    kind: ChargeKind, value: float, count: int, accountant: Accountant, delta: float, factor: float
+) -> None:
+    total = total_epsilon([charge(kind, value, count)], accountant, delta)
+    assert total_epsilon([charge(kind, value * factor, count)], accountant, delta) >= total
+    assert total_epsilon([charge(kind, value, count + 1)], accountant, delta) >= total
+    assert total_epsilon([charge(kind, value, count)], accountant, min(0.9, delta * factor)) <= total
+
+
+@given(st.lists(st.floats(1e-5, 0.01), min_size=1, max_size=8), deltas)
+def test_unequal_terms_never_cost_more_than_the_largest_for_all(
+    parameters: list[float], delta: float
+) -> None:
+    plan = [charge(RANGE, value, 20) for value in parameters]
+    per_round = total_epsilon(plan, Accountant.PER_ROUND, delta)
+    assert per_round <= total_epsilon(plan, Accountant.THEOREM, delta) * (1.0 + 1e-12)
+
+
+def test_many_small_ranges_cost_less_by_every_better_theorem() -> None:
+    plan = [charge(RANGE, 1e-4 * t, 500) for t in range(1, 60)]
+    order = [Accountant.PURE, Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP]
+    totals = [total_epsilon(plan, accountant, 1e-6) for accountant in order]
+    assert totals == sorted(totals, reverse=True)
+    assert len(set(totals)) == 5
+
+
+@given(st.floats(1e-12, 30.0))
+def test_the_mu_of_a_pure_mechanism_meets_its_trade_off_curve(epsilon: float) -> None:
+    # At the kink of the curve of randomised response, delta(0) = tanh(epsilon / 2), which 2 Phi(mu/2) - 1 must equal.
+    from dpopt.accounting.accountants import columns_of
+
+    mu = math.sqrt(columns_of([charge(PURE, epsilon)]).mu_squared())
+    assert math.erfc(mu / math.sqrt(8.0)) == pytest.approx(
+        2.0 / (1.0 + math.exp(epsilon)), rel=1e-9, abs=1e-15
+    )
+
+
+def test_gdp_of_one_small_draw_is_that_of_randomised_response() -> None:
+    # One draw of range e is at worst randomised response with e/2: the constant pi/2 - 1 is sharp there.
+    drawn = total_epsilon([charge(RANGE, 1e-3)], Accountant.GDP, 1e-5)
+    assert drawn == pytest.approx(total_epsilon([charge(PURE, 5e-4)], Accountant.GDP, 1e-5), rel=1e-5)
+
+
+def test_a_range_above_four_is_charged_like_a_pure_mechanism_by_gdp() -> None:
+    assert total_epsilon([charge(RANGE, 4.5, 2)], Accountant.GDP, 1e-3) == pytest.approx(
+        total_epsilon([charge(PURE, 4.5, 2)], Accountant.GDP, 1e-3), rel=1e-12
+    )
+    below = total_epsilon([charge(RANGE, 4.0, 2)], Accountant.GDP, 1e-3)
+    assert below < total_epsilon([charge(PURE, 4.0, 2)], Accountant.GDP, 1e-3)
+
+
+@pytest.mark.parametrize("accountant", Accountant)
+def test_no_charges_and_charges_of_nothing_cost_nothing(accountant: Accountant) -> None:
+    assert total_epsilon([], accountant, 1e-6) == 0.0
+    assert total_epsilon([charge(RANGE, 0.0, 9), charge(PURE, 0.0)], accountant, 1e-6) == 0.0
+    assert total_rho([]) == 0.0
+
+
+@pytest.mark.parametrize("accountant", Accountant)
+def test_a_not_private_charge_makes_every_total_infinite(accountant: Accountant) -> None:
+    plan = [charge(RANGE, 0.1), charge(ChargeKind.NOT_PRIVATE, math.inf), charge(CONCENTRATED, 0.1)]
+    assert total_epsilon(plan, accountant, 1e-6) == math.inf
+    assert total_rho(plan) == math.inf
+
+
+@pytest.mark.parametrize("accountant", WITH_PURE_EPSILON)
+def test_a_concentrated_charge_needs_zcdp(accountant: Accountant) -> None:
+    with pytest.raises(AccountingError, match="use 'zcdp'"):
+        total_epsilon([charge(RANGE, 0.1), charge(CONCENTRATED, 0.1)], accountant, 1e-6)
+
+
+@pytest.mark.parametrize("accountant", Accountant)
+def test_charges_under_two_relations_are_refused(accountant: Accountant) -> None:
+    plan = [charge(RANGE, 0.1), charge(RANGE, 0.1, relation=ADD_REMOVE)]
+    with pytest.raises(AccountingError, match="different neighbouring relations"):
+        total_epsilon(plan, accountant, 1e-6)
+    with pytest.raises(AccountingError, match="add-remove with fixed public n0, replace-one with public n"):
+        total_rho(plan)
+
+
+def test_gdp_is_refused_below_a_delta_of_1e_9_even_for_nothing() -> None:
+    plan = [charge(RANGE, 0.001, 50)]
+    assert total_epsilon(plan, Accountant.GDP, 1e-9) > 0.0
+    for below in (plan, []):
+        with pytest.raises(AccountingError, match="verified numerically and not proved"):
+            total_epsilon(below, Accountant.GDP, 9.9e-10)
+
+
+def test_the_documentation_says_that_the_gdp_constant_is_not_proved() -> None:
+    assert "VERIFIED NUMERICALLY ON A GRID, NOT PROVED" in " ".join((Accountant.__doc__ or "").split())
+
+
+@pytest.mark.parametrize("accountant", Accountant)
+@pytest.mark.parametrize("parameter", [1e-300, 50.0, 800.0, 1e100])
+def test_extreme_charges_give_totals(accountant: Accountant, parameter: float) -> None:
+    plan = [charge(RANGE, parameter, 2**53), charge(PURE, parameter)]
+    assert total_epsilon(plan, accountant, 1e-6) > 0.0 or accountant in {Accountant.ZCDP, Accountant.GDP}
+    assert total_rho(plan) > 0.0
+
+
+@pytest.mark.parametrize("alpha", [1.1, 2.0, 8.0])
+def test_the_renyi_divergence_of_an_exponential_mechanism_keeps_its_rho(alpha: float) -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(200):
+        logs = generator.normal(size=6) * 3.0
+        change = generator.random(6) * generator.choice([0.1, 1.0, 3.0])
+        p, q = (np.exp(v - v.max()) / np.exp(v - v.max()).sum() for v in (logs, logs + change))
+        divergence = math.log(float((p**alpha * q ** (1.0 - alpha)).sum())) / (alpha - 1.0)
+        assert divergence <= alpha * total_rho([charge(RANGE, float(np.ptp(change)))]) * (1.0 + 1e-9)

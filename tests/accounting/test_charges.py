@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpopt.accounting import Charge, ChargeKind, NeighbouringRelation
+from dpopt.errors import AccountingError
+
+FIELDS: dict[str, Any] = {
+    "mechanism": "exponential mechanism",
+    "kind": ChargeKind.BOUNDED_RANGE,
+    "parameter": 0.25,
+    "count": 7,
+    "relation": NeighbouringRelation.REPLACE_ONE,
+    "theorem": "a theorem",
+    "label": "round 2",
+}
+
+
+def charge(**changes: Any) -> Charge:
+    return Charge(**{**FIELDS, **changes})
+
+
+charges = st.builds(
+    Charge,
+    mechanism=st.text(min_size=1),
+    kind=st.sampled_from([ChargeKind.BOUNDED_RANGE, ChargeKind.PURE, ChargeKind.CONCENTRATED]),
+    parameter=st.floats(0.0, 1e100),
+    count=st.integers(1, 2**53),
+    relation=st.sampled_from(NeighbouringRelation),
+    theorem=st.text(min_size=1),
+    label=st.text(),
+)
+
+
+@given(charges)
+def test_a_charge_reads_back_from_json_exactly(original: Charge) -> None:
+    assert Charge.from_json(json.loads(json.dumps(original.to_json()))) == original
+
+
+def test_a_not_private_charge_reads_back_from_strict_json() -> None:
+    original = charge(kind=ChargeKind.NOT_PRIVATE, parameter=math.inf)
+    text = json.dumps(original.to_json(), allow_nan=False)
+    assert Charge.from_json(json.loads(text)) == original
+
+
+def test_charges_are_values() -> None:
+    assert charge() == charge()
+    assert len({charge(), charge(), charge(label="round 3")}) == 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        charge().parameter = 0.0  # type: ignore[misc]
+
+
+def test_numbers_of_numpy_become_plain_numbers() -> None:
+    built = charge(parameter=np.float64(0.25), count=np.int64(7))
+    assert built == charge()
+    assert type(built.parameter) is float
+    assert type(built.count) is int
+
+
+def test_a_minus_zero_is_a_zero() -> None:
+    assert math.copysign(1.0, charge(parameter=-0.0).parameter) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("mechanism", "", "mechanism of a charge: found ''"),
+        ("mechanism", 3, "mechanism of a charge"),
+        ("theorem", "", "theorem of a charge"),
+        ("label", None, "label of a charge"),
+        ("kind", "pure", "kind of a charge"),
+        ("relation", "replace", "relation of a charge"),
+        ("count", 0, "count of a charge"),
+        ("count", -1, "count of a charge"),
+        ("count", 1.5, "count of a charge"),
+        ("count", True, "count of a charge"),
+        ("count", 2**53 + 1, "count of a charge"),
+        ("parameter", -0.1, "parameter of a charge"),
+        ("parameter", math.nan, "parameter of a charge"),
+        ("parameter", math.inf, "charged as not private"),
+        ("parameter", 1e101, "parameter of a charge"),
+        ("parameter", True, "parameter of a charge"),
+        ("parameter", "0.1", "parameter of a charge"),
+    ],
+)
+def test_a_field_out_of_range_is_refused(field: str, value: object, message: str) -> None:
+    with pytest.raises(AccountingError, match=message):
+        charge(**{field: value})
+
+
+@pytest.mark.parametrize("parameter", [0.0, 1.0, math.nan])
+def test_a_not_private_charge_has_an_infinite_parameter(parameter: float) -> None:
+    with pytest.raises(AccountingError, match="expected infinity"):
+        charge(kind=ChargeKind.NOT_PRIVATE, parameter=parameter)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "approximate"},
+        {"relation": "swap"},
+        {"parameter": "0.1"},
+        {"parameter": None},
+        {"parameter": 10**400},
+        {"count": 1.0},
+        {"label": 3},
+        {"extra": 1},
+    ],
+)
+def test_json_that_is_no_charge_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(AccountingError):
+        Charge.from_json({**charge().to_json(), **changes})
+
+
+@pytest.mark.parametrize("obj", [None, [], "charge", {}, {"mechanism": "a"}])
+def test_json_without_the_keys_of_a_charge_is_refused(obj: object) -> None:
+    with pytest.raises(AccountingError, match="expected the keys"):
+        Charge.from_json(obj)
+
+
+def test_a_relation_names_the_number_that_has_to_be_public() -> None:
+    assert NeighbouringRelation.REPLACE_ONE.describe() == "replace-one with public n"
+    assert NeighbouringRelation.ADD_REMOVE.describe() == "add-remove with fixed public n0"
+    assert NeighbouringRelation("replace") is NeighbouringRelation.REPLACE_ONE
+    assert NeighbouringRelation("add-remove") is NeighbouringRelation.ADD_REMOVE
