@@ -1,0 +1,20 @@
+"""What has crossed the privacy boundary: released values, and the journal that keeps them.
+
+In: values drawn or noised by `dpopt.private`, charged first. Out: the same values, plain, frozen and public, in memory and
+on file. May import `dpopt.queries`, `dpopt.accounting` and `dpopt.errors`. Released values are constructed in
+`dpopt.private` and here, where a journal is read back; nowhere else (a test walks the syntax trees). A new kind of released
+value goes into `released.py` with its JSON form.
+"""
+
+from dpopt.transcript.journal import Entry, FileJournal, Journal, MemoryJournal, read_journal
+from dpopt.transcript.released import NoisyAnswers, SampledQueries
+
+__all__ = [
+    "Entry",
+    "FileJournal",
+    "Journal",
+    "MemoryJournal",
+    "NoisyAnswers",
+    "SampledQueries",
+    "read_journal",
+]

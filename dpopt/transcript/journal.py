@@ -1,0 +1,255 @@
+"""The journal: an append-only file of charge, draw and record, safe against kills, torn lines and full disks.
+
+Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's text. A line goes to the operating system in
+one write; `append` waits until it is on the disk unless told that a later line will do that for it.
+
+A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever resumes
+must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from dpopt.errors import ReleaseFolderError, TranscriptError
+
+Entry = dict[str, Any]
+
+
+class Journal(Protocol):
+    """Where the curator and the driver write what happened, before anyone else sees it."""
+
+    def append(self, entry: Entry, *, wait: bool = True) -> None:
+        """Add an entry; when `wait` is true, return only after it is safe against a power cut."""
+        ...
+
+
+class MemoryJournal:
+    """A journal in memory, for runs without a folder: simulations, experiments, tests.
+
+    Attributes
+    ----------
+    entries : list of Entry
+        What was written; stays empty where the journal was told not to keep it.
+    """
+
+    def __init__(self, *, keep: bool = True) -> None:
+        self.entries: list[Entry] = []
+        self._keep = keep
+
+    def append(self, entry: Entry, *, wait: bool = True) -> None:
+        """Add an entry."""
+        if self._keep:
+            self.entries.append(json.loads(_text(entry)))
+
+
+class FileJournal:
+    """A journal on file, locked against a second writer: two of them could make one draw twice."""
+
+    def __init__(self, path: Path) -> None:
+        """Open `path` for appending; it is made if it does not exist, and its name is put on the disk.
+
+        Raises
+        ------
+        ReleaseFolderError
+            If it cannot be written, or another process writes it.
+        """
+        self._path = path
+        self._broken = False
+        try:
+            self._file = _open_and_lock(path)
+        except OSError as error:
+            raise _refusal(path, error) from error
+
+    @classmethod
+    def reopen(cls, path: Path) -> tuple[FileJournal, JournalContents]:
+        """Open the journal of an earlier run and return what it holds.
+
+        A torn last line is replaced by the entry ``{"kind": "torn"}``, in one rename, so that a second interruption cannot
+        make anyone forget that a draw may have been seen.
+
+        Raises
+        ------
+        ReleaseFolderError
+            If it cannot be written, or another process writes it.
+        TranscriptError
+            If it is missing, or a line other than the last one is damaged.
+        """
+        if not path.exists():
+            raise TranscriptError(
+                f"there is no {path.name} to continue. Bring the file back; if the run never drew anything, start it anew"
+            )
+        journal = cls(path)
+        try:
+            contents = read_journal(path)
+            return journal, journal._mark_torn(contents) if contents.torn else contents
+        except BaseException:
+            journal.close()
+            raise
+
+    def append(self, entry: Entry, *, wait: bool = True) -> None:
+        """Add an entry in one write; when `wait` is true, return only after it is on the disk.
+
+        After a failure nothing more is written: a line behind a torn one could not be read again.
+
+        Raises
+        ------
+        ReleaseFolderError
+            If the entry cannot be written, or an earlier one could not.
+        """
+        line = _line(entry)
+        if self._broken:
+            raise ReleaseFolderError(
+                f"{self._path.name} could not be written before; continue with 'dpopt resume'"
+            )
+        self._broken = True
+        try:
+            _write(self._file, line)
+            if wait:
+                os.fsync(self._file)
+        except OSError as error:
+            raise ReleaseFolderError(
+                f"cannot write {self._path.name}: {error.strerror}. What was drawn so far is kept; "
+                "make room and continue with 'dpopt resume'"
+            ) from error
+        self._broken = False
+
+    def close(self) -> None:
+        """Put everything on the disk and close the file."""
+        try:
+            os.fsync(self._file)
+        finally:
+            os.close(self._file)
+
+    def _mark_torn(self, contents: JournalContents) -> JournalContents:
+        mark: Entry = {"kind": "torn"}
+        temporary = self._path.with_name(f".{self._path.name}.part")
+        marked = -1
+        try:
+            temporary.unlink(missing_ok=True)
+            whole = self._path.read_bytes()[: contents.length] + _line(mark)
+            marked = _open_and_lock(temporary)  # locked before it gets the journal's name
+            _write(marked, whole)
+            os.fsync(marked)
+            temporary.replace(self._path)
+            _flush_folder(self._path.parent)
+        except OSError as error:
+            if marked >= 0:
+                os.close(marked)
+            raise _refusal(self._path, error) from error
+        os.close(self._file)
+        self._file = marked
+        return JournalContents([*contents.entries, mark], len(whole), torn=False)
+
+
+def _open_and_lock(path: Path) -> int:
+    """Open a file for appending and lock it; the name is on the disk when this returns."""
+    while True:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Another process may have renamed a file over this name between the two calls.
+            if path.exists() and path.stat().st_ino == os.fstat(file).st_ino:
+                _flush_folder(path.parent)
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+
+
+def _refusal(path: Path, error: OSError) -> ReleaseFolderError:
+    if isinstance(error, BlockingIOError):
+        return ReleaseFolderError(
+            f"another process is writing {path.name}. Wait until it ends, or stop it, then resume"
+        )
+    return ReleaseFolderError(f"cannot write {path.name}: {error.strerror}")
+
+
+def _write(file: int, data: bytes) -> None:
+    written = os.write(file, data)
+    while written < len(data):
+        written += os.write(file, data[written:])
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the names in a folder last through a power failure."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalContents:
+    """What a journal file holds.
+
+    Attributes
+    ----------
+    entries : list of Entry
+        The whole entries, in order.
+    length : int
+        Bytes that they take.
+    torn : bool
+        Whether a part of a further line follows them.
+    """
+
+    entries: list[Entry]
+    length: int
+    torn: bool
+
+
+def read_journal(path: Path) -> JournalContents:
+    """Return the whole entries of a journal and whether its last line is torn.
+
+    Raises
+    ------
+    TranscriptError
+        If the file is missing, or a line other than the last one is damaged.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TranscriptError(f"cannot read the transcript {path.name}: {error.strerror}") from error
+    entries: list[Entry] = []
+    length = 0
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1], start=1):
+        entry = _parse(line)
+        if entry is None:
+            if number == len(lines) - 1 and lines[-1] == b"":
+                return JournalContents(entries, length, torn=True)
+            raise TranscriptError(
+                f"line {number} of {path.name} is damaged (its checksum does not match). "
+                "Restore the file from a copy; a run with a damaged transcript cannot be resumed or replayed"
+            )
+        entries.append(entry)
+        length += len(line) + 1
+    return JournalContents(entries, length, torn=lines[-1] != b"")
+
+
+def _text(entry: Entry) -> str:
+    return json.dumps(entry, separators=(",", ":"), sort_keys=True, ensure_ascii=True, allow_nan=False)
+
+
+def _line(entry: Entry) -> bytes:
+    text = _text(entry)
+    return f'{{"crc":"{zlib.crc32(text.encode()):08x}","entry":{text}}}\n'.encode()
+
+
+def _parse(line: bytes) -> Entry | None:
+    try:
+        outer = json.loads(line)
+        entry = outer["entry"]
+        if not isinstance(entry, dict) or outer["crc"] != f"{zlib.crc32(_text(entry).encode()):08x}":
+            return None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return entry

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.dualquery import draw_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import TranscriptError
+from dpopt.transcript import NoisyAnswers, SampledQueries
+
+CHARGE = draw_charge(2, 5, 0.4, 100, NeighbouringRelation.REPLACE_ONE)
+NOISE_CHARGE = Charge("noise", ChargeKind.PURE, 0.1, 1, NeighbouringRelation.REPLACE_ONE, "a theorem")
+
+
+def sampled(queries: object, counts: object, number: int = 2) -> SampledQueries:
+    return SampledQueries(number, np.array(queries), np.array(counts), CHARGE)
+
+
+@given(st.dictionaries(st.integers(0, 2**40), st.integers(-(2**40), 2**40).filter(bool), max_size=20))
+def test_a_draw_reads_back_as_it_was_written(net: dict[int, int]) -> None:
+    queries = sorted(net)
+    drawn = SampledQueries(
+        3, np.array(queries, dtype=np.int64), np.array([net[q] for q in queries], dtype=np.int64), CHARGE
+    )
+    entry: dict[str, Any] = json.loads(json.dumps(drawn.to_json()))
+    read = SampledQueries.from_json(entry, CHARGE)
+    assert (read.round, read.charge) == (3, CHARGE)
+    assert read.queries.tolist() == queries
+    assert read.counts.tolist() == [net[q] for q in queries]
+    assert read.queries.dtype == read.counts.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("queries", "counts", "message"),
+    [
+        ([2, 1], [1, 1], "strictly increasing"),
+        ([1, 1], [1, 1], "strictly increasing"),
+        ([-1, 2], [1, 1], "strictly increasing from 0"),
+        ([1, 2], [1, 0], "net counts must not be 0"),
+        ([1, 2], [1], "2 queries but 1 counts"),
+        ([[1, 2]], [[1, 1]], "must be one-dimensional"),
+        ([1, 2.5], [1, 1], "must be whole numbers"),
+        ([1, 2], [1, 2**64], "must be whole numbers"),
+        ([1, 2], ["1", "x"], "must be whole numbers"),
+    ],
+)
+def test_a_draw_that_is_none_is_refused(queries: object, counts: object, message: str) -> None:
+    with pytest.raises(TranscriptError, match=f"round 2: .*{message}"):
+        sampled(queries, counts)
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, "1"])
+def test_rounds_are_numbered_from_one(number: int) -> None:
+    with pytest.raises(TranscriptError, match="rounds are numbered from 1"):
+        sampled([1], [1], number)
+
+
+def test_a_draw_cannot_be_changed() -> None:
+    drawn = sampled([1, 4], [2, -1])
+    for array in (drawn.queries, drawn.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+    with pytest.raises(AttributeError):
+        drawn.round = 3  # type: ignore[misc]
+
+
+def test_a_draw_does_not_share_memory_with_what_it_was_made_of() -> None:
+    queries = np.array([1, 4], dtype=np.int64)
+    drawn = SampledQueries(1, queries, np.array([1, 1], dtype=np.int64), CHARGE)
+    queries[0] = 3
+    assert drawn.queries.tolist() == [1, 4]
+
+
+def answers(values: object, scale: float = 2.5) -> NoisyAnswers:
+    return NoisyAnswers("one-way marginals", np.array(values), "discrete Gaussian", scale, NOISE_CHARGE)
+
+
+@given(
+    st.lists(st.integers(-(2**62), 2**62), min_size=1),
+    st.floats(min_value=0, exclude_min=True, allow_infinity=False),
+)
+def test_a_measurement_reads_back_as_it_was_written(values: list[int], scale: float) -> None:
+    measured = answers(values, scale)
+    read = NoisyAnswers.from_json(json.loads(json.dumps(measured.to_json())), NOISE_CHARGE)
+    assert read.values.tolist() == values
+    assert (read.name, read.noise, read.scale, read.charge) == (
+        measured.name,
+        measured.noise,
+        scale,
+        NOISE_CHARGE,
+    )
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
+def test_a_scale_that_is_not_positive_is_refused(scale: float) -> None:
+    with pytest.raises(TranscriptError, match="must have a positive scale"):
+        answers([1], scale)
+
+
+def test_damaged_entries_are_refused() -> None:
+    with pytest.raises(TranscriptError, match="whole numbers"):
+        SampledQueries.from_json({"round": 1, "queries": [0.5], "counts": [1]}, CHARGE)
+    with pytest.raises(TranscriptError, match="whole numbers"):
+        NoisyAnswers.from_json({"name": "x", "values": [None], "noise": "y", "scale": 1.0}, NOISE_CHARGE)
+
+
+def test_measured_values_are_flat_and_cannot_be_changed() -> None:
+    with pytest.raises(TranscriptError, match="one-dimensional"):
+        answers([[1]])
+    with pytest.raises(ValueError, match="read-only"):
+        answers([1]).values[0] = 2
+    values = np.array([1, 2], dtype=np.int64)
+    measured = NoisyAnswers("x", values, "y", 1.0, NOISE_CHARGE)
+    values[0] = 9
+    assert measured.values.tolist() == [1, 2]
