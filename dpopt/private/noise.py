@@ -1,0 +1,66 @@
+"""Integer noise from OpenDP, whose samplers are exact and read the operating system's generator."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Noise(Protocol):
+    """A source of integer noise for counts."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the noise comes from OpenDP's exact samplers and from nowhere else."""
+        ...
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts plus independent discrete Gaussian noise of parameter sigma = `scale`."""
+        ...
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts plus independent discrete Laplace noise, P(k) proportional to exp(-abs(k) / scale)."""
+        ...
+
+
+class OpendpNoise:
+    """Noise drawn by OpenDP."""
+
+    is_private = True
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts plus independent discrete Gaussian noise of parameter sigma = `scale`."""
+        import opendp.prelude as opendp
+
+        opendp.enable_features("contrib")
+        domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
+        measurement = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=scale)
+        return np.array(measurement(counts.tolist()), dtype=np.int64)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts plus independent discrete Laplace noise, P(k) proportional to exp(-abs(k) / scale)."""
+        import opendp.prelude as opendp
+
+        opendp.enable_features("contrib")
+        domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
+        measurement = opendp.m.make_laplace(domain, opendp.l1_distance(T="i64"), scale=scale)
+        return np.array(measurement(counts.tolist()), dtype=np.int64)
+
+
+class ScriptedNoise:
+    """Noisy values given in advance, whatever the counts: for tests of noninterference; never private."""
+
+    is_private = False
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = np.array(values, dtype=np.int64)
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return the scripted values."""
+        return np.resize(self._values, counts.shape)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return the scripted values."""
+        return np.resize(self._values, counts.shape)

@@ -1,0 +1,150 @@
+"""Where a table comes from: one small interface over CSV files, Parquet files and tables in memory; checks of names."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.table_problems import counted, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Progress = Callable[[float], None]  # told the fraction that is done, from 0 to 1
+
+BATCH_ROWS = 2**17
+"""Rows that are encoded at a time, where the source lets one choose."""
+
+
+class TableSource(Protocol):
+    """A table that can be read column by column, in batches, once."""
+
+    @property
+    def title(self) -> str:
+        """What messages call the table."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, in order."""
+
+    def pieces(self, positions: Sequence[int], progress: Progress | None) -> Iterator[tuple[int, pa.Array]]:
+        """Yield pairs (i, next values of the column at positions[i]), each column's rows from first to last."""
+
+    def faults(self) -> list[str]:
+        """What is wrong with whole rows, known once all pieces were read."""
+
+    def places(self, rows: Sequence[int]) -> dict[int, str]:
+        """Where rows (from 0) are, such as "line 7"; what is not in the answer is called "row 7", from 1."""
+
+
+class MemorySource:
+    """A pandas DataFrame or a pyarrow Table."""
+
+    def __init__(self, table: pd.DataFrame | pa.Table, column_names: Sequence[str] | None) -> None:
+        import pyarrow as pa
+
+        pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
+        if isinstance(table, pa.Table):
+            self.title, found = "the pyarrow Table", list(table.column_names)
+        elif pandas is not None and isinstance(table, pandas.DataFrame):
+            self.title, found = "the DataFrame", [str(name) for name in table.columns]
+        else:
+            raise PrivateDataError(
+                f"a table is the path of a CSV or Parquet file, a pandas DataFrame or a pyarrow Table; found "
+                f"{type(table).__name__}"
+            )
+        self._table = table
+        self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
+
+    def pieces(self, positions: Sequence[int], progress: Progress | None) -> Iterator[tuple[int, pa.Array]]:
+        """Yield the columns one after the other."""
+        for index, position in enumerate(positions):
+            for chunk in self._chunks(position):
+                for start in range(0, len(chunk), BATCH_ROWS):
+                    yield index, chunk.slice(start, BATCH_ROWS)
+            if progress is not None:
+                progress((index + 1) / len(positions))
+
+    def faults(self) -> list[str]:
+        """Return nothing: rows in memory are whole."""
+        return []
+
+    def places(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return nothing: rows have no place but their number."""
+        return {}
+
+    def _chunks(self, position: int) -> list[pa.Array]:
+        import pyarrow as pa
+
+        if isinstance(self._table, pa.Table):
+            return list(self._table.column(position).chunks)
+        column = self._table.iloc[:, position]
+        try:
+            converted = pa.Array.from_pandas(column)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # values of several types
+            converted = pa.Array.from_pandas(column.astype("string"))
+        return list(converted.chunks) if isinstance(converted, pa.ChunkedArray) else [converted]
+
+
+def given_names(column_names: Sequence[str] | None, columns: int, title: str) -> tuple[str, ...] | None:
+    """Return the given names of columns, checked against their number; None if none were given."""
+    if column_names is None:
+        return None
+    if len(column_names) != columns:
+        raise PrivateDataError(
+            f"{title} has {counted(columns, 'column')}, but {counted(len(column_names), 'name')} of columns "
+            "were given; give one name per column, in the order of the table"
+        )
+    return checked_names(column_names, "the list of column names")
+
+
+def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
+    """Return the names of columns if no two are the same."""
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
+        raise PrivateDataError(
+            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names "
+            "are unique"
+        )
+    return tuple(names)
+
+
+def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
+    """Return where the wanted columns are.
+
+    Raises
+    ------
+    PrivateDataError
+        If columns are missing; the message names the closest ones.
+    """
+    positions = {name: position for position, name in enumerate(source.names)}
+    absent = [name for name in wanted if name not in positions]
+    if not absent:
+        return [positions[name] for name in wanted]
+    lines = [f"{source.title} lacks {counted(len(absent), 'column')} of the schema:"]
+    for name in absent[:5]:
+        near = [found for found in source.names if found.strip().casefold() == name.strip().casefold()]
+        near = near or difflib.get_close_matches(name, source.names, n=3)
+        lines.append(f"  {name!r}{'; did you mean ' + ' or '.join(map(shown, near)) + '?' if near else ''}")
+    if len(absent) > 5:
+        lines.append(f"  and {len(absent) - 5} more")
+    first = ", ".join(map(shown, source.names[:8]))
+    lines.append(f"  columns of the table: {first}{', ...' if len(source.names) > 8 else ''}")
+    lines.append(f"  what to do: {_remedy(source.names, len(wanted))}")
+    raise PrivateDataError("\n".join(lines))
+
+
+def _remedy(names: Sequence[str], wanted: int) -> str:
+    if len(names) == 1:
+        for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if sign in names[0]:
+                return f"the columns seem to be separated by {word}; save the table with commas"
+    if len(names) == wanted:
+        return "rename the columns; or, if the table has no line of names, give the names of its columns in order"
+    return "rename the columns of the table, or remove the attributes from the schema"

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+import pprint
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dpopt.errors import PrivacyBoundaryError, PrivateDataError
+from dpopt.private.dataset import PrivateDataset, least_dtype
+from dpopt.queries import Attribute, AttributeKind, Schema
+
+SCHEMA = Schema(
+    (
+        Attribute("sex", AttributeKind.CATEGORICAL, ("F", "M"), missing="?"),
+        Attribute("code", AttributeKind.CATEGORICAL, tuple(range(300))),
+    )
+)
+
+
+def dataset() -> PrivateDataset:
+    return PrivateDataset.from_codes(SCHEMA, [np.array([0, 2, 1]), np.array([299, 0, 7])])
+
+
+def test_columns_are_kept_in_the_least_unsigned_type_and_read_only() -> None:
+    columns = dataset()._columns
+    assert [column.dtype for column in columns] == [np.uint8, np.uint16]
+    assert [column.tolist() for column in columns] == [[0, 2, 1], [299, 0, 7]]
+    assert not any(column.flags.writeable for column in columns)
+    assert dataset()._rows == 3
+    assert dataset()._schema is SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (65_535, np.uint16)]
+)
+def test_the_least_type_holds_the_last_code(size: int, dtype: type) -> None:
+    assert least_dtype(size) == dtype
+
+
+def test_arrays_of_the_caller_are_copied_unless_they_are_read_only() -> None:
+    writable = np.array([0, 1], dtype=np.uint8)
+    kept = np.array([0, 1], dtype=np.uint16)
+    kept.flags.writeable = False
+    made = PrivateDataset.from_codes(SCHEMA, [writable, kept])
+    writable[0] = 2
+    assert made._columns[0].tolist() == [0, 1]
+    assert made._columns[1] is kept
+    assert writable.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([[0]], "1 columns of codes for the 2 attributes"),
+        ([[0, 1], [5]], "'code' has 1 codes, column 'sex' has 2"),
+        ([[], []], "no rows"),
+        ([[0, 3], [0, 0]], r"'sex', row 2: code 3 is none of 0 .. 2"),
+        ([[0, -1], [0, 0]], r"'sex', row 2: code -1 is none of 0 .. 2"),
+        ([[[0]], [[0]]], "2 dimensions"),
+        ([[0.5], [0.5]], "float64"),
+    ],
+)
+def test_codes_that_do_not_fit_the_schema_are_refused(columns: list[list[int]], message: str) -> None:
+    arrays = [np.array(column, dtype=None if column else np.int32) for column in columns]
+    with pytest.raises(PrivateDataError, match=message):
+        PrivateDataset.from_codes(SCHEMA, arrays)
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        np.asarray,
+        np.array,
+        list,
+        tuple,
+        iter,
+        reversed,
+        len,
+        bool,
+        operator.not_,
+        lambda data: data[0],
+        lambda data: data["sex"],
+        lambda data: 0 in data,
+        lambda data: np.add(data, 1),
+        lambda data: format(data, ">80"),
+        lambda data: setattr(data, "_rows", 5),
+        lambda data: delattr(data, "_rows"),
+        copy.copy,
+        copy.deepcopy,
+        copy.replace if hasattr(copy, "replace") else copy.copy,
+        pickle.dumps,
+        lambda data: pickle.dumps(data, protocol=0),
+        lambda data: data.__reduce__(),
+        lambda data: data.__getstate__(),
+        lambda _: PrivateDataset(),
+        lambda _: PrivateDataset(SCHEMA, []),
+    ],
+)
+def test_every_way_out_is_refused(attempt: Callable[[PrivateDataset], object]) -> None:
+    with pytest.raises((PrivacyBoundaryError, TypeError)):
+        attempt(dataset())
+
+
+def test_a_refusal_says_where_answers_come_from() -> None:
+    with pytest.raises(PrivacyBoundaryError, match=r"number of records is not told.*curator"):
+        len(dataset())
+
+
+def test_no_attribute_dictionary_shows_the_records() -> None:
+    with pytest.raises(TypeError):
+        vars(dataset())
+    assert operator.length_hint(dataset(), 17) == 17
+
+
+@pytest.mark.parametrize("show", [repr, str, format, pprint.pformat, "{}".format, "%s".__mod__])
+def test_printing_shows_neither_values_nor_numbers(show: Callable[[PrivateDataset], str]) -> None:
+    text = show(dataset())
+    assert text == "<PrivateDataset: contents refused>"
+    assert not any(character.isdigit() for character in text)
+
+
+def test_two_data_sets_are_equal_only_if_they_are_the_same_object() -> None:
+    one, other = dataset(), dataset()
+    assert one == one  # noqa: PLR0124
+    assert one != other
+    assert len({one, other}) == 2
