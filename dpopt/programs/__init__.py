@@ -1,0 +1,44 @@
+"""What can be optimized, as plain arrays: problems, answers, certificates, and the contract of a solver.
+
+In       arrays: domain sizes, clauses and weights; or an objective, a matrix, bounds.
+Out      `MaxCsp`, `MixedIntegerProgram` (problems); `SolveResult` (what a solver says); `Certificate` (what is true).
+Imports  `dpopt.errors`, `dpopt.queries`; numpy. No solver library: those live in `dpopt.solvers`, one file each.
+Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
+         `Capability`; its text form beside mps.py. A new solver does not touch this room.
+"""
+
+from __future__ import annotations
+
+from dpopt.programs.certificate import Certificate, certify, credible_bound
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import mps_text, write_mps
+from dpopt.programs.reduction import Reduction, reduce_max_csp
+from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
+from dpopt.programs.verification import verified
+
+__all__ = [
+    "NO_LIMITS",
+    "Availability",
+    "AvailabilityStatus",
+    "Capability",
+    "Certificate",
+    "Limit",
+    "MaxCsp",
+    "MixedIntegerProgram",
+    "Point",
+    "Program",
+    "Reduction",
+    "SolveLimits",
+    "SolveResult",
+    "Solver",
+    "Termination",
+    "certify",
+    "credible_bound",
+    "mps_text",
+    "reduce_max_csp",
+    "verified",
+    "write_mps",
+]

@@ -1,0 +1,131 @@
+"""Maximum constraint satisfaction over weighted clauses: the natural form of a best response."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.queries.arrays import frozen
+from dpopt.queries.clauses import Clauses
+
+LARGEST_TOTAL_WEIGHT = 2**62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaxCsp:
+    """Choose a code for every attribute so that the clauses that come true weigh most.
+
+    maximize  sum_j weights[j] * [clause j is true of x]   subject to  x[a] in {0, ..., sizes[a] - 1}.
+
+    Parameters
+    ----------
+    sizes : (d,) int32
+        Number of codes of each attribute, >= 1.
+    clauses : Clauses
+        m clauses over these attributes.
+    weights : (m,) int64
+        Weight of each clause, not 0, of either sign; the absolute weights sum to less than 2**62.
+
+    Raises
+    ------
+    ProgramError
+        Shapes that do not fit, a size below 1, a weight 0, weights too large.
+    WorkloadError
+        A clause names an attribute or a code that does not exist. (An attribute twice in one clause, which would
+        corrupt incremental search without any error, is refused by `Clauses` itself.)
+    """
+
+    sizes: NDArray[np.int32]
+    clauses: Clauses
+    weights: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "sizes", frozen(self.sizes, np.int32))
+            object.__setattr__(self, "weights", frozen(self.weights, np.int64))
+        except (OverflowError, ValueError, TypeError) as problem:
+            raise ProgramError(
+                f"sizes must be whole numbers (int32), weights too (int64): {problem}"
+            ) from problem
+        if self.sizes.ndim != 1 or (self.sizes.size and int(self.sizes.min()) < 1):
+            raise ProgramError("sizes must be a flat array of numbers of codes, each at least 1")
+        if self.weights.shape != (len(self.clauses),):
+            raise ProgramError(
+                f"weights have shape {self.weights.shape}; there are {len(self.clauses)} clauses"
+            )
+        if not self.weights.all():
+            raise ProgramError(
+                f"clause {int(np.argmin(self.weights != 0))} has weight 0; leave such clauses out"
+            )
+        if float(np.abs(self.weights.astype(np.float64)).sum()) >= LARGEST_TOTAL_WEIGHT:
+            raise ProgramError("the absolute weights sum to 2**62 or more; scale them down")
+        if self.sizes.size or int(self.clauses.attributes.max(initial=-1)) >= 0:
+            self.clauses.check_against(self.sizes)
+
+    def __reduce__(self) -> tuple[type[MaxCsp], tuple[NDArray[np.int32], Clauses, NDArray[np.int64]]]:
+        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
+        return MaxCsp, (self.sizes, self.clauses, self.weights)
+
+    @property
+    def number_of_attributes(self) -> int:
+        """Number of attributes d."""
+        return self.sizes.size
+
+    def offsets(self) -> NDArray[np.int64]:
+        """Return the flat column of code 0 of each attribute and, last, the number of columns, (d + 1,)."""
+        return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.sizes, dtype=np.int64)))
+
+    def objective(self, record: NDArray[np.int32]) -> int:
+        """Return the weight of the clauses that are true of the record: exact integer arithmetic.
+
+        Parameters
+        ----------
+        record : (d,) int32
+            A code for every attribute.
+
+        Raises
+        ------
+        ProgramError
+            The record has another shape, or a code out of range.
+        """
+        from dpopt.queries.kernels import satisfied  # imports numba
+
+        self.require_record(record)
+        return int(self.weights[satisfied(self.clauses, frozen(record, np.int32))].sum())
+
+    def upper_bound(self) -> int:
+        """Return the sum of the positive weights: a bound on every objective, proven by inspection."""
+        return int(self.weights[self.weights > 0].sum())
+
+    def domain_violation(self, record: NDArray[np.int32]) -> int:
+        """Return by how much the worst code of a record (d,) lies outside its attribute's range; 0 if none does."""
+        if record.shape != self.sizes.shape:
+            raise ProgramError(
+                f"the record has shape {record.shape}; this program has {self.sizes.size} attributes"
+            )
+        if record.size == 0:
+            return 0
+        codes = record.astype(np.int64)
+        return max(0, int((-codes).max()), int((codes - self.sizes + 1).max()))
+
+    def require_record(self, record: NDArray[np.int32]) -> None:
+        """Raise ProgramError unless the record holds one existing code for every attribute."""
+        if self.domain_violation(record):
+            codes = record.astype(np.int64)
+            worst = int(np.argmax(np.maximum(-codes, codes - self.sizes + 1)))
+            raise ProgramError(
+                f"the record has code {int(record[worst])} for attribute {worst}; "
+                f"expected 0 to {int(self.sizes[worst]) - 1}"
+            )
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of sizes, clauses and weights in their order, in hex; the same on every machine."""
+        digest = hashlib.sha256(f"max-csp 1 {self.sizes.size} {len(self.clauses)}\n".encode())
+        digest.update(self.sizes.astype("<i4").tobytes())
+        digest.update(self.weights.astype("<i8").tobytes())
+        self.clauses.update(digest)
+        return digest.hexdigest()

@@ -1,0 +1,121 @@
+"""A MaxCsp without what cannot matter: attributes in no clause, and codes that no clause tells apart.
+
+All codes of an attribute that no clause names are interchangeable: one of them stands for all. A round of
+DualQuery names a few codes of each attribute, so solvers see domains of tens of codes where the schema has thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import Point, as_record
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import Clauses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction:
+    """A smaller problem with the same optimum, and the way back.
+
+    Attributes
+    ----------
+    problem : MaxCsp
+        The reduced problem over d' attributes.
+    background : (d,) int32
+        The record that the original problem starts from: the hint where one was given, else 0 everywhere. It
+        decides every attribute that occurs in no clause.
+    attributes : (d',) int32
+        Original attribute of each reduced attribute.
+    codes : (columns,) int32
+        Original code of each reduced flat column.
+    """
+
+    problem: MaxCsp
+    background: NDArray[np.int32]
+    attributes: NDArray[np.int32]
+    codes: NDArray[np.int32]
+
+    def expand(self, reduced: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the record (d,) of the original problem for a record (d',) of the reduced one."""
+        self.problem.require_record(reduced)
+        record = self.background.copy()
+        record[self.attributes] = self.codes[self.problem.offsets()[:-1] + reduced]
+        return freeze(record)
+
+    def shrink(self) -> NDArray[np.int32]:
+        """Return the background as a record (d',) of the reduced problem."""
+        offsets = self.problem.offsets()
+        attribute = np.repeat(np.arange(self.attributes.size), self.problem.sizes)
+        hit = self.codes == self.background[self.attributes[attribute]]
+        start = np.zeros(self.attributes.size, dtype=np.int32)
+        start[attribute[hit]] = (np.arange(self.codes.size) - offsets[attribute])[hit]
+        return freeze(start)
+
+
+def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
+    """Drop the attributes that no clause names and merge the codes that no clause names.
+
+    A merged code is written back as the hint's code if no clause names that one, else as the smallest such code.
+
+    Parameters
+    ----------
+    program
+        The problem.
+    hint : (d,) int32, optional
+        A record; it also decides the attributes that occur in no clause (default: code 0).
+
+    Raises
+    ------
+    ProgramError
+        The hint is no record of this problem.
+    """
+    background = _background(program, hint)
+    clauses, offsets = program.clauses, program.offsets()
+    used = clauses.attributes >= 0
+    flat = offsets[clauses.attributes[used]] + clauses.values[used]
+    named, place = np.unique(flat, return_inverse=True)  # columns that clauses name, by attribute and code
+    owner = np.asarray(np.searchsorted(offsets, named, side="right"), dtype=np.int64) - 1
+    code = (named - offsets[owner]).astype(np.int32)
+    count = np.bincount(owner, minlength=program.sizes.size)
+    rank = (np.arange(named.size) - (np.cumsum(count) - count)[owner]).astype(np.int32)
+
+    attributes = np.flatnonzero(count).astype(np.int32)
+    merged = count[attributes] < program.sizes[attributes]  # no clause names some code of the attribute
+    sizes = (count[attributes] + merged).astype(np.int32)
+    ends = np.cumsum(sizes, dtype=np.int64)
+    number = np.full(program.sizes.size, -1, dtype=np.int32)
+    number[attributes] = np.arange(attributes.size, dtype=np.int32)
+    codes = np.empty(int(sizes.sum()), dtype=np.int32)
+    codes[(ends - sizes)[number[owner]] + rank] = code
+    codes[ends[merged] - 1] = _stand_ins(background, owner, code, rank)[attributes][merged]
+
+    new_attributes = np.full_like(clauses.attributes, -1)
+    new_attributes[used] = number[clauses.attributes[used]]
+    new_values = np.zeros_like(clauses.values)
+    new_values[used] = rank[place]
+    reduced = Clauses(freeze(new_attributes), freeze(new_values), clauses.signs, clauses.accepted)
+    problem = MaxCsp(freeze(sizes), reduced, program.weights)
+    return Reduction(problem, background, freeze(attributes), freeze(codes))
+
+
+def _stand_ins(
+    background: NDArray[np.int32], owner: NDArray[np.int64], code: NDArray[np.int32], rank: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return, per attribute, the code that stands for all its codes that no clause names (if there is one)."""
+    # Named codes rise within an attribute: those equal to their rank are 0, 1, ... up to the first code left out.
+    smallest = np.bincount(owner[code == rank], minlength=background.size).astype(np.int32)
+    unnamed = np.ones(background.size, dtype=np.bool_)
+    unnamed[owner[code == background[owner]]] = False
+    return np.where(unnamed, background, smallest)
+
+
+def _background(program: MaxCsp, hint: Point | None) -> NDArray[np.int32]:
+    if hint is None:
+        return freeze(np.zeros(program.sizes.size, dtype=np.int32))
+    record = as_record(hint)
+    program.require_record(record)
+    return record

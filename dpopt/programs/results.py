@@ -1,0 +1,158 @@
+"""What a solver says about a program: why it stopped, and what is in hand.
+
+The two are separate fields. `Termination` answers why the solver stopped; `solution`, `objective` and `bound`
+are what it left. Nothing here is trusted: `certify` recomputes what can be recomputed.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import NoSolutionError, ProgramError
+from dpopt.queries.arrays import frozen
+
+Point = NDArray[np.int32] | NDArray[np.float64]
+"""A candidate solution: codes (d,) int32 of a MaxCsp, or values (n,) float64 of a MixedIntegerProgram."""
+
+
+class Termination(enum.Enum):
+    """Why the solver stopped."""
+
+    OPTIMAL = "optimal"
+    """The solver claims an optimal solution (within its tolerances)."""
+    INFEASIBLE = "infeasible"
+    """The solver claims that no point satisfies the constraints."""
+    UNBOUNDED = "unbounded"
+    """The solver claims that the objective has no finite optimum."""
+    INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
+    """The solver claims one of the two and does not say which."""
+    LIMIT = "limit"
+    """A limit was reached; `SolveResult.limit` says which. A solution may or may not be in hand."""
+    IMPRECISE = "imprecise"
+    """The solver stopped at a point it does not vouch for (numerical trouble, relaxed tolerances)."""
+    FAILED = "failed"
+    """The solver broke down, or said something its adapter does not know; see `native_status`."""
+
+
+class Limit(enum.Enum):
+    """Which limit ended the solve."""
+
+    TIME = "time"
+    WORK = "work"
+    GAP = "gap"
+    MEMORY = "memory"
+    INTERRUPTED = "interrupted"
+
+
+_WITHOUT_SOLUTION = frozenset(
+    {Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.FAILED}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolveResult:
+    """Outcome of one solve, as plain values.
+
+    Parameters
+    ----------
+    termination, limit
+        Why the solver stopped; `limit` is set if and only if `termination` is LIMIT.
+    solution
+        Codes (d,) int32 for a MaxCsp, values (n,) float64 for a MixedIntegerProgram, or None.
+    objective
+        Objective of `solution` as the solver (or its adapter) evaluates it; None if and only if `solution` is.
+    bound
+        Proven bound on the optimum as the solver claims it, or None. Never an infinity.
+    solver, version, native_status
+        Who answered, and in which words.
+    seconds
+        Wall-clock seconds of the solve, child process and translation included.
+    report
+        Further figures of the solver, for display only.
+
+    Raises
+    ------
+    ProgramError
+        The fields contradict each other.
+    """
+
+    termination: Termination
+    limit: Limit | None
+    solution: Point | None
+    objective: float | None
+    bound: float | None
+    solver: str
+    version: str
+    native_status: str
+    seconds: float
+    report: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.limit is not None) != (self.termination is Termination.LIMIT):
+            raise ProgramError(
+                f"limit is {self.limit} with termination {self.termination}; set it for LIMIT only"
+            )
+        if (self.solution is None) != (self.objective is None):
+            raise ProgramError("a result holds a solution and its objective, or neither")
+        if self.solution is not None and self.termination in _WITHOUT_SOLUTION:
+            raise ProgramError(f"a result that ended {self.termination.value} holds no solution")
+        if self.solution is None and self.termination is Termination.OPTIMAL:
+            raise ProgramError("an optimal result holds a solution")
+        for name, value in (("objective", self.objective), ("bound", self.bound)):
+            if value is not None and not math.isfinite(value):
+                raise ProgramError(f"{name} is {value}; use None where there is no figure")
+        if self.solution is not None:
+            object.__setattr__(self, "solution", _read_only(self.solution))
+        object.__setattr__(self, "report", dict(self.report))
+
+    def __reduce__(self) -> tuple[type[SolveResult], tuple[object, ...]]:
+        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
+        return SolveResult, tuple(getattr(self, field.name) for field in fields(self))
+
+    def require_solution(self) -> Point:
+        """Return the solution.
+
+        Raises
+        ------
+        NoSolutionError
+            The result holds none.
+        """
+        if self.solution is None:
+            raise NoSolutionError(
+                f"{self.solver} ended '{self.termination.value}' ({self.native_status}) without a solution; "
+                "raise the limits or take another solver"
+            )
+        return self.solution
+
+    def require_record(self) -> NDArray[np.int32]:
+        """Return the solution of a MaxCsp, codes (d,) int32.
+
+        Raises
+        ------
+        NoSolutionError
+            The result holds none.
+        ProgramError
+            The result is one of a MixedIntegerProgram.
+        """
+        return as_record(self.require_solution())
+
+
+def as_record(point: Point) -> NDArray[np.int32]:
+    """Return a point as codes (d,) int32; ProgramError if it is one of a MixedIntegerProgram."""
+    if point.dtype != np.int32:
+        raise ProgramError(f"a record of a MaxCsp holds int32 codes, not {point.dtype}")
+    return frozen(point, np.int32)
+
+
+def _read_only(point: Point) -> Point:
+    if point.ndim != 1 or point.dtype not in (np.dtype(np.int32), np.dtype(np.float64)):
+        raise ProgramError(
+            f"a solution is a flat int32 or float64 array, not {point.dtype} of shape {point.shape}"
+        )
+    return frozen(point, np.int32) if point.dtype == np.int32 else frozen(point, np.float64)

@@ -1,0 +1,96 @@
+"""A solver's answer, read with suspicion: objective recomputed, bound and status made to agree with it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.programs.certificate import TOLERANCE, credible_bound
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.results import Limit, SolveResult, Termination
+
+LARGEST_VIOLATION = 1e-5
+"""A point of a MixedIntegerProgram that breaks a row, a bound or integrality by more, relative to its largest value if
+that exceeds 1, is not passed on. (CBC writes eight digits.)"""
+
+
+def verified(program: MaxCsp | MixedIntegerProgram, result: SolveResult) -> SolveResult:
+    """Return the result with everything replaced that program and solution contradict.
+
+    The objective is evaluated anew, exactly for a MaxCsp. A solution that is not feasible is dropped and the result
+    becomes IMPRECISE (FAILED where the point does not even fit the program). A bound that falls short of the
+    objective by rounding is raised to it; one that the objective disproves is dropped. "Optimal" with a gap left
+    becomes a gap limit; a MaxCsp whose bound, rounded down to an integer, meets the objective is optimal.
+    """
+    if result.solution is None:
+        return result
+    if isinstance(program, MaxCsp):
+        return _verified_record(program, result)
+    return _verified_point(program, result)
+
+
+def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
+    codes = result.require_solution()
+    if codes.dtype != np.int32 or codes.shape != program.sizes.shape:
+        return _without_solution(
+            result, Termination.FAILED, f"an answer of shape {codes.shape}, {codes.dtype}"
+        )
+    record = result.require_record()
+    if program.domain_violation(record):
+        return _without_solution(result, Termination.IMPRECISE, "a code that does not exist")
+    objective = program.objective(record)
+    bound = credible_bound(result.bound, objective)
+    if bound is not None:
+        bound = float(math.floor(bound + TOLERANCE * max(1.0, abs(bound))))
+    changed = replace(result, objective=float(objective), bound=bound)
+    if bound is not None and bound <= objective and result.termination is Termination.LIMIT:
+        return replace(changed, termination=Termination.OPTIMAL, limit=None)
+    return _with_gap_named(changed)
+
+
+def _verified_point(program: MixedIntegerProgram, result: SolveResult) -> SolveResult:
+    values = result.require_solution()
+    if values.shape != program.objective.shape or not np.isfinite(values).all():
+        return _without_solution(
+            result, Termination.FAILED, f"an answer of shape {values.shape}, or not finite"
+        )
+    point = _snapped(program, values.astype(np.float64))
+    violation = program.violation(point)
+    if violation > LARGEST_VIOLATION * max(1.0, float(np.abs(point).max(initial=0.0))):
+        return _without_solution(
+            result, Termination.IMPRECISE, f"a point that breaks a constraint by {violation:.3g}"
+        )
+    objective = program.evaluate(point)
+    sense = 1.0 if program.maximize else -1.0
+    claimed = None if result.bound is None else sense * result.bound
+    bound = credible_bound(claimed, sense * objective)
+    changed = replace(
+        result, solution=point, objective=objective, bound=None if bound is None else sense * bound
+    )
+    return _with_gap_named(changed)
+
+
+def _with_gap_named(result: SolveResult) -> SolveResult:
+    """Say GAP where a solver says "optimal" and means "within the gap that was allowed"."""
+    if result.termination is not Termination.OPTIMAL or result.bound is None or result.objective is None:
+        return result
+    if abs(result.bound - result.objective) <= TOLERANCE * max(1.0, abs(result.objective)):
+        return result
+    return replace(result, termination=Termination.LIMIT, limit=Limit.GAP)
+
+
+def _snapped(program: MixedIntegerProgram, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the point with integer variables rounded and all variables inside their bounds."""
+    point = np.where(program.integrality, np.round(values), values)
+    return np.clip(point, program.lower, program.upper)
+
+
+def _without_solution(result: SolveResult, termination: Termination, why: str) -> SolveResult:
+    text = f"{result.native_status}; the answer was refused: {why}"
+    return replace(
+        result, termination=termination, limit=None, solution=None, objective=None, native_status=text
+    )

@@ -1,0 +1,154 @@
+"""CBC, as PuLP bundles it, for linear and mixed-integer programs.
+
+The program is written as MPS text from its arrays and CBC is called on the file: building PuLP's own objects takes
+seconds for 100,000 clauses. PuLP tells where its CBC is; its reading of the outcome is not used, since PuLP's
+`status` says "Optimal" for a run that the time limit stopped.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import write_mps
+from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.solver import Capability, Program
+from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.end_with_parent import end_with_parent
+
+STATUS: dict[str, Verdict] = {
+    "Optimal": (Termination.OPTIMAL, None),
+    "Optimal (within gap tolerance)": (Termination.LIMIT, Limit.GAP),
+    "Infeasible": (Termination.INFEASIBLE, None),
+    "Integer infeasible": (Termination.INFEASIBLE, None),
+    "Unbounded": (Termination.UNBOUNDED, None),
+    "Stopped on time": (Termination.LIMIT, Limit.TIME),
+    "Stopped on iterations": (Termination.LIMIT, Limit.WORK),  # nodes are reported so too
+    "Stopped on difficulties": (Termination.IMPRECISE, None),
+    "Stopped on ctrl-c": (Termination.LIMIT, Limit.INTERRUPTED),
+}
+"""Every first line of a solution file, up to " - objective value"."""
+
+NO_INTEGER_SOLUTION = " (no integer solution - continuous used)"
+"""Marks a solution file that holds the linear relaxation's point."""
+
+_BOUND = re.compile(r"^Lower bound:\s+(\S+)", re.MULTILINE)
+_HALF_DIGIT = 0.0005  # the bound is printed with three decimals
+_VERSION = re.compile(r"^Version:\s+(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PulpCbc:
+    """The adapter. `limits.work` counts nodes; hints are not used."""
+
+    name: str = "cbc"
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.LP, Capability.MIP, Capability.DETERMINISTIC_LIMIT}
+    )
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        """Solve a MixedIntegerProgram."""
+        if not isinstance(program, MixedIntegerProgram):
+            raise ProgramError("cbc takes a MixedIntegerProgram")
+        with tempfile.TemporaryDirectory(prefix="cbc-") as folder:
+            model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
+            write_mps(replace(program, row_names=(), column_names=()), model)
+            command = [
+                cbc_program(),
+                str(model),
+                *_options(limits),
+                "-branch",
+                "-solution",
+                str(answer),
+            ]
+            log = _run(command)
+            text = answer.read_text(encoding="ascii") if answer.exists() else ""
+        return self.read(program, text, log)
+
+    def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
+        """Read a solution file and what CBC printed."""
+        head = text.partition("\n")[0]
+        status = head.partition(" - objective value")[0]
+        native = status.removesuffix(NO_INTEGER_SOLUTION)
+        termination, limit = STATUS.get(native, UNKNOWN_STATUS)
+        sign = -1.0 if program.maximize else 1.0
+        point = None
+        if termination in {Termination.OPTIMAL, Termination.LIMIT} and native == status:
+            point = _point(program, text)
+        bound = _bound(log)
+        if termination is Termination.OPTIMAL and point is not None:
+            bound = sign * program.evaluate(point)
+        version = _VERSION.search(log)
+        return SolveResult(
+            termination=termination,
+            limit=limit,
+            solution=point,
+            objective=None if point is None else program.evaluate(point),
+            bound=None if bound is None else sign * bound,
+            solver=self.name,
+            version=f"CBC {version.group(1)}" if version else "",
+            native_status=status or f"no solution file; CBC's last words: {log[-300:].strip()}",
+            seconds=0.0,
+        )
+
+
+def cbc_program() -> str:
+    """Return the path of the CBC that PuLP bundles."""
+    import pulp
+
+    return str(pulp.PULP_CBC_CMD.pulp_cbc_path)
+
+
+def _options(limits: SolveLimits) -> list[str]:
+    options = ["-threads", str(limits.threads), "-timeMode", "elapsed", "-ratio", "0"]
+    options += ["-randomSeed", str(limits.seed), "-randomCbcSeed", str(limits.seed)]
+    if limits.seconds is not None:
+        options += ["-sec", str(limits.seconds)]
+    if limits.work is not None:
+        options += ["-maxNodes", str(limits.work)]
+    if limits.gap is not None:
+        options += ["-allow", str(limits.gap)]
+    return options
+
+
+def _run(command: list[str]) -> str:
+    """Run CBC and return what it printed. It ends with this process."""
+    finished = subprocess.run(  # noqa: S603  # the program that PuLP installed
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+        preexec_fn=end_with_parent if sys.platform == "linux" else None,  # one system call
+    )
+    return finished.stdout
+
+
+def _point(program: MixedIntegerProgram, text: str) -> NDArray[np.float64]:
+    """Read the values of a solution file: number, name, value, reduced cost; zeros are left out."""
+    point = np.zeros(program.number_of_variables)
+    for line in text.splitlines()[1:]:
+        fields = line.removeprefix("**").split()  # ** marks an infeasible value; the point is verified later
+        point[int(fields[1].removeprefix("x"))] = float(fields[2])
+    return point
+
+
+def _bound(log: str) -> float | None:
+    """Return the bound that CBC reports when it stops early, for the minimization that it was given."""
+    found = _BOUND.findall(log)
+    if not found:
+        return None
+    bound = float(found[-1]) - _HALF_DIGIT
+    return bound if abs(bound) < 1e50 else None

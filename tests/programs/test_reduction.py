@@ -1,0 +1,97 @@
+"""Reduction: a smaller problem with the same objective, and the way back."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpopt.errors import ProgramError
+from dpopt.programs import MaxCsp, reduce_max_csp
+from dpopt.queries import Clauses
+from tests.strategies import clause_lists, clauses_of
+
+SIZES = (2, 5, 3, 1, 4)
+HINTS = st.tuples(*(st.integers(0, size - 1) for size in SIZES)).map(
+    lambda codes: np.array(codes, dtype=np.int32)
+)
+
+
+def weighted(clauses: Clauses) -> MaxCsp:
+    weights = np.where(np.arange(len(clauses)) % 3, 2, -1).astype(np.int64)
+    return MaxCsp(np.array(SIZES), clauses, weights)
+
+
+def records(
+    sizes: np.ndarray[tuple[int], np.dtype[np.int32]],
+) -> list[np.ndarray[tuple[int], np.dtype[np.int32]]]:
+    return [np.array(codes, dtype=np.int32) for codes in itertools.product(*map(range, sizes.tolist()))]
+
+
+@given(clause_lists(SIZES, max_size=4, widest=3), HINTS)
+def test_reduced_and_expanded_records_have_the_same_objective(
+    clauses: Clauses, hint: np.ndarray[tuple[int], np.dtype[np.int32]]
+) -> None:
+    program = weighted(clauses)
+    reduction = reduce_max_csp(program, hint)
+    for reduced in records(reduction.problem.sizes):
+        assert program.objective(reduction.expand(reduced)) == reduction.problem.objective(reduced)
+
+
+@given(clause_lists(SIZES, max_size=4, widest=3))
+def test_the_optimum_stays(clauses: Clauses) -> None:
+    program = weighted(clauses)
+    reduced = reduce_max_csp(program).problem
+    assert max(map(program.objective, records(program.sizes))) == max(
+        map(reduced.objective, records(reduced.sizes))
+    )
+
+
+@given(clause_lists(SIZES, max_size=4, widest=3), HINTS)
+def test_the_hint_shrinks_and_expands_to_itself(
+    clauses: Clauses, hint: np.ndarray[tuple[int], np.dtype[np.int32]]
+) -> None:
+    reduction = reduce_max_csp(weighted(clauses), hint)
+    assert reduction.expand(reduction.shrink()).tolist() == hint.tolist()
+
+
+def test_codes_that_no_clause_names_become_one() -> None:
+    program = MaxCsp(
+        np.array([2, 100]), clauses_of([([(1, 7, True)], 2), ([(1, 0, False)], 2)]), np.array([1, 1])
+    )
+    reduction = reduce_max_csp(program)
+    assert reduction.problem.sizes.tolist() == [3]
+    assert reduction.codes.tolist() == [0, 7, 1]  # 1 is the smallest code that no clause names
+
+
+def test_an_attribute_whose_codes_are_all_named_keeps_them() -> None:
+    rows = [([(0, code, True)], 2) for code in (2, 0, 1)]
+    reduction = reduce_max_csp(MaxCsp(np.array([3]), clauses_of(rows), np.array([1, 2, 3])))
+    assert (reduction.problem.sizes.tolist(), reduction.codes.tolist()) == ([3], [0, 1, 2])
+
+
+def test_attributes_in_no_clause_keep_the_hint_or_zero() -> None:
+    program = MaxCsp(np.array([3, 4, 5]), clauses_of([([(1, 2, True)], 2)]), np.array([1]))
+    assert reduce_max_csp(program).expand(np.array([0], dtype=np.int32)).tolist() == [0, 2, 0]
+    hint = np.array([2, 3, 4], dtype=np.int32)
+    assert reduce_max_csp(program, hint).expand(np.array([0], dtype=np.int32)).tolist() == [2, 2, 4]
+    assert reduce_max_csp(program, hint).expand(np.array([1], dtype=np.int32)).tolist() == [2, 3, 4]
+
+
+def test_without_a_literal_nothing_is_left() -> None:
+    program = MaxCsp(np.array([3, 4]), clauses_of([([], 1)]), np.array([5]))
+    reduction = reduce_max_csp(program)
+    assert reduction.problem.sizes.size == 0
+    assert program.objective(reduction.expand(np.array([], dtype=np.int32))) == 5
+
+
+@pytest.mark.parametrize(
+    "hint", [np.array([0.0, 1.0]), np.array([0, 9], dtype=np.int32), np.array([0], dtype=np.int32)]
+)
+def test_a_hint_that_is_no_record_is_refused(hint: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
+    program = MaxCsp(np.array([3, 4]), clauses_of([([(1, 2, True)], 2)]), np.array([1]))
+    with pytest.raises(ProgramError):
+        reduce_max_csp(program, hint)
