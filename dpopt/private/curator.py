@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PrivateDataError
+from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.noise import Noise, OpendpNoise
 from dpopt.private.query_weights import ExactSampler, QuerySampler, QueryWeights
@@ -97,6 +98,11 @@ class Curator:
         packed = pack_columns(dataset._columns, dataset._schema.sizes, clauses)
         counts = count_clauses(packed, clauses, dataset._schema.offsets, threads=threads, progress=progress)
         self._weights = QueryWeights(counts, rows=dataset._rows, size=size, step=step, threads=threads)
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyBoundaryError(
+            "a curator holds the records and stays in the process: no pickling, no copies"
+        )
 
     def draw_queries(self, draws: int) -> SampledQueries:
         """Charge, then draw the queries of the next round.

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, PrivacyBoundaryError
 from dpopt.private.exponential_table import ExponentialTable
 from dpopt.private.randomness import RandomWords, uniform_below
 
@@ -24,6 +24,8 @@ _DEPTH, _HALF_BITS = 50, 52
 _LARGE_DEPTH, _LARGE_HALF_BITS = 46, 50
 _LARGE = 2**22  # base queries; with more, 2 m 2**104 would exceed 2**127
 _LARGEST = 2**26
+_MOST_ROWS = 2**40  # more than any table in memory
+_LARGEST_SCORE = 2**60
 
 
 class QueryWeights:
@@ -90,13 +92,29 @@ class QueryWeights:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads)
 
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyBoundaryError(
+            "query weights hold exact answers and stay in the process: no pickling, no copies"
+        )
+
     @property
     def observed(self) -> int:
         """How many records have been observed."""
         return self._observed
 
     def observe(self, satisfied: NDArray[np.bool_]) -> None:
-        """Add one record's answers to the scores: q_i(x) for each base query."""
+        """Add one record's answers to the scores: q_i(x) for each base query.
+
+        Raises
+        ------
+        PlanError
+            If scores could leave the range of 64-bit integers; rounds and public size alone decide that.
+        """
+        if (self._observed + 1) * (self._size + _MOST_ROWS) > _LARGEST_SCORE:
+            raise PlanError(
+                f"after {self._observed:,} records the scores are too large for public size {self._size:,}; "
+                "plan fewer rounds or a smaller n0"
+            )
         from dpopt.private.sampler_kernels import update_scores
 
         bounds: list[tuple[int, int]] = self._over_queries(

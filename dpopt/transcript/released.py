@@ -67,8 +67,20 @@ class SampledQueries:
 
     @classmethod
     def from_json(cls, entry: dict[str, Any], charge: Charge) -> SampledQueries:
-        """Read a draw back from its journal entry and the charge that precedes it."""
-        return cls(entry["round"], entry["queries"], entry["counts"], charge)
+        """Read a draw back from its journal entry and the charge that precedes it.
+
+        Raises
+        ------
+        TranscriptError
+            If the entry is damaged, or so many draws were not paid for.
+        """
+        read = cls(entry["round"], entry["queries"], entry["counts"], charge)
+        netted = sum(map(abs, read.counts.tolist()))
+        if netted > charge.count or (charge.count - netted) % 2:
+            raise TranscriptError(
+                f"round {read.round}: net counts of {netted:,} in all do not come from the {charge.count:,} draws charged"
+            )
+        return read
 
 
 @dataclass(frozen=True, slots=True, eq=False)

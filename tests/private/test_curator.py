@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -173,6 +174,14 @@ def test_what_is_on_file_is_what_was_returned() -> None:
     assert read.counts.tolist() == sampled.counts.tolist() == [1, -1]
 
 
+def draw_at(point: int, weights: QueryWeights, draws: int) -> list[int]:
+    """Draw at a point of the cumulative weights in round 3, query 0 before it."""
+    if weights.observed < 2:
+        return [0] * draws
+    drawn: list[int] = weights.draw(draws, scripted_points([point] * draws)).tolist()
+    return drawn
+
+
 def test_draws_follow_the_exact_weights_of_the_table_and_the_records() -> None:
     for relation, table in ((REPLACE, TABLE), (ADD_REMOVE, TABLE[:2])):
         records = [np.array(r, dtype=np.int32) for r in ((1, 1), (0, 1))]
@@ -183,11 +192,8 @@ def test_draws_follow_the_exact_weights_of_the_table_and_the_records() -> None:
         answers = [satisfied(WORKLOAD.clauses, record) for record in records]
         weights = integer_weights(signed_scores(counts, answers, rows=len(table), size=3), STEP, 3)
         for query in range(6):
-            point = sum(weights[:query])
             setting = Setting(relation=relation, table=table, draws=1)
-            setting.sampler = CallbackSampler(
-                lambda w, d, p=point: w.draw(d, scripted_points([p])) if w.observed == 2 else [0]
-            )
+            setting.sampler = CallbackSampler(partial(draw_at, sum(weights[:query])))
             curator = setting.curator()
             for record in records:
                 curator.draw_queries(1)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import product
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,8 +162,8 @@ def test_opendps_own_privacy_map_agrees_with_the_charge(relation: NeighbouringRe
     opendp.enable_features("contrib")
     cells, scale = (3 if relation is ADD_REMOVE else 6), 12.5
     domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
-    gaussian = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=scale)
-    laplace = opendp.m.make_laplace(domain, opendp.l1_distance(T="i64"), scale=scale)
+    gaussian: Any = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=scale)
+    laplace: Any = opendp.m.make_laplace(domain, opendp.l1_distance(T="i64"), scale=scale)
     charges = [one_way_charge(3, scale=scale, gaussian=g, relation=relation) for g in (True, False)]
     assert gaussian.map(d_in=sqrt(cells)) == pytest.approx(charges[0].parameter, rel=1e-12)
     assert laplace.map(d_in=cells) == pytest.approx(charges[1].parameter, rel=1e-12)

@@ -35,7 +35,8 @@ def weights_after(
 
 def drawn(weights: QueryWeights, points: list[int]) -> list[int]:
     """Draw once for each point, all of them in one call."""
-    return weights.draw(len(points), scripted_points(points)).tolist()
+    found: list[int] = weights.draw(len(points), scripted_points(points)).tolist()
+    return found
 
 
 def check_intervals(weights: QueryWeights, expected: list[int], *, singly: int = 40) -> None:
@@ -161,14 +162,26 @@ def test_sums_of_millions_of_weights_do_not_wrap_around(queries: int, unit: int)
     pair = [int(weight(d, Decimal(1), 10, depth) * unit) for d in (10, 10, 20, 0)]
     ends = [0, *accumulate(pair)]
     for block in (0, 1, queries // 4, queries // 2 - 1):
-        for place in range(4):
-            start, end = block * ends[4] + ends[place], block * ends[4] + ends[place + 1]
-            assert drawn(weights, [start, end - 1]) == [4 * block + place] * 2
+        for third in range(4):
+            start, end = block * ends[4] + ends[third], block * ends[4] + ends[third + 1]
+            assert drawn(weights, [start, end - 1]) == [4 * block + third] * 2
 
 
 def test_a_workload_beyond_the_samplers_room_is_refused() -> None:
     with pytest.raises(PlanError, match="at most 67,108,864 queries, found 67,108,865"):
         QueryWeights(np.broadcast_to(np.int64(0), 2**26 + 1), rows=1, size=1, step=Decimal(1))
+
+
+def test_scores_that_could_leave_64_bits_are_refused_in_time() -> None:
+    """They would wrap around in silence, and the law with them. Whether they are refused depends on public numbers alone."""
+    weights = QueryWeights(np.array([0, 3]), rows=3, size=2**57, step=Decimal(10**12))
+    answers = np.array([True, False])
+    for observed in range(7):
+        weights.observe(answers)
+        assert weights._scores.tolist() == [-(observed + 1) * 2**57, (observed + 1) * 3]
+    with pytest.raises(PlanError, match="the scores are too large for public size"):
+        weights.observe(answers)
+    assert weights.observed == 7
 
 
 def test_scores_far_below_the_best_count_as_the_clamp() -> None:

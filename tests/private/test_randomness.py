@@ -34,7 +34,7 @@ def test_over_all_high_words_each_high_part_comes_out_once(high_total: int) -> N
     """A total with one low word only beyond a multiple of 2**64: high words from 0 to the total's, low word 0."""
     total = high_total * WORD + 1
     bits = (total - 1).bit_length() - 64
-    found = Counter()
+    found: Counter[int] = Counter()
     for high, low in product(range(2**bits), (0, 1, WORD - 1)):
         words = ScriptedWords([high + (JUNK << bits) % WORD, low, 0, 0])
         found[as_integers(uniform_below(total, 1, words))[0]] += 1

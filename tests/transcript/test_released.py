@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,30 @@ def sampled(queries: object, counts: object, number: int = 2) -> SampledQueries:
     return SampledQueries(number, np.array(queries), np.array(counts), CHARGE)
 
 
-@given(st.dictionaries(st.integers(0, 2**40), st.integers(-(2**40), 2**40).filter(bool), max_size=20))
-def test_a_draw_reads_back_as_it_was_written(net: dict[int, int]) -> None:
+@given(
+    st.dictionaries(st.integers(0, 2**40), st.integers(-(2**40), 2**40).filter(bool), max_size=20),
+    st.integers(0, 3),
+)
+def test_a_draw_reads_back_as_it_was_written(net: dict[int, int], pairs: int) -> None:
     queries = sorted(net)
+    charge = replace(CHARGE, count=sum(map(abs, net.values())) + 2 * pairs or 2)
     drawn = SampledQueries(
-        3, np.array(queries, dtype=np.int64), np.array([net[q] for q in queries], dtype=np.int64), CHARGE
+        3, np.array(queries, dtype=np.int64), np.array([net[q] for q in queries], dtype=np.int64), charge
     )
     entry: dict[str, Any] = json.loads(json.dumps(drawn.to_json()))
-    read = SampledQueries.from_json(entry, CHARGE)
-    assert (read.round, read.charge) == (3, CHARGE)
+    read = SampledQueries.from_json(entry, charge)
+    assert (read.round, read.charge) == (3, charge)
     assert read.queries.tolist() == queries
     assert read.counts.tolist() == [net[q] for q in queries]
     assert read.queries.dtype == read.counts.dtype == np.int64
+
+
+@pytest.mark.parametrize("counts", [[4, -2], [2, -2], [1, 1], [2**62, 2**62]])
+def test_net_counts_that_the_charged_draws_cannot_give_are_refused(counts: list[int]) -> None:
+    """Five draws: their net counts add up to 5, 3 or 1 in size."""
+    with pytest.raises(TranscriptError, match="do not come from the 5 draws charged"):
+        SampledQueries.from_json({"round": 1, "queries": [0, 7], "counts": counts}, CHARGE)
+    SampledQueries.from_json({"round": 1, "queries": [0, 7], "counts": [2, -1]}, CHARGE)
 
 
 @pytest.mark.parametrize(
