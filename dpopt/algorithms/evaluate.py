@@ -1,0 +1,86 @@
+"""Evaluation of a release against its table, beside two trivial baselines. NOT private."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.release import SyntheticRelease, load
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.evaluation import non_private_errors
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.schema import Schema
+
+
+def evaluate(
+    release: SyntheticRelease | str | os.PathLike[str],
+    dataset: PrivateDataset,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, Any]:
+    """Return the errors of a release, of the all-zeros data set and of the uniform distribution. NOT private.
+
+    The zeros baseline has one record with the first declared value of every attribute (with indicator bits: no bit set), the
+    uniform baseline gives every record of the universe the same weight.
+
+    Returns
+    -------
+    dict
+        "queries", "max_error", "mean_error", "worst_query" (in words), "baselines", "private": False.
+    """
+    finished = release if isinstance(release, SyntheticRelease) else load(release)
+    job = finished.job
+    clauses = job.workload.clauses
+    bits = job.plan.encoding is Encoding.BITS
+    schema = finished.record_schema
+    coded = clauses.as_bits(job.schema) if bits else clauses
+    answers = {
+        "release": finished.answers(),
+        "zeros": _answers_on(coded, schema, np.zeros((1, len(schema)), dtype=np.int32)),
+        "uniform": uniform_answers(coded, schema.sizes),
+    }
+    errors = non_private_errors(dataset, clauses, answers, progress=progress)
+    own = errors["release"]
+    return {
+        "private": False,
+        "note": "NOT private: computed from the exact answers; keep it with the table",
+        "queries": own.queries,
+        "max_error": own.max_error,
+        "mean_error": own.mean_error,
+        "worst_query": clauses.describe(own.worst_query, job.schema),
+        "baselines": {
+            name: {"max_error": errors[name].max_error, "mean_error": errors[name].mean_error}
+            for name in ("zeros", "uniform")
+        },
+    }
+
+
+def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
+
+    The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 / size; its
+    law is built up literal by literal and summed over the accepted numbers.
+    """
+    width = clauses.width
+    law = np.zeros((len(clauses), width + 1))
+    law[:, 0] = 1.0
+    for position in range(width):
+        attributes = clauses.attributes[:, position]
+        present = attributes >= 0
+        share = 1.0 / sizes[np.where(present, attributes, 0)]
+        true = np.where(present, np.where(clauses.signs[:, position], share, 1.0 - share), 0.0)
+        law[:, 1:] = law[:, 1:] * (1.0 - true)[:, None] + law[:, :-1] * true[:, None]
+        law[:, 0] *= 1.0 - true
+    accepted = (clauses.accepted[:, None] >> np.arange(width + 1, dtype=np.uint32)) & np.uint32(1)
+    return np.asarray((law * accepted).sum(axis=1))
+
+
+def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:
+    from dpopt.queries.kernels import count_on_records
+
+    return count_on_records(clauses, records, schema.sizes) / len(records)

@@ -1,0 +1,164 @@
+"""A plan explained before any record is touched: what each accountant charges, what is proven, what is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.round_search import MOST_ROUNDS
+from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
+from dpopt.algorithms.plan import DualQueryPlan, whole_number
+from dpopt.algorithms.planning import DEFAULT_DELTA, log_universe
+from dpopt.errors import AccountingError, PlanError
+from dpopt.queries.workload import Workload
+
+_LARGEST_SIZE = 10**15
+
+
+def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan with its cost under every accountant and its proven and predicted errors."""
+    charges = plan.charges()
+    spent = plan.budget.spent(charges)
+    return {
+        "plan": plan.to_json(),
+        "queries": len(workload.clauses),
+        "workload_fingerprint": workload.fingerprint,
+        "neighbours": plan.relation.describe(),
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "rho": spent.rho,
+        "accountants": costs(
+            plan.rounds,
+            plan.draws,
+            float(plan.step),
+            plan.size,
+            plan.relation,
+            plan.budget.delta or DEFAULT_DELTA,
+            used=plan.budget.accountant,
+            extra=charges[:1] if plan.one_way is not None else (),
+        ),
+        "accuracy": {key: statement[key] for key in ("proven", "predicted")},
+    }
+
+
+def costs(
+    rounds: int,
+    draws: int,
+    step: float,
+    size: int,
+    relation: NeighbouringRelation,
+    delta: float,
+    *,
+    used: Accountant | None = None,
+    extra: Sequence[Charge] = (),
+) -> list[dict[str, Any]]:
+    """Return what each accountant charges for a run: epsilon at delta, or why it has no figure."""
+    rows = []
+    for accountant in Accountant:
+        row: dict[str, Any] = {
+            "accountant": accountant.value,
+            "delta": 0.0 if accountant is Accountant.PURE else delta,
+            "epsilon": None,
+            "refused": None,
+            "used": accountant is used,
+        }
+        try:
+            epsilon = dualquery_epsilon(rounds, draws, step, size, relation, accountant, row["delta"], extra)
+        except AccountingError as error:
+            row["refused"] = str(error)
+        else:
+            row["epsilon"] = epsilon if isfinite(epsilon) else None
+            row["refused"] = None if isfinite(epsilon) else "beyond the largest floating-point number"
+        rows.append(row)
+    return rows
+
+
+def explain_accuracy(
+    accuracy: float,
+    confidence: float,
+    workload: Workload,
+    *,
+    size: int,
+    relation: NeighbouringRelation,
+    epsilon: float,
+    delta: float,
+) -> dict[str, Any]:
+    """Return the paper's parameters for a wanted accuracy, and what they need: epsilon at n, and n at epsilon.
+
+    Source: Gaboardi et al. 2014, Algorithm 2, Theorem 4.6, Remark 4.7.
+
+    Raises
+    ------
+    PlanError
+        If accuracy or confidence lies outside (0, 1), or the parameters are beyond what can be run.
+    AccountingError
+        If epsilon or delta is out of range.
+    """
+    Budget(epsilon, delta, None, Accountant.ZCDP)  # refuses what is no budget
+    size = whole_number("the public size", size, least=1)
+    universe, queries, failure = log_universe(workload), len(workload.clauses), 1 - confidence
+    chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
+    if chosen.rounds > MOST_ROUNDS:
+        raise PlanError(
+            f"accuracy {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
+            f"{MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
+        )
+    at_size = costs(chosen.rounds, chosen.draws, float(chosen.step), size, relation, delta)
+    for row in at_size:
+        row["size_needed"] = _size_needed(
+            chosen.rounds, chosen.draws, float(chosen.step), relation, row, epsilon
+        )
+    return {
+        "accuracy": accuracy,
+        "confidence": confidence,
+        "theorem": "DualQuery Theorem 4.6 with the parameters of Algorithm 2",
+        "rounds": chosen.rounds,
+        "draws": chosen.draws,
+        "step": str(chosen.step),
+        "solver_gap_allowed": accuracy / 4,
+        "size": size,
+        "neighbours": relation.describe(),
+        "epsilon_wanted": epsilon,
+        "accountants": at_size,
+        "sharpened_bound_of_the_same_parameters": proven_error(
+            rounds=chosen.rounds,
+            draws=chosen.draws,
+            step=float(chosen.step),
+            queries=queries,
+            log_universe=universe,
+            failure=failure,
+            solver_gap=accuracy / 4,
+        ).bound,
+    }
+
+
+def _size_needed(
+    rounds: int, draws: int, step: float, relation: NeighbouringRelation, row: dict[str, Any], epsilon: float
+) -> int | None:
+    """Return the least public size, to 0.01 per cent, at which the accountant of `row` charges at most `epsilon`.
+
+    None if the accountant has no figure, or would need more than 10**15 records.
+    """
+
+    def enough(size: int) -> bool:
+        accountant = Accountant(row["accountant"])
+        return dualquery_epsilon(rounds, draws, step, size, relation, accountant, row["delta"]) <= epsilon
+
+    try:
+        if not enough(_LARGEST_SIZE):
+            return None
+    except AccountingError:
+        return None
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > max(1, high // 10_000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,122 @@
+"""The files of a release folder: their names, the folder's making and unmaking, JSON written whole."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dpopt.errors import ReleaseFolderError
+
+PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
+    "plan.json",
+    "schema.json",
+    "workload.json",
+    "transcript.jsonl",
+    "release.json",
+)
+
+
+def missing_folders(folder: Path) -> list[Path]:
+    """Return the folders that are made when `folder` is, innermost first."""
+    return [place for place in (folder, *folder.parents) if not place.exists()]
+
+
+def withdraw(folder: Path, made: list[Path]) -> None:
+    """Remove the public inputs of a run that never began, and the folders made for it."""
+    for name in (SCHEMA, WORKLOAD, PLAN, TRANSCRIPT):
+        for path in (folder / name, _unfinished(folder / name)):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+    for place in made:
+        with suppress(OSError):
+            place.rmdir()
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse a folder that holds something or cannot be made; nothing is made.
+
+    Raises
+    ------
+    ReleaseFolderError
+        With the reason.
+    """
+    place = folder
+    try:
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        filled = any(place.iterdir()) and place == folder
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _cannot_make(folder, error) from error
+    if filled:
+        raise occupied(folder)
+
+
+def make_empty(folder: Path) -> None:
+    """Make `folder`, or accept it where it is empty.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If it holds something already or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        filled = any(folder.iterdir())
+    except OSError as error:
+        raise _cannot_make(folder, error) from error
+    if filled:
+        raise occupied(folder)
+
+
+def occupied(folder: Path) -> ReleaseFolderError:
+    """Return the error that a folder holds something; it names `dpopt resume` if that is a run which has not ended."""
+    begun = (folder / PLAN).exists() and (folder / TRANSCRIPT).exists() and not (folder / RELEASE).exists()
+    hint = f", or continue the run in it with 'dpopt resume {folder} TABLE'" if begun else ""
+    return ReleaseFolderError(f"{folder} is not empty. Choose a new folder{hint}")
+
+
+def _cannot_make(folder: Path, error: OSError) -> ReleaseFolderError:
+    return ReleaseFolderError(f"cannot make {folder}: {error.strerror}. Choose a folder that can be written")
+
+
+def write_json(path: Path, obj: Mapping[str, Any]) -> None:
+    """Write a JSON file whole: temporary file in the same folder, on the disk, then renamed."""
+    temporary = _unfinished(path)
+    with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        json.dump(obj, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.part")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object of a release folder.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing or is no JSON object.
+    """
+    try:
+        obj = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReleaseFolderError(
+            f"{path.parent} is no release folder: {path.name}: {error.strerror}"
+        ) from error
+    except ValueError as error:
+        raise ReleaseFolderError(f"{path} is damaged: {error}") from error
+    if not isinstance(obj, dict):
+        raise ReleaseFolderError(f"{path} is damaged: it holds no JSON object")
+    return obj

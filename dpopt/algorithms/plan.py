@@ -1,0 +1,248 @@
+"""The plan of a DualQuery run: everything that is decided before any private record is touched."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from math import isfinite
+from operator import index
+from typing import Any, SupportsIndex
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dualquery import plan_charges
+from dpopt.accounting.ledger import Budget
+from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+
+PLAN_VERSION, ALGORITHM = 1, "dualquery"
+_LARGEST_SEED = 2**31 - 1
+
+
+class FreeAttributes(Enum):
+    """The public rule for attributes that no drawn query of a round mentions."""
+
+    FIRST = "first"
+    """The first declared value: the paper's choice for real, sparse data."""
+    RANDOM = "random"
+    """A uniformly random declared value: the paper's choice for synthetic, dense data."""
+    ESTIMATED = "estimated"
+    """A random value from noisy one-way marginals, which are charged."""
+
+
+class Encoding(Enum):
+    """How a synthetic record is coded while it is searched."""
+
+    RECORDS = "records"
+    """One value per attribute: every record decodes."""
+    BITS = "bits"
+    """The paper's free indicator bits: a record may have no value or several values of one attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneWayMeasurement:
+    """Noise of the one-way marginals that free attributes are drawn from."""
+
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if not _is_positive(self.scale) or not isinstance(self.gaussian, bool):
+            raise PlanError(
+                f"one-way marginals need a positive scale and a law, found {self.scale!r} and {self.gaussian!r}"
+            )
+
+
+_LARGEST_RATE = 31
+_MOST_RECORDS = 2**40  # more than any table holds
+_LARGEST_SCORE = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class DualQueryPlan:
+    """Parameters of a run; they depend on public values only.
+
+    Attributes
+    ----------
+    rounds, draws : int
+        T rounds of s draws each.
+    step : Decimal
+        Step eta, an exact decimal.
+    size : int
+        Public n (replace-one) or n0 (add-remove).
+    relation : NeighbouringRelation
+        Which tables count as neighbours.
+    budget : Budget
+        What may be spent.
+    attributes : int
+        Number of attributes of the table, for the charge of one-way marginals.
+    free_attributes, encoding :
+        See their types.
+    one_way : OneWayMeasurement or None
+        Set if and only if free attributes are estimated.
+    solver : str
+        Name of the best-response solver.
+    work : int or None
+        Its limit per round in its own deterministic units.
+    seconds : float or None
+        Its limit per round in seconds.
+    seed : int
+        Seed of the solver and of public random choices; no private draw depends on it.
+    chosen_by : str
+        How rounds, draws and step were chosen.
+    """
+
+    rounds: int
+    draws: int
+    step: Decimal
+    size: int
+    relation: NeighbouringRelation
+    budget: Budget
+    attributes: int
+    free_attributes: FreeAttributes = FreeAttributes.FIRST
+    encoding: Encoding = Encoding.RECORDS
+    one_way: OneWayMeasurement | None = None
+    solver: str = "local-search"
+    work: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+    chosen_by: str = "given"
+
+    def __post_init__(self) -> None:
+        for name, called in _COUNTS.items():
+            object.__setattr__(self, name, whole_number(called, getattr(self, name), least=1))
+        if not self.step.is_finite() or self.step <= 0:
+            raise PlanError(f"the step eta must be a positive number, found {self.step}")
+        if self.step > _LARGEST_RATE * self.size:
+            raise PlanError(
+                f"the step eta = {self.step} is too large for a public size of {self.size:,}: "
+                f"eta / n is at most {_LARGEST_RATE}, beyond which the sampler cannot tell scores apart"
+            )
+        if self.rounds * (self.size + _MOST_RECORDS) > _LARGEST_SCORE:
+            raise PlanError(
+                f"{self.rounds:,} rounds with a public size of {self.size:,} are beyond 64-bit scores; take fewer rounds"
+            )
+        work, seed = check_limits(self.work, self.seconds, self.seed)
+        object.__setattr__(self, "work", work)
+        object.__setattr__(self, "seed", seed)
+        if (self.one_way is None) == (self.free_attributes is FreeAttributes.ESTIMATED):
+            raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        drawn = plan_charges(self.rounds, self.draws, float(self.step), self.size, self.relation)
+        measured = self.one_way_charge()
+        return drawn if measured is None else (measured, *drawn)
+
+    def one_way_charge(self) -> Charge | None:
+        """Return the charge of the one-way marginals, if they are measured."""
+        if self.one_way is None:
+            return None
+        return one_way_charge(
+            self.attributes, scale=self.one_way.scale, gaussian=self.one_way.gaussian, relation=self.relation
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        return {
+            "dpopt_plan": PLAN_VERSION,
+            "algorithm": ALGORITHM,
+            "rounds": self.rounds,
+            "draws": self.draws,
+            "step": str(self.step),
+            "size": self.size,
+            "relation": self.relation.value,
+            "budget": self.budget.to_json(),
+            "attributes": self.attributes,
+            "free_attributes": self.free_attributes.value,
+            "encoding": self.encoding.value,
+            "one_way": None
+            if self.one_way is None
+            else {"scale": self.one_way.scale, "gaussian": self.one_way.gaussian},
+            "solver": self.solver,
+            "work": self.work,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "chosen_by": self.chosen_by,
+        }
+
+    @classmethod
+    def from_json(cls, obj: dict[str, Any]) -> DualQueryPlan:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
+        """
+        found = (obj.get("dpopt_plan"), obj.get("algorithm"))
+        if found != (PLAN_VERSION, ALGORITHM):
+            raise PlanError(
+                f"the plan has version {found[0]!r} and algorithm {found[1]!r}; this dpopt reads version {PLAN_VERSION} of "
+                f"{ALGORITHM!r}"
+            )
+        try:
+            one_way = obj["one_way"]
+            return cls(
+                rounds=obj["rounds"],
+                draws=obj["draws"],
+                step=Decimal(str(obj["step"])),
+                size=obj["size"],
+                relation=NeighbouringRelation(obj["relation"]),
+                budget=Budget.from_json(obj["budget"]),
+                attributes=obj["attributes"],
+                free_attributes=FreeAttributes(obj["free_attributes"]),
+                encoding=Encoding(obj["encoding"]),
+                one_way=None if one_way is None else OneWayMeasurement(**one_way),
+                solver=str(obj["solver"]),
+                work=obj["work"],
+                seconds=obj["seconds"],
+                seed=obj["seed"],
+                chosen_by=str(obj["chosen_by"]),
+            )
+        except (KeyError, TypeError, ValueError, InvalidOperation) as error:
+            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
+
+
+_COUNTS = {
+    "rounds": "the number of rounds",
+    "draws": "the number of draws",
+    "size": "the public size",
+    "attributes": "the number of attributes",
+}
+
+
+def whole_number(called: str, value: object, *, least: int) -> int:
+    """Return a whole number of at least `least`, also one of NumPy's, as Python's.
+
+    Raises
+    ------
+    PlanError
+        If the value is none; `called` says which it is.
+    """
+    if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
+        raise PlanError(f"{called} must be a whole number of at least {least:,}, found {value!r}")
+    return index(value)
+
+
+def check_limits(work: object, seconds: object, seed: object) -> tuple[int | None, int]:
+    """Return work and seed of a round, if they and the seconds can be used; None stands for no limit.
+
+    Raises
+    ------
+    PlanError
+        If one of them cannot: it is refused before anything is spent.
+    """
+    effort = None if work is None else whole_number("the work per round", work, least=1)
+    if seconds is not None and not _is_positive(seconds):
+        raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
+    number = whole_number("the seed", seed, least=0)
+    if number > _LARGEST_SEED:
+        raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
+    return effort, number
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0

@@ -1,0 +1,87 @@
+"""`dpopt replay`, `dpopt evaluate` and `dpopt solvers`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command
+from dpopt.cli.plan import print_json
+
+
+@command("replay")
+def replay(
+    folder: options.FolderArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
+) -> None:
+    """Rebuild a release from its plan and transcript in a new folder, byte for byte, with no table and no solver."""
+    from dpopt.algorithms.release import replay as rebuild
+    from dpopt.cli.reports import console
+
+    rebuilt = rebuild(folder, out)
+    console().print(
+        f"{len(rebuilt.rounds):,} rounds certified again, {len(rebuilt.records.distinct):,} distinct records, in {out}"
+    )
+
+
+@command("evaluate")
+def evaluate(
+    folder: options.FolderArgument,
+    table: options.TableArgument,
+    on_unknown: options.OnUnknownOption = "error",
+    no_header: options.NoHeaderOption = False,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Compare a release with its table. NOT private: the figures are computed from the exact answers."""
+    from dpopt.algorithms.evaluate import evaluate as compare
+    from dpopt.algorithms.release import load
+    from dpopt.cli.reports import report_errors
+    from dpopt.private.on_unknown import parse_on_unknown
+    from dpopt.private.read_table import read_table
+
+    finished = load(folder)
+    schema = finished.job.schema
+    dataset = read_table(
+        table,
+        schema,
+        on_unknown=parse_on_unknown(on_unknown),
+        column_names=list(schema.names) if no_header else None,
+    )
+    errors = compare(finished, dataset)
+    if as_json:
+        print_json(errors)
+    else:
+        report_errors(errors)
+
+
+@command("solvers")
+def solvers(as_json: options.JsonOption = False) -> None:
+    """List the best-response solvers, what they accept, and whether they can run here."""
+    from rich.table import Table
+
+    from dpopt.cli.reports import console
+    from dpopt.solvers.registry import get_solver, solver_names
+
+    rows: list[dict[str, Any]] = []
+    for name in solver_names():
+        solver = get_solver(name)
+        availability = solver.availability()
+        rows.append(
+            {
+                "name": name,
+                "available": availability.available,
+                "status": availability.status.value,
+                "explanation": availability.explanation,
+                "capabilities": sorted(capability.name.lower() for capability in solver.capabilities),
+            }
+        )
+    if as_json:
+        print_json({"solvers": rows})
+        return
+    table = Table("solver", "status", "accepts and gives", "remark")
+    for row in rows:
+        table.add_row(row["name"], row["status"], ", ".join(row["capabilities"]), row["explanation"])
+    console().print(table)

@@ -1,0 +1,102 @@
+"""Options that several commands share, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TableArgument = Annotated[
+    Path, typer.Argument(help="CSV (also .gz) or Parquet file. Private: read here and nowhere else.")
+]
+FolderArgument = Annotated[Path, typer.Argument(help="Release folder.")]
+SchemaOption = Annotated[
+    Path, typer.Option("--schema", help="Schema file (JSON): the declared attributes. Public.")
+]
+WorkloadOption = Annotated[
+    str,
+    typer.Option(
+        "--workload",
+        help="Queries to keep: marginals:3, marginals:3,count=64,seed=1, conjunctions:3,count=500000,seed=7, or a JSON file. "
+        "',occurring' restricts to values declared as occurring. Public.",
+    ),
+]
+EpsilonOption = Annotated[
+    float | None, typer.Option("--epsilon", help="Privacy budget epsilon; needs --delta.")
+]
+DeltaOption = Annotated[
+    float | None, typer.Option("--delta", help="Privacy parameter delta, well below 1/n.")
+]
+RhoOption = Annotated[float | None, typer.Option("--rho", help="Budget in zCDP, instead of --epsilon.")]
+AlgorithmOption = Annotated[str, typer.Option("--algorithm", help="dualquery.")]
+AccountantOption = Annotated[
+    str,
+    typer.Option(
+        "--accountant",
+        help="zcdp (default), gdp (its constant is verified numerically, not proved), per-round, theorem or pure.",
+    ),
+]
+NeighboursOption = Annotated[
+    str,
+    typer.Option(
+        "--neighbours",
+        help="replace (one record changed, n public) or add-remove (with a fixed public --n0).",
+    ),
+]
+N0Option = Annotated[
+    int | None, typer.Option("--n0", help="Public size under add-remove, fixed without looking at the table.")
+]
+RoundsOption = Annotated[
+    int | None, typer.Option("--rounds", help="Rounds T; fitted to the budget if left out.")
+]
+DrawsOption = Annotated[int | None, typer.Option("--draws", help="Draws s per round; fitted if left out.")]
+StepOption = Annotated[
+    str | None, typer.Option("--step", help="Step eta, a decimal number; 1.4 or fitted if left out.")
+]
+PlanByOption = Annotated[
+    str,
+    typer.Option(
+        "--plan-by",
+        help="How T, s and eta are chosen where left out: rule, simulation (slower; on public synthetic data), or bound.",
+    ),
+]
+SolverOption = Annotated[str, typer.Option("--solver", help="Best-response solver; see 'dpopt solvers'.")]
+WorkOption = Annotated[
+    int | None,
+    typer.Option(
+        "--work", help="Deterministic limit per round, in the solver's own unit (local search: sweeps)."
+    ),
+]
+SecondsOption = Annotated[float | None, typer.Option("--seconds", help="Time limit per round.")]
+SeedOption = Annotated[
+    int,
+    typer.Option("--seed", help="Seed of the solver and of public choices. No private draw depends on it."),
+]
+FreeOption = Annotated[
+    str,
+    typer.Option(
+        "--free-attributes",
+        help="Attributes that no drawn query mentions: first, random, or estimated (noisy one-way marginals, charged).",
+    ),
+]
+EncodingOption = Annotated[
+    str,
+    typer.Option(
+        "--encoding", help="records (every record decodes) or bits (the paper's free indicator bits)."
+    ),
+]
+OnUnknownOption = Annotated[
+    str,
+    typer.Option(
+        "--on-unknown",
+        help="Values outside the schema: error, clip (numbers), other (declared bucket), or clip,other.",
+    ),
+]
+NoHeaderOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-header", help="The CSV file has no header line; its columns are those of the schema, in order."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

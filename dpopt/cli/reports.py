@@ -1,0 +1,109 @@
+"""What commands print for people."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def console() -> Console:
+    """Return the console of standard output; names and values are printed as they are, brackets and colons included."""
+    return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def report_plan(explained: Mapping[str, Any]) -> None:
+    """Print a plan: parameters, what each accountant charges, proven bound, predicted errors."""
+    plan, out = explained["plan"], console()
+    out.print(
+        f"DualQuery: T = {plan['rounds']:,} rounds, s = {plan['draws']:,} draws each, step eta = {plan['step']} "
+        f"({plan['chosen_by']})"
+    )
+    out.print(f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}")
+    table = Table(
+        "accountant", "epsilon", "delta", title="what each accountant charges", title_justify="left"
+    )
+    for row in explained["accountants"]:
+        epsilon = f"{row['epsilon']:.4f}" if row["epsilon"] is not None else str(row["refused"])
+        table.add_row(
+            row["accountant"] + (" (this plan's)" if row["used"] else ""), epsilon, f"{row['delta']:g}"
+        )
+    out.print(table)
+    out.print(f"rho (zCDP): {explained['rho']:.6f}")
+    for line in accuracy_lines(explained["accuracy"]):
+        out.print(line)
+
+
+def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
+    """Return the sentences on proven and predicted errors."""
+    lines = []
+    proven, predicted = accuracy.get("proven"), accuracy.get("predicted")
+    if proven is not None:
+        says = "" if proven["says_something"] else " (1 or more says nothing)"
+        lines.append(
+            f"proven:    largest error at most {proven['bound']:.4f} with probability {1 - proven['failure_probability']:g}, "
+            f"if every best response is optimal{says}"
+        )
+    if predicted is not None:
+        lines.append(
+            f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
+            "(simulated on public synthetic data, no bound)"
+        )
+    return lines
+
+
+def report_release(statement: Mapping[str, Any], folder: object) -> None:
+    """Print what a finished release cost and holds."""
+    out, privacy, records = console(), statement["privacy"], statement["records"]
+    if privacy["private"]:
+        out.print(
+            f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f}), "
+            f"accountant {privacy['accountant']}, {privacy['neighbours']}"
+        )
+    else:
+        out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")
+    out.print(
+        f"records: {records['rounds']:,} rounds, {records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
+        f"{records['rows']:,} rows in {records['file']}"
+        + (f" with weights in '{records['weight_column']}'" if records["weight_column"] else "")
+    )
+    fallbacks = statement["certificates"]["fallbacks"]
+    if fallbacks:
+        out.print(
+            f"fallbacks: in {fallbacks} rounds the solver gave no record; {statement['certificates']['fallback_reasons']}"
+        )
+    for line in accuracy_lines(statement["accuracy"]):
+        out.print(line)
+    out.print(f"written to {folder}")
+
+
+def report_errors(errors: Mapping[str, Any]) -> None:
+    """Print errors against the truth, marked as not private."""
+    out = console()
+    table = Table(
+        "",
+        "largest error",
+        "mean error",
+        title=f"{errors['queries']:,} queries (NOT private)",
+        title_justify="left",
+    )
+    table.add_row("release", f"{errors['max_error']:.4f}", f"{errors['mean_error']:.5f}")
+    for name, row in errors["baselines"].items():
+        table.add_row(f"baseline: {name}", f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}")
+    out.print(table)
+    out.print(f"worst query: {errors['worst_query']}")
+
+
+def report_rows(path: Path, *, rows: int) -> None:
+    """Print the first rows of a CSV file, turned so that each record is a column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *first = islice(csv.reader(file), rows + 1)
+    table = Table("", *[f"record {number}" for number in range(1, len(first) + 1)])
+    for name, *values in zip(header, *first, strict=True):
+        table.add_row(name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
+    console().print(table)

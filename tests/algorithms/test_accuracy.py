@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
+from dpopt.errors import PlanError
+
+USUAL: dict[str, Any] = {"rounds": 100, "draws": 200, "step": 1.4, "queries": 500, "log_universe": 20.0}
+
+
+def ln(value: Decimal | int) -> Decimal:
+    return Decimal(value).ln()
+
+
+@given(
+    rounds=st.integers(1, 10_000),
+    draws=st.integers(1, 10**6),
+    step=st.decimals("0.001", 10, places=3),
+    queries=st.integers(1, 10**7),
+    universe=st.integers(2, 10**30),
+    beta=st.decimals("0.001", "0.999", places=3),
+    gap=st.decimals(0, 1, places=3),
+)
+def test_the_bound_is_the_formula_of_its_docstring(
+    rounds: int, draws: int, step: Decimal, queries: int, universe: int, beta: Decimal, gap: Decimal
+) -> None:
+    """Computed again in decimal arithmetic, with |Q| and |X| as whole numbers."""
+    found = proven_error(
+        rounds=rounds,
+        draws=draws,
+        step=float(step),
+        queries=queries,
+        log_universe=float(ln(universe)),
+        failure=float(beta),
+        solver_gap=float(gap),
+    )
+    signed = 2 * queries
+    regret = ln(signed) / (step * rounds) + step / 2
+    at_response = (ln(2 * universe * rounds / beta) / (2 * draws)).sqrt()
+    at_data = (ln(2 / beta) / (2 * draws * rounds)).sqrt()
+    assert found.learning == pytest.approx(float(regret), rel=1e-12)
+    assert found.sampling == pytest.approx(float(at_response + at_data), rel=1e-12)
+    assert found.solver == float(gap)
+    assert found.bound == pytest.approx(float(regret + at_response + at_data + gap), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "rises"),
+    [
+        ("draws", [1, 10, 100, 10_000], False),
+        ("queries", [1, 10, 10_000], True),
+        ("log_universe", [1.0, 10.0, 100.0], True),
+        ("failure", [0.5, 0.1, 1e-9], True),
+        ("solver_gap", [0.0, 0.1, 0.2], True),
+    ],
+)
+def test_the_bound_moves_the_right_way(name: str, values: list[Any], rises: bool) -> None:
+    bounds = [proven_error(**{**USUAL, name: value}).bound for value in values]
+    assert all((one < other) == rises for one, other in pairwise(bounds))
+
+
+def test_more_rounds_learn_more_and_cost_a_little_in_the_union() -> None:
+    few, many = proven_error(**USUAL), proven_error(**{**USUAL, "rounds": 400})
+    assert many.learning < few.learning
+    assert many.bound < few.bound
+
+
+def test_a_bound_of_one_or_more_is_said_to_say_nothing() -> None:
+    weak = proven_error(**{**USUAL, "rounds": 1}).to_json()
+    strong = proven_error(**{**USUAL, "rounds": 10_000, "draws": 10_000, "step": 0.05}).to_json()
+    assert (weak["says_something"], strong["says_something"]) == (False, True)
+    assert weak["bound"] >= 1 > strong["bound"]
+    assert strong["bound"] == pytest.approx(
+        strong["learning"] + strong["sampling"] + strong["mean_solver_gap_assumed"]
+    )
+    assert strong["failure_probability"] == 0.05
+
+
+def test_the_parameters_are_those_of_algorithm_2() -> None:
+    """|Q| = 2000, |X| = 2**10, alpha = 1/10, beta = 1/20: T = 16 ln|Q| / alpha^2, s = 48 ln(2 |X| T / beta) / alpha^2."""
+    chosen = parameters_for_accuracy(0.1, failure=0.05, queries=1000, log_universe=float(ln(2**10)))
+    rounds = 16 * 100 * ln(2000)
+    assert chosen.rounds - 1 < rounds <= chosen.rounds
+    draws = 48 * 100 * ln(2 * 2**10 * chosen.rounds * 20)
+    assert chosen.draws - 1 < draws <= chosen.draws
+    assert chosen.step == Decimal("0.025")
+
+
+@given(alpha=st.floats(0.01, 0.99), beta=st.floats(0.001, 0.9), queries=st.integers(1, 10**6))
+def test_the_parameters_of_algorithm_2_meet_the_sharpened_bound_too(
+    alpha: float, beta: float, queries: int
+) -> None:
+    chosen = parameters_for_accuracy(alpha, failure=beta, queries=queries, log_universe=30.0)
+    proven = proven_error(
+        rounds=chosen.rounds,
+        draws=chosen.draws,
+        step=float(chosen.step),
+        queries=queries,
+        log_universe=30.0,
+        failure=beta,
+        solver_gap=alpha / 4,
+    )
+    assert proven.bound < alpha
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_an_accuracy_that_is_no_error_is_refused(alpha: float) -> None:
+    with pytest.raises(PlanError, match="the accuracy is a largest error between 0 and 1"):
+        parameters_for_accuracy(alpha, failure=0.05, queries=10, log_universe=1.0)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, -0.5, float("nan")])
+def test_a_failure_probability_that_is_none_is_refused(beta: float) -> None:
+    with pytest.raises(PlanError, match="the failure probability .* lies between 0 and 1"):
+        parameters_for_accuracy(0.1, failure=beta, queries=10, log_universe=1.0)
+    with pytest.raises(PlanError, match="the failure probability .* lies between 0 and 1"):
+        proven_error(**USUAL, failure=beta)

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.dualquery import BestResponder, Round, recertify, run
+from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.errors import TranscriptError
+from dpopt.formulations.best_response import best_response
+from dpopt.private.curator import Curator
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
+from dpopt.queries.workload import Workload
+from dpopt.solvers.registry import get_solver
+from dpopt.transcript.journal import MemoryJournal
+from dpopt.transcript.released import SampledQueries
+from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, plan, seeded, workload
+from tests.strategies import naive_truth
+
+WORKLOAD = workload()
+Answer = Callable[[MaxCsp, int], Any]
+
+
+def result(
+    solution: NDArray[Any] | None,
+    *,
+    termination: Termination = Termination.OPTIMAL,
+    limit: Limit | None = None,
+    objective: float | None = None,
+    bound: float | None = None,
+) -> SolveResult:
+    value = None if solution is None else objective or 0.0
+    return SolveResult(termination, limit, solution, value, bound, "fake", "1.0", "native words", 0.0)
+
+
+@dataclass
+class Fake:
+    """A solver that answers as a function says, and notes what it was asked."""
+
+    answer: Answer
+    name: str = "fake"
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP})
+    limits: list[SolveLimits] = field(default_factory=list)
+    hints: list[Point | None] = field(default_factory=list)
+
+    def availability(self) -> Availability:
+        return Availability(AvailabilityStatus.AVAILABLE, "for tests")
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        assert isinstance(program, MaxCsp)
+        self.limits.append(limits)
+        self.hints.append(hint)
+        answer: SolveResult = self.answer(program, len(self.limits))
+        return answer
+
+
+def responder(solver: Solver, *, fallback: Solver | None = None, **changes: Any) -> BestResponder:
+    usual = BestResponder(
+        clauses=WORKLOAD.clauses,
+        sizes=SCHEMA.sizes,
+        solver=solver,
+        fallback=get_solver("local-search") if fallback is None else fallback,
+        limits=SolveLimits(seed=3),
+        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, SCHEMA, Encoding.RECORDS, seed=0),
+    )
+    return replace(usual, **changes)
+
+
+@dataclass
+class Played:
+    rounds: list[Round]
+    ledger: Ledger
+    journal: MemoryJournal
+    told: list[tuple[int, int]]
+
+
+def play(asked: BestResponder, made: DualQueryPlan | None = None, queries: Workload = WORKLOAD) -> Played:
+    made = plan() if made is None else made
+    ledger, journal = Ledger(made.budget, REPLACE), MemoryJournal()
+    ledger.reserve(made.charges())
+    curator = Curator(
+        dataset(), queries.clauses, ledger, journal, size=made.size, step=made.step, sampler=seeded()
+    )
+    told: list[tuple[int, int]] = []
+    rounds = run(
+        made, curator, asked, journal, on_round=lambda number, total, done: told.append((number, total))
+    )
+    return Played(rounds, ledger, journal, told)
+
+
+def exact_objective(done: Round) -> int:
+    """Return the objective of a round's record, query by query in plain Python."""
+    drawn = WORKLOAD.clauses.take(done.sampled.queries)
+    truth = naive_truth(drawn, done.record[None, :])[:, 0]
+    return sum(int(count) for count, true in zip(done.sampled.counts, truth, strict=True) if true)
+
+
+def fail(program: MaxCsp, number: int) -> SolveResult:
+    raise RuntimeError("no licence")
+
+
+def codes_of(value: int, dtype: type = np.int32, length: int = 4) -> Answer:
+    return lambda program, number: result(np.full(length, value, dtype=dtype))
+
+
+BROKEN: dict[str, tuple[Answer, str, str]] = {
+    "breaks down": (
+        lambda program, number: result(None, termination=Termination.FAILED),
+        "failed",
+        "fake ended 'failed' without a solution",
+    ),
+    "raises": (fail, "failed", "fake ended 'failed' without a solution"),
+    "gives nothing at all": (
+        lambda program, number: None,
+        "failed",
+        "fake ended 'failed' without a solution",
+    ),
+    "calls it infeasible": (
+        lambda program, number: result(None, termination=Termination.INFEASIBLE),
+        "infeasible",
+        "fake ended 'infeasible' without a solution",
+    ),
+    "reaches its limit with nothing": (
+        lambda program, number: result(None, termination=Termination.LIMIT, limit=Limit.TIME, bound=9.0),
+        "time limit",
+        "fake ended 'limit' without a solution",
+    ),
+    "gives too few codes": (
+        codes_of(0, length=3),
+        "optimal",
+        "fake gave an answer of the wrong shape or type",
+    ),
+    "gives numbers that are no codes": (
+        codes_of(0, dtype=np.float64),
+        "optimal",
+        "fake gave an answer of the wrong shape or type",
+    ),
+    "gives a code that is too large": (codes_of(3), "optimal", "fake gave a code that does not exist"),
+    "gives a negative code": (codes_of(-1), "optimal", "fake gave a code that does not exist"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_run_with_a_broken_solver_ends_with_the_fallback_s_records(name: str) -> None:
+    answer, stopped, reason = BROKEN[name]
+    played = play(responder(Fake(answer)))
+    assert len(played.rounds) == 6
+    assert len(played.ledger.unspent) == 0
+    assert [entry["kind"] for entry in played.journal.entries] == ["charge", "draw", "record"] * 6
+    for done in played.rounds:
+        assert (done.stopped, done.fallback) == (stopped, reason)
+        assert np.all((done.record >= 0) & (done.record < SCHEMA.sizes))
+        assert done.certificate.objective == exact_objective(done)
+        assert done.certificate.bound is None
+        assert done.solver.startswith("fake")
+    assert played.journal.entries[2]["fallback"] == reason
+
+
+def test_the_fallback_s_record_is_a_public_function_of_the_draw() -> None:
+    """Whatever went wrong, the same draw gives the same record."""
+    records = [
+        [done.record.tolist() for done in play(responder(Fake(answer))).rounds]
+        for answer, _, _ in BROKEN.values()
+    ]
+    assert all(other == records[0] for other in records)
+
+
+def test_a_run_in_which_the_fallback_fails_too_ends_with_the_first_values() -> None:
+    played = play(responder(Fake(fail), fallback=Fake(codes_of(7))))
+    assert [done.record.tolist() for done in played.rounds] == [[0, 0, 0, 0]] * 6
+    assert all(done.certificate.objective == exact_objective(done) for done in played.rounds)
+
+
+@pytest.mark.parametrize("claimed", [1e12, -1e12])
+def test_what_a_solver_says_about_its_own_value_is_not_believed(claimed: float) -> None:
+    played = play(
+        responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), objective=claimed)))
+    )
+    for done in played.rounds:
+        assert done.fallback is None
+        assert done.certificate.objective == exact_objective(done)
+
+
+def test_a_bound_that_the_record_disproves_is_dropped_and_one_that_is_too_large_is_cut() -> None:
+    def answer(program: MaxCsp, number: int) -> SolveResult:
+        return result(np.ones(4, dtype=np.int32), bound=-1e6 if number % 2 else 1e6)
+
+    played = play(responder(Fake(answer)))
+    for done in played.rounds:
+        problem = best_response(WORKLOAD.clauses, SCHEMA.sizes, done.sampled)
+        low = done.sampled.round % 2
+        assert done.certificate.bound == (None if low else problem.upper_bound())
+        assert done.certificate.gap == (None if low else problem.upper_bound() - exact_objective(done))
+
+
+def test_a_slow_solver_s_last_record_is_taken_with_its_limit() -> None:
+    def answer(program: MaxCsp, number: int) -> SolveResult:
+        time.sleep(0.02)
+        return result(np.zeros(4, dtype=np.int32), termination=Termination.LIMIT, limit=Limit.TIME, bound=1e6)
+
+    played = play(responder(Fake(answer)))
+    assert {(done.stopped, done.fallback) for done in played.rounds} == {("time limit", None)}
+    assert played.told == [(number, 6) for number in range(1, 7)]
+
+
+def test_a_solver_gets_its_limits_a_seed_per_round_and_the_last_record_as_a_hint() -> None:
+    fake = Fake(lambda program, number: result(np.full(4, number % 2, dtype=np.int32)))
+    played = play(responder(fake, limits=SolveLimits(seconds=9.0, work=5, seed=2**31 - 3, threads=2)))
+    assert [limits.seed for limits in fake.limits] == [2**31 - 2, 2**31 - 1, 0, 1, 2, 3]
+    assert {(limits.seconds, limits.work, limits.threads) for limits in fake.limits} == {(9.0, 5, 2)}
+    assert fake.hints[0] is None
+    for hint, done in zip(fake.hints[1:], played.rounds, strict=False):
+        assert hint is not None
+        assert hint.tolist() == done.record.tolist()
+
+
+def test_what_the_draw_does_not_mention_is_filled_by_the_public_rule() -> None:
+    """With one draw per round, two attributes at most are mentioned; the rule's value for the others is 0."""
+    played = play(responder(Fake(codes_of(1))), plan(draws=1))
+    for done in played.rounds:
+        mentioned = set(WORKLOAD.clauses.take(done.sampled.queries).attributes.ravel().tolist()) - {-1}
+        assert [int(code) for code in done.record] == [int(a in mentioned) for a in range(4)]
+        assert done.certificate.objective == exact_objective(done)
+
+
+def test_the_interrupt_of_a_person_is_no_failure_of_a_solver() -> None:
+    def interrupt(program: MaxCsp, number: int) -> SolveResult:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play(responder(Fake(interrupt)))
+
+
+def recorded(bound: float | None = None) -> tuple[SampledQueries, dict[str, Any]]:
+    """Return a draw and the journal's entry of its record."""
+    played = play(
+        responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), bound=bound))),
+        plan(rounds=1),
+    )
+    return played.rounds[0].sampled, json.loads(json.dumps(played.rounds[0].to_json()))
+
+
+@pytest.mark.parametrize("bound", [None, 6.0, 1e9])
+def test_a_recorded_round_reads_back_as_it_was(bound: float | None) -> None:
+    sampled, entry = recorded(bound)
+    again = recertify(WORKLOAD.clauses, SCHEMA.sizes, sampled, entry)
+    assert again.to_json() == entry
+    assert again.certificate.objective == exact_objective(again)
+
+
+def test_a_bound_reads_back_as_it_was_recorded_however_large_it_is() -> None:
+    """Solvers' bounds are made whole with a relative tolerance, which exceeds 1 above a million."""
+    sampled, _ = recorded()
+    many = replace(sampled, queries=np.array([0]), counts=np.array([9_000_000]))
+    asked = responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), bound=8_000_000.0)))
+    done = asked.respond(many, hint=None)
+    entry = json.loads(json.dumps(done.to_json()))
+    again = recertify(WORKLOAD.clauses, SCHEMA.sizes, many, entry)
+    assert done.certificate.bound is not None
+    assert again.certificate == done.certificate
+    assert again.to_json() == entry
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"record": [0, 0, 0]}, "the record on file does not fit the schema"),
+        ({"record": [0, 0, 0, 4]}, "the record on file does not fit the schema"),
+        ({"record": [0, 0, 0, -1]}, "the record on file does not fit the schema"),
+        ({"record": [[0], [0, 0]]}, "the record on file is damaged"),
+        ({"record": [0, 0, 0, 2**40]}, "the record on file is damaged"),
+        ({"record": None}, "the record on file"),
+        ({"objective": 99}, "the record on file has objective .*, not 99 as recorded"),
+        ({"objective": None}, "the record on file is damaged"),
+        ({"bound": -99}, "the bound on file, -99, does not fit"),
+        ({"bound": "high"}, "the bound on file, 'high', does not fit"),
+    ],
+)
+def test_a_recorded_round_that_contradicts_itself_is_refused(changes: dict[str, Any], message: str) -> None:
+    sampled, entry = recorded(6.0)
+    with pytest.raises(TranscriptError, match=f"round 1: {message}"):
+        recertify(WORKLOAD.clauses, SCHEMA.sizes, sampled, {**entry, **changes})
+
+
+@pytest.mark.parametrize("key", ["record", "objective", "bound", "stopped", "fallback", "solver"])
+def test_a_recorded_round_without_one_of_its_fields_is_refused(key: str) -> None:
+    sampled, entry = recorded()
+    del entry[key]
+    with pytest.raises(TranscriptError, match="round 1: the record on file is damaged"):
+        recertify(WORKLOAD.clauses, SCHEMA.sizes, sampled, entry)

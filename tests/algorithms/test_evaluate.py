@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dpopt.algorithms.evaluate import evaluate, uniform_answers
+from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.release import SyntheticRelease
+from dpopt.queries.clauses import Clauses
+from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release
+from tests.strategies import clause_lists, naive_truth
+
+SIZES = (3, 1, 2, 4, 2)
+
+
+@given(clauses=clause_lists(SIZES, widest=5))
+def test_uniform_answers_are_those_of_the_whole_universe(clauses: Clauses) -> None:
+    """Mixed widths, both signs, all masks: against the enumeration of all 48 records."""
+    universe = np.array(list(product(*map(range, SIZES))), dtype=np.int32)
+    exact = naive_truth(clauses, universe).mean(axis=1)
+    assert uniform_answers(clauses, np.array(SIZES, dtype=np.int32)) == pytest.approx(exact, abs=1e-12)
+
+
+def test_a_uniform_answer_is_a_product_of_shares() -> None:
+    clauses = Clauses.conjunctions(
+        np.array([[0, 3, 4]], dtype=np.int32),
+        np.array([[1, 2, 0]], dtype=np.int32),
+        np.array([[True, False, True]]),
+    )
+    exact = Fraction(1, 3) * Fraction(3, 4) * Fraction(1, 2)
+    assert uniform_answers(clauses, np.array(SIZES, dtype=np.int32))[0] == pytest.approx(float(exact))
+
+
+def errors_by_hand(finished: SyntheticRelease) -> dict[str, Any]:
+    """Evaluate again, record by record, in plain Python."""
+    clauses = finished.job.workload.clauses
+    exact = naive_truth(clauses, codes()).mean(axis=1)
+    universe = np.array(list(product(*map(range, SCHEMA.sizes.tolist()))), dtype=np.int32)
+    answers = {
+        "release": naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1),
+        "zeros": naive_truth(clauses, np.zeros((1, 4), dtype=np.int32)).mean(axis=1),
+        "uniform": naive_truth(clauses, universe).mean(axis=1),
+    }
+    differences = {name: np.abs(given - exact) for name, given in answers.items()}
+    return {name: (float(d.max()), float(d.mean())) for name, d in differences.items()} | {
+        "worst": float(differences["release"].max())
+    }
+
+
+def test_errors_and_baselines_are_those_of_a_count_by_hand() -> None:
+    finished = small_release()
+    found, expected = evaluate(finished, dataset()), errors_by_hand(finished)
+    assert (found["max_error"], found["mean_error"]) == pytest.approx(expected["release"])
+    for name in ("zeros", "uniform"):
+        baseline = found["baselines"][name]
+        assert (baseline["max_error"], baseline["mean_error"]) == pytest.approx(expected[name])
+    assert found["private"] is False
+    assert found["queries"] == len(finished.job.workload)
+
+
+def test_the_worst_query_is_named_in_words() -> None:
+    finished = small_release()
+    words = evaluate(finished, dataset())["worst_query"]
+    clauses = finished.job.workload.clauses
+    place = [clauses.describe(i, SCHEMA) for i in range(len(clauses))].index(words)
+    released = naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1)
+    exact = naive_truth(clauses, codes()).mean(axis=1)
+    assert abs(released - exact)[place] == pytest.approx(errors_by_hand(finished)["worst"])
+
+
+def test_rows_are_evaluated_as_they_are_written() -> None:
+    finished = small_release(output={"rows": 7})
+    clauses = finished.job.workload.clauses
+    by_hand = naive_truth(clauses, finished.records.rows(7)).mean(axis=1)
+    assert finished.answers() == pytest.approx(by_hand)
+
+
+def test_bits_are_evaluated_as_bits_against_the_same_truth() -> None:
+    finished = small_release(encoding=Encoding.BITS)
+    found = evaluate(finished, dataset())
+    clauses = finished.job.workload.clauses
+    records = np.stack([done.record for done in finished.rounds])
+    assert records.shape == (6, 12)
+    exact = naive_truth(clauses, codes()).mean(axis=1)
+    differences = np.abs(naive_truth(clauses.as_bits(SCHEMA), records).mean(axis=1) - exact)
+    assert found["max_error"] == pytest.approx(differences.max())
+    # A conjunction of two free bits is true of a quarter of all bit strings, and of none with no bit set.
+    assert found["baselines"]["uniform"]["max_error"] == pytest.approx(np.abs(0.25 - exact).max())
+    assert found["baselines"]["zeros"]["max_error"] == pytest.approx(exact.max())
+
+
+def test_a_folder_is_evaluated_like_the_release_that_wrote_it(tmp_path: Path) -> None:
+    finished = small_release(tmp_path / "release")
+    from_values = evaluate(finished, dataset())
+    assert evaluate(tmp_path / "release", dataset()) == from_values
+    assert evaluate(str(tmp_path / "release"), dataset()) == from_values
+
+
+def test_the_progress_of_counting_is_told() -> None:
+    shares: list[float] = []
+    evaluate(small_release(), dataset(), progress=shares.append)
+    assert shares[-1] == 1
+    assert all(0 <= share <= 1 for share in shares)

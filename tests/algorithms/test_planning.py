@@ -1,0 +1,326 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.conversions import zcdp_rho
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms import planning, simulation
+from dpopt.algorithms.accuracy import proven_error
+from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes
+from dpopt.algorithms.planning import PlanBy, PlanRequest, log_universe, make_plan
+from dpopt.algorithms.simulation import PredictedError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import Workload, parse_workload
+from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
+
+ZCDP = Budget(1.0, 1e-6, None, Accountant.ZCDP)
+BUDGETS = {
+    "pure": Budget(20.0, 0.0, None, Accountant.PURE),
+    "theorem": Budget(1.0, 1e-6, None, Accountant.THEOREM),
+    "per-round": Budget(1.0, 1e-6, None, Accountant.PER_ROUND),
+    "zcdp": ZCDP,
+    "gdp": Budget(1.0, 1e-6, None, Accountant.GDP),
+    "rho": Budget(None, 1e-9, 0.02, Accountant.ZCDP),
+}
+WORKLOAD = workload()
+
+
+def request(**changes: Any) -> PlanRequest:
+    """Return a request for 50,000 records, changed as asked."""
+    return replace(PlanRequest(size=50_000, relation=REPLACE, budget=ZCDP), **changes)
+
+
+def spent_share(made: DualQueryPlan) -> float:
+    """Return the share of the budget that the plan's charges spend, by the ledger; it must accept them."""
+    ledger = Ledger(made.budget, made.relation)
+    ledger.reserve(made.charges())
+    for charge in made.charges():
+        ledger.spend(charge)
+    spent = ledger.spent()
+    if made.budget.rho is not None:
+        return spent.rho / made.budget.rho
+    assert made.budget.epsilon is not None
+    return spent.epsilon / made.budget.epsilon
+
+
+def fits(made: DualQueryPlan) -> bool:
+    return made.budget.allows(made.charges())
+
+
+def wide(attributes: int) -> Workload:
+    """Return a workload over so many boolean attributes."""
+    schema = Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(attributes)))
+    return parse_workload("conjunctions:2,count=20", schema)
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize(
+    "fixed",
+    [{}, {"rounds": 30}, {"draws": 20}, {"step": Decimal("0.5")}, {"rounds": 25, "step": Decimal(1)}],
+    ids=lambda fixed: " and ".join(fixed) or "nothing",
+)
+def test_the_ledger_accepts_a_plan_and_nearly_all_of_the_budget_is_spent(
+    fixed: dict[str, Any], budget: str, relation: NeighbouringRelation
+) -> None:
+    made = make_plan(request(budget=BUDGETS[budget], relation=relation, **fixed), WORKLOAD)
+    assert 0.9 <= spent_share(made) <= 1
+    assert {name: getattr(made, name) for name in fixed} == fixed
+    assert not fits(replace(made, draws=made.draws + 1)) or not fits(replace(made, rounds=made.rounds + 1))
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_the_one_open_number_is_as_large_as_the_budget_allows(budget: str) -> None:
+    asked = request(budget=BUDGETS[budget])
+    rounds = make_plan(replace(asked, draws=40, step=Decimal("1.1")), WORKLOAD)
+    assert (rounds.draws, rounds.step) == (40, Decimal("1.1"))
+    assert not fits(replace(rounds, rounds=rounds.rounds + 1))
+    draws = make_plan(replace(asked, rounds=40, step=Decimal("1.1")), WORKLOAD)
+    assert (draws.rounds, draws.step) == (40, Decimal("1.1"))
+    assert not fits(replace(draws, draws=draws.draws + 1))
+    step = make_plan(replace(asked, rounds=60, draws=400), WORKLOAD)
+    assert (step.rounds, step.draws) == (60, 400)
+    assert step.step == step.step.quantize(Decimal("0.001"))
+    assert not fits(replace(step, step=step.step + Decimal("0.001")))
+    assert all(fits(made) for made in (rounds, draws, step))
+    assert rounds.chosen_by == "rounds as large as the budget allows, the rest given"
+
+
+def test_a_step_that_fits_any_budget_stops_at_ten() -> None:
+    made = make_plan(request(rounds=2, draws=1, budget=replace(ZCDP, epsilon=1e6)), WORKLOAD)
+    assert made.step == 10
+
+
+def test_three_given_numbers_are_taken_as_they_are() -> None:
+    made = make_plan(request(rounds=5, draws=3, step=Decimal("0.25"), work=9, seed=4), WORKLOAD)
+    assert (made.rounds, made.draws, made.step, made.chosen_by) == (5, 3, Decimal("0.25"), "given")
+    assert (made.work, made.seed, made.attributes, made.size) == (9, 4, 4, 50_000)
+
+
+def test_three_given_numbers_beyond_the_budget_are_refused_with_what_they_cost() -> None:
+    asked = request(rounds=500, draws=700, step=Decimal(2))
+    with pytest.raises(PlanError) as refusal:
+        make_plan(asked, WORKLOAD)
+    cost = ZCDP.spent(
+        replace(make_plan(request(), WORKLOAD), rounds=500, draws=700, step=Decimal(2)).charges()
+    )
+    text = str(refusal.value)
+    assert f"T = 500, s = 700, eta = 2 cost epsilon = {cost.epsilon:.6g} at delta = 1e-06" in text
+    assert f"(rho = {cost.rho:.6g}) under replace-one with public n" in text
+    assert "more than epsilon = 1.0 at delta = 1e-06" in text
+    assert "Leave one of --rounds, --draws, --step out" in text
+
+
+@pytest.mark.parametrize("fixed", [{"rounds": 20, "step": Decimal(5)}, {"rounds": 300, "draws": 10**6}])
+def test_a_fixed_number_that_leaves_no_room_is_refused_with_what_it_costs(fixed: dict[str, Any]) -> None:
+    with pytest.raises(PlanError, match="cost epsilon = .* more than epsilon = 0.0001"):
+        make_plan(request(size=100, budget=replace(ZCDP, epsilon=1e-4), **fixed), WORKLOAD)
+
+
+@pytest.mark.parametrize("plan_by", [PlanBy.RULE, PlanBy.SIMULATION])
+@pytest.mark.parametrize("fixed", [{}, {"draws": 50}, {"step": Decimal("0.3")}])
+def test_a_budget_too_small_for_two_rounds_is_refused(fixed: dict[str, Any], plan_by: PlanBy) -> None:
+    asked = request(size=100, budget=replace(ZCDP, epsilon=1e-5), plan_by=plan_by, **fixed)
+    with pytest.raises(PlanError, match="is too small for two rounds on n = 100 records. Raise the budget"):
+        make_plan(asked, WORKLOAD)
+
+
+def test_a_bound_for_a_budget_too_small_for_any_plan_is_refused() -> None:
+    asked = request(size=100, budget=replace(ZCDP, epsilon=0.0), plan_by=PlanBy.BOUND)
+    with pytest.raises(PlanError, match="is too small for any plan on n = 100 records"):
+        make_plan(asked, WORKLOAD)
+
+
+def test_one_round_is_free_where_it_is_asked_for() -> None:
+    made = make_plan(request(rounds=1, draws=10, budget=replace(ZCDP, epsilon=0.0)), WORKLOAD)
+    assert made.rounds == 1
+    assert ZCDP.spent(made.charges()).epsilon == 0
+
+
+def test_the_rule_keeps_its_curve() -> None:
+    made = make_plan(request(), WORKLOAD)
+    assert made.step == Decimal("1.4")
+    assert made.rounds == pytest.approx(3.63 * made.draws ** (2 / 3), rel=0.03)
+    assert made.chosen_by.startswith("rule")
+
+
+@pytest.mark.parametrize(("attributes", "factor"), [(24, 1.0), (48, 0.5), (200, 0.15)])
+def test_wider_records_get_more_draws_per_round(attributes: int, factor: float) -> None:
+    made = make_plan(request(size=500_000), wide(attributes))
+    assert made.rounds == pytest.approx(factor * 3.63 * made.draws ** (2 / 3), rel=0.03)
+
+
+def test_an_enormous_budget_ends_at_twenty_thousand_rounds() -> None:
+    for budget in (replace(ZCDP, epsilon=1e9), Budget(None, 1e-9, 1e9, Accountant.ZCDP)):
+        assert make_plan(request(budget=budget, draws=10), WORKLOAD).rounds == 20_000
+
+
+def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None:
+    universe, queries = log_universe(WORKLOAD), len(WORKLOAD)
+
+    def bound(made: DualQueryPlan) -> float:
+        return proven_error(
+            rounds=made.rounds,
+            draws=made.draws,
+            step=float(made.step),
+            queries=queries,
+            log_universe=universe,
+        ).bound
+
+    asked = request(size=1_000_000)
+    least = make_plan(replace(asked, plan_by=PlanBy.BOUND), WORKLOAD)
+    assert 0.9 <= spent_share(least) <= 1
+    assert bound(least) < bound(make_plan(asked, WORKLOAD))
+    for rounds in (least.rounds // 2, 2 * least.rounds):
+        assert bound(least) < bound(make_plan(replace(asked, rounds=rounds, step=least.step), WORKLOAD))
+
+
+@pytest.mark.parametrize("fixed", [{"rounds": 12}, {"draws": 30}, {"step": Decimal("0.2")}])
+def test_the_bound_keeps_what_is_fixed(fixed: dict[str, Any]) -> None:
+    made = make_plan(request(plan_by=PlanBy.BOUND, **fixed), WORKLOAD)
+    assert {name: getattr(made, name) for name in fixed} == fixed
+    assert fits(made)
+
+
+def test_the_size_of_the_universe_is_the_product_of_the_attributes_sizes() -> None:
+    assert log_universe(WORKLOAD) == pytest.approx(np.log(3 * 3 * 2 * 4))
+
+
+class Predictions:
+    """Takes the place of the simulation: each plan gets the error that a function gives."""
+
+    def __init__(self, error: Any) -> None:
+        self.error = error
+        self.plans: list[DualQueryPlan] = []
+
+    def __call__(self, plan: DualQueryPlan, workload: Workload, *, runs: int) -> PredictedError:
+        assert runs == 2
+        self.plans.append(plan)
+        return PredictedError(self.error(plan), 0.0, runs, len(workload))
+
+
+def test_the_plan_with_the_least_simulated_error_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    predictions = Predictions(lambda plan: abs(float(plan.step) - 1.1) + 1 / plan.rounds)
+    monkeypatch.setattr(simulation, "predict_error", predictions)
+    told: list[tuple[int, int]] = []
+    made = make_plan(request(plan_by=PlanBy.SIMULATION), WORKLOAD, on_candidate=lambda *at: told.append(at))
+    errors = [predictions.error(plan) for plan in predictions.plans]
+    assert made == predictions.plans[errors.index(min(errors))]
+    assert {plan.step for plan in predictions.plans} == {
+        Decimal("0.7"),
+        Decimal(1),
+        Decimal("1.4"),
+        Decimal(2),
+    }
+    assert told == [(number, len(errors)) for number in range(1, len(errors) + 1)]
+    assert all(fits(plan) for plan in predictions.plans)
+
+
+def test_candidates_that_the_budget_does_not_cover_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    predictions = Predictions(lambda plan: 1.0)
+    monkeypatch.setattr(simulation, "predict_error", predictions)
+    asked = request(size=40, budget=replace(ZCDP, epsilon=0.35))
+    by_rule = make_plan(asked, WORKLOAD)
+    assert by_rule.rounds >= 2
+    made = make_plan(replace(asked, plan_by=PlanBy.SIMULATION), WORKLOAD)
+    assert fits(made)
+    assert all(plan.rounds >= 2 and fits(plan) for plan in predictions.plans)
+    assert len(predictions.plans) < 12
+
+
+def test_a_given_step_is_the_only_one_that_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    predictions = Predictions(lambda plan: 1.0)
+    monkeypatch.setattr(simulation, "predict_error", predictions)
+    make_plan(request(plan_by=PlanBy.SIMULATION, step=Decimal("0.9")), WORKLOAD)
+    assert {plan.step for plan in predictions.plans} == {Decimal("0.9")}
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))
+@pytest.mark.parametrize("name", ["pure", "per-round", "zcdp", "gdp", "rho"])
+def test_estimated_free_attributes_get_a_twentieth_of_the_budget(
+    name: str, relation: NeighbouringRelation
+) -> None:
+    budget = BUDGETS[name]
+    made = make_plan(
+        request(budget=budget, relation=relation, free_attributes=FreeAttributes.ESTIMATED), WORKLOAD
+    )
+    assert made.one_way is not None
+    measured, *drawn = made.charges()
+    assert measured == made.one_way_charge()
+    assert len(drawn) == made.rounds
+    assert made.one_way.gaussian == (budget.accountant is Accountant.ZCDP)
+    if budget.rho is not None:
+        whole = budget.rho
+    else:
+        assert budget.epsilon is not None
+        whole = zcdp_rho(budget.epsilon, budget.delta) if name == "zcdp" else budget.epsilon
+    assert 0.0499 * whole <= measured.parameter <= 0.05 * whole
+    assert 0.9 <= spent_share(made) <= 1
+
+
+def test_estimated_free_attributes_without_a_budget_are_refused() -> None:
+    asked = request(budget=Budget(0.0, 0.0, None, Accountant.PURE), free_attributes=FreeAttributes.ESTIMATED)
+    with pytest.raises(PlanError, match="estimated free attributes need a positive budget"):
+        make_plan(asked, WORKLOAD)
+
+
+def test_the_gaussian_accountant_below_a_delta_of_one_in_a_thousand_million_is_refused() -> None:
+    with pytest.raises(AccountingError, match="found 9e-10, expected at least 1e-9"):
+        Budget(1.0, 9e-10, None, Accountant.GDP)
+    assert make_plan(request(budget=Budget(1.0, 1e-9, None, Accountant.GDP)), WORKLOAD).rounds > 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": 0}, "the number of rounds must be a whole number of at least 1, found 0"),
+        ({"draws": -1}, "the number of draws must be a whole number of at least 1, found -1"),
+        ({"size": 0}, "the public size must be a whole number of at least 1, found 0"),
+        ({"seed": -5}, "the seed must be a whole number of at least 0, found -5"),
+        ({"work": 0}, "the work per round must be"),
+        ({"seconds": -1.0}, "the seconds per round must be"),
+    ],
+)
+def test_a_request_that_no_plan_can_meet_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        request(**changes)
+
+
+def test_more_rounds_than_the_accounting_allows_are_refused() -> None:
+    with pytest.raises(AccountingError, match="expected a whole number from 1 to 1,000,000"):
+        make_plan(request(rounds=10**6 + 1), WORKLOAD)
+
+
+@given(threshold=st.integers(0, 60), most=st.integers(1, 50))
+def test_the_largest_allowed_number_is_found(threshold: int, most: int) -> None:
+    assert planning._largest(lambda number: number <= threshold, most) == min(threshold, most)
+
+
+@given(
+    size=st.integers(50, 10**7),
+    epsilon=st.floats(0.001, 20),
+    delta=st.sampled_from([1e-3, 1e-6, 1e-9]),
+    accountant=st.sampled_from(list(Accountant)),
+    relation=st.sampled_from([REPLACE, ADD_REMOVE]),
+)
+def test_no_plan_of_the_rule_is_over_budget(
+    size: int, epsilon: float, delta: float, accountant: Accountant, relation: NeighbouringRelation
+) -> None:
+    budget = Budget(epsilon, delta, None, accountant)
+    try:
+        made = make_plan(PlanRequest(size=size, relation=relation, budget=budget), WORKLOAD)
+    except PlanError:
+        assert not budget.allows(plan(rounds=2, draws=1, size=size, relation=relation).charges())
+        return
+    assert spent_share(made) <= 1
+    assert made.rounds == 20_000 or not fits(replace(made, draws=made.draws + 1))

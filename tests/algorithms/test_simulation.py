@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.ledger import Budget
+from dpopt.algorithms import simulation
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.simulation import predict_error
+from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
+
+WORKLOAD = workload()
+
+
+def good(**changes: Any) -> DualQueryPlan:
+    return plan(**{"rounds": 60, "draws": 60, "size": 1000, **changes})
+
+
+def test_a_prediction_repeats() -> None:
+    assert predict_error(good(), WORKLOAD) == predict_error(good(), WORKLOAD)
+
+
+def test_a_prediction_is_the_mean_over_populations() -> None:
+    one, two = predict_error(good(), WORKLOAD, runs=1), predict_error(good(), WORKLOAD, runs=2)
+    assert (one.runs, two.runs, one.queries) == (1, 2, len(WORKLOAD))
+    assert one.max_error != two.max_error
+    assert 0 < two.mean_error < two.max_error < 1
+
+
+def test_a_better_plan_is_predicted_to_be_better() -> None:
+    poor = predict_error(plan(rounds=3, draws=2, step=Decimal("0.1"), size=1000), WORKLOAD)
+    better = predict_error(good(), WORKLOAD)
+    assert better.max_error < 0.6 * poor.max_error
+    assert better.mean_error < 0.6 * poor.mean_error
+
+
+def test_size_relation_budget_and_encoding_do_not_change_a_prediction() -> None:
+    """The weights depend on the answers alone, and the simulated run is charged to a ledger of its own."""
+    other = good(
+        size=123_456,
+        relation=ADD_REMOVE,
+        budget=Budget(1e-9, 1e-6, None, Accountant.GDP),
+        encoding=Encoding.BITS,
+        solver="cp-sat",
+        seed=5,
+    )
+    assert predict_error(other, WORKLOAD) == predict_error(good(), WORKLOAD)
+
+
+def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None:
+    estimated = good(free_attributes=FreeAttributes.ESTIMATED, one_way=OneWayMeasurement(10.0, gaussian=True))
+    assert predict_error(estimated, WORKLOAD) == predict_error(good(), WORKLOAD)
+
+
+def test_each_round_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    predict_error(plan(rounds=4), WORKLOAD, runs=2, on_round=lambda *at: told.append(at))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
+
+
+def test_a_large_workload_is_represented_by_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "MOST_QUERIES", 20)
+    part = predict_error(good(), WORKLOAD)
+    assert (len(WORKLOAD), part.queries) == (53, 20)
+    assert part == predict_error(good(), WORKLOAD)
+
+
+def test_a_prediction_says_that_it_is_no_bound() -> None:
+    found = predict_error(plan(rounds=2), WORKLOAD).to_json()
+    assert found["kind"] == "prediction by simulation on public synthetic data, not a bound"
+    assert found["simulated_queries"] == len(WORKLOAD)

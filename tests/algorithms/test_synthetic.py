@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.errors import PlanError
+from tests.algorithms.small_runs import SCHEMA
+
+RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=40)
+
+
+def records_of(rows: list[tuple[int, ...]]) -> SyntheticRecords:
+    return SyntheticRecords.of([np.array(row, dtype=np.int32) for row in rows])
+
+
+@given(rows=RECORDS)
+def test_equal_records_are_merged_with_their_number(rows: list[tuple[int, ...]]) -> None:
+    records = records_of(rows)
+    counted = Counter(rows)
+    assert [tuple(row) for row in records.distinct.tolist()] == sorted(counted)
+    assert records.multiplicity.tolist() == [counted[row] for row in sorted(counted)]
+    assert records.distinct.dtype == np.int32
+
+
+@given(rows=RECORDS)
+def test_weights_are_shares_of_the_rounds_and_sum_to_one(rows: list[tuple[int, ...]]) -> None:
+    records = records_of(rows)
+    assert records.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert np.array_equal(records.weights, records.multiplicity / len(rows))
+
+
+@given(rows=RECORDS)
+def test_one_record_per_round_comes_back(rows: list[tuple[int, ...]]) -> None:
+    again = [tuple(row) for row in records_of(rows).per_round().tolist()]
+    assert sorted(again) == sorted(rows)
+
+
+@given(rows=RECORDS, number=st.integers(1, 500))
+def test_rows_hold_each_record_as_often_as_its_weight_says(rows: list[tuple[int, ...]], number: int) -> None:
+    """Systematic resampling: floor or ceiling of number times weight, in the records' order."""
+    records = records_of(rows)
+    taken = [tuple(row) for row in records.rows(number).tolist()]
+    assert len(taken) == number
+    assert taken == sorted(taken)
+    counted = Counter(taken)
+    for row, times in Counter(rows).items():
+        exact = Fraction(number * times, len(rows))
+        assert counted[row] in {exact.__floor__(), exact.__ceil__()}
+
+
+@given(rows=RECORDS, times=st.integers(1, 5))
+def test_a_multiple_of_the_rounds_is_exact(rows: list[tuple[int, ...]], times: int) -> None:
+    records = records_of(rows)
+    _, counts = np.unique(records.rows(times * len(rows)), axis=0, return_counts=True)
+    assert np.array_equal(counts, times * records.multiplicity)
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_no_rows_are_refused(number: int) -> None:
+    with pytest.raises(PlanError, match=f"the number of rows must be at least 1, found {number}"):
+        records_of([(0, 0)]).rows(number)
+
+
+def test_a_run_without_a_record_is_refused() -> None:
+    with pytest.raises(PlanError, match="ended without a single record"):
+        SyntheticRecords.of([])
+
+
+def test_a_coded_record_always_decodes() -> None:
+    assert records_of([(0, 0), (0, 0), (2, 1)]).decodable(SCHEMA, Encoding.RECORDS) == 3
+
+
+def test_a_record_of_bits_decodes_if_each_attribute_has_exactly_one() -> None:
+    """The attributes have 3, 3, 2 and 4 values: the bits come in groups of these sizes."""
+    one = (0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1)
+    two_colours = (1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1)
+    no_town = (0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0)
+    rows: list[tuple[int, ...]] = [one, one, two_colours, no_town, (0,) * 12]
+    assert records_of(rows).decodable(SCHEMA, Encoding.BITS) == 2

@@ -1,0 +1,59 @@
+"""Calling the command line in this process and in processes of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from dpopt.cli.application import application
+from dpopt.cli.main import main
+from tests.algorithms.small_runs import SCHEMA, write_table
+
+assert callable(main)  # importing the module registers the commands
+COMMAND = [sys.executable, "-m", "dpopt"]
+
+
+def call(*arguments: object) -> Result:
+    """Call dpopt in this process."""
+    return CliRunner().invoke(application, [str(argument) for argument in arguments])
+
+
+def succeed(*arguments: object) -> str:
+    """Call dpopt and return what it printed on standard output; it must end well."""
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refuse(*arguments: object) -> str:
+    """Call dpopt and return its message; it must end with exit code 2, one message and no traceback."""
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert "internal error" not in result.stderr
+    return result.stderr
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    """Start dpopt as a process of its own."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def inputs(folder: Path, *, rows: int = 200) -> tuple[Path, Path]:
+    """Write a small table and its schema; return their paths."""
+    SCHEMA.write(folder / "schema.json")
+    return write_table(folder, rows=rows), folder / "schema.json"
+
+
+def release_arguments(folder: Path, *more: object) -> list[object]:
+    """Write a small table and schema, and return a quick release of it into folder/out."""
+    table, schema = inputs(folder)
+    quick = ["--epsilon", "1e5", "--delta", "1e-6", "--rounds", "5", "--draws", "8", "--no-predict"]
+    where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out"]
+    return ["release", table, *where, *quick, *more]

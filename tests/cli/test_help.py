@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+
+import dpopt
+from dpopt.cli.application import application
+from tests.cli.command_line import call, succeed
+
+HEAVY = [
+    "highspy",
+    "llvmlite",
+    "matplotlib",
+    "numba",
+    "numpy",
+    "opendp",
+    "ortools",
+    "pandas",
+    "pulp",
+    "pyarrow",
+    "scipy",
+]
+COMMANDS = [
+    ["demo"],
+    ["schema", "infer"],
+    ["plan"],
+    ["release"],
+    ["resume"],
+    ["replay"],
+    ["evaluate"],
+    ["solvers"],
+]
+WATCHED = """
+import json, sys
+from dpopt.cli.main import main
+heavy, commands = map(json.loads, sys.argv[1:])
+for words in commands:
+    sys.argv = ["dpopt", *words, "--help"]
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code == 0, (words, end.code)
+print("loaded:", sorted(set(heavy) & set(sys.modules)))
+"""
+
+
+def leaves(command: object, words: list[str]) -> list[list[str]]:
+    below: dict[str, object] = getattr(command, "commands", {})
+    return [leaf for name in below for leaf in leaves(below[name], [*words, name])] or [words]
+
+
+def test_the_list_of_commands_here_is_complete() -> None:
+    assert sorted(leaves(typer.main.get_command(application), [])) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_each_command_explains_itself_and_each_of_its_options(words: list[str]) -> None:
+    text = succeed(*words, "--help")
+    assert text == succeed(*words, "-h")
+    command: object = typer.main.get_command(application)
+    for word in words:
+        command = command.commands[word]  # type: ignore[attr-defined]
+    for parameter in command.params:  # type: ignore[attr-defined]
+        assert parameter.help or parameter.name == "help", parameter.name
+        for option in parameter.opts:
+            assert option in text, option
+
+
+def test_help_loads_no_heavy_library() -> None:
+    """Not even NumPy: seen in the modules of a fresh process, not in its time."""
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, json.dumps(HEAVY), json.dumps([[], *COMMANDS, ["schema"]])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_the_version_is_shown() -> None:
+    assert succeed("--version") == f"dpopt {dpopt.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["schema"]])
+def test_without_a_command_the_help_is_shown(words: list[str]) -> None:
+    result = call(*words)
+    assert result.exit_code == 2
+    assert "Commands" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["release"], "Missing argument"),
+        (["release", "people.csv"], "Missing option"),
+        (["plan", "--frobnicate"], "No such option"),
+        (["plan", "--schema", "s", "--workload", "w", "--n", "many"], "Invalid value for '--n'"),
+        (["evaluate", "folder", "table", "more"], "unexpected extra argument"),
+    ],
+)
+def test_a_command_that_is_typed_wrong_is_explained(words: list[str], message: str) -> None:
+    result = call(*words)
+    assert result.exit_code == 2
+    assert message.lower() in " ".join(result.stderr.split()).lower()
+    assert result.stdout == ""

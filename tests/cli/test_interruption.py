@@ -1,0 +1,147 @@
+"""Runs that are stopped from outside: by Ctrl-C, by a kill, by a second process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import COMMAND, inputs, refuse, start, succeed
+
+ROUNDS = 40
+PATIENCE = 60.0
+
+
+def slow_release(folder: Path) -> list[object]:
+    """Return a release whose rounds take long enough to stop it between them: many sweeps of the local search."""
+    table, schema = inputs(folder)
+    size = ["--epsilon", "1e5", "--delta", "1e-6", "--rounds", ROUNDS, "--draws", 20, "--work", 30_000]
+    where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out", "--no-predict"]
+    return ["release", table, *where, *size]
+
+
+def records(folder: Path) -> int:
+    """Return the number of records in the transcript."""
+    transcript = folder / "out" / "transcript.jsonl"
+    return transcript.read_text().count('"kind":"record"') if transcript.exists() else 0
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait until something is true while the process still runs."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.005)
+
+
+def stop(folder: Path, how: signal.Signals) -> tuple[int, str]:
+    """Start a slow release, stop it after its third record, and return exit code and messages."""
+    process = start(*slow_release(folder))
+    try:
+        wait_until(lambda: records(folder) >= 3, process)
+        process.send_signal(how)
+        output, messages = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert output == ""
+    assert not (folder / "out" / "release.json").exists()
+    assert 3 <= records(folder) < ROUNDS
+    return process.returncode, messages
+
+
+def check_finished(folder: Path) -> None:
+    """Check that a run has ended, was charged once for each round, and is replayed byte for byte."""
+    entries = [
+        json.loads(line)["entry"] for line in (folder / "out" / "transcript.jsonl").read_text().splitlines()
+    ]
+    for kind in ("charge", "draw", "record"):
+        numbers = [entry["round"] for entry in entries if entry["kind"] == kind]
+        assert numbers == list(range(1, ROUNDS + 1))
+    privacy = json.loads((folder / "out" / "release.json").read_text())["privacy"]
+    assert len(privacy["charges"]) == ROUNDS
+    assert privacy["private"] is True
+    succeed("replay", folder / "out", "-o", folder / "again")
+    assert {path.name for path in (folder / "again").iterdir()} == {
+        path.name for path in (folder / "out").iterdir()
+    }
+    for path in (folder / "out").iterdir():
+        assert (folder / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_run_that_is_interrupted_says_how_to_go_on_and_goes_on(tmp_path: Path) -> None:
+    code, messages = stop(tmp_path, signal.SIGINT)
+    assert code == 130
+    assert messages.splitlines()[-1] == (
+        f"interrupted; continue with 'dpopt resume {tmp_path / 'out'} TABLE'"
+    )
+    assert "Traceback" not in messages
+    before = (tmp_path / "out" / "transcript.jsonl").read_bytes()
+    text = succeed("resume", tmp_path / "out", tmp_path / "people.csv", "--timings", tmp_path / "t.json")
+    assert f"written to {tmp_path / 'out'}" in text
+    assert (tmp_path / "out" / "transcript.jsonl").read_bytes().startswith(before)
+    assert "playing rounds" in json.loads((tmp_path / "t.json").read_text())["seconds"]
+    check_finished(tmp_path)
+    assert "has ended" in refuse("resume", tmp_path / "out", tmp_path / "people.csv")
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
+    code, _ = stop(tmp_path, signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    succeed("resume", tmp_path / "out", tmp_path / "people.csv", "--quiet")
+    check_finished(tmp_path)
+
+
+def test_a_run_that_is_killed_with_a_table_without_header_goes_on(tmp_path: Path) -> None:
+    stop(tmp_path, signal.SIGTERM)
+    table = tmp_path / "people.csv"
+    table.write_text(table.read_text().split("\n", 1)[1])
+    succeed("resume", tmp_path / "out", table, "--quiet", "--no-header")
+    check_finished(tmp_path)
+
+
+def test_only_one_process_resumes_a_run(tmp_path: Path) -> None:
+    stop(tmp_path, signal.SIGKILL)
+    before = records(tmp_path)
+    first = start("resume", tmp_path / "out", tmp_path / "people.csv", "--quiet")
+    try:
+        wait_until(lambda: records(tmp_path) > before, first)
+        text = refuse("resume", tmp_path / "out", tmp_path / "people.csv")
+        assert "another process is writing transcript.jsonl" in text
+        output, messages = first.communicate(timeout=PATIENCE)
+    finally:
+        first.kill()
+    assert (first.returncode, output, messages) == (0, "", "")
+    check_finished(tmp_path)
+
+
+def test_a_run_that_is_interrupted_before_it_begins_has_spent_nothing(tmp_path: Path) -> None:
+    """The table is a pipe into which nothing is written, so the run waits for it."""
+    arguments = slow_release(tmp_path)
+    table = tmp_path / "pipe.csv"
+    os.mkfifo(table)
+    arguments[1] = table
+    process = start(*arguments)
+    try:
+        with table.open("w") as pipe:  # returns when dpopt has opened the table
+            pipe.flush()
+            process.send_signal(signal.SIGINT)
+            _, messages = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert messages.splitlines()[-1].startswith("interrupted")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", [["solvers", "--json"], ["--version"]])
+def test_the_module_is_the_command(words: list[str]) -> None:
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == succeed(*words)

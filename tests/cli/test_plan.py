@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.algorithms.plan import DualQueryPlan
+from tests.cli.command_line import inputs, refuse, succeed
+
+SMALL = ["--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
+
+
+@pytest.fixture
+def public(tmp_path: Path) -> list[object]:
+    """Return the options for a small public schema and workload."""
+    _, schema = inputs(tmp_path)
+    return ["--schema", schema, "--workload", "marginals:2"]
+
+
+def planned(public: list[object], *more: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(succeed("plan", *public, *more, "--json"))
+    return found
+
+
+def test_a_plan_is_printed_as_json(public: list[object]) -> None:
+    found = planned(public, *SMALL)
+    assert set(found) == {
+        "plan",
+        "queries",
+        "workload_fingerprint",
+        "neighbours",
+        "epsilon",
+        "delta",
+        "rho",
+        "accountants",
+        "accuracy",
+    }
+    assert [row["accountant"] for row in found["accountants"]] == [kind.value for kind in Accountant]
+    assert {*found["accountants"][0]} == {"accountant", "delta", "epsilon", "refused", "used"}
+    assert [row["accountant"] for row in found["accountants"] if row["used"]] == ["zcdp"]
+    made = DualQueryPlan.from_json(found["plan"])
+    spent = made.budget.spent(made.charges())
+    assert (found["epsilon"], found["rho"]) == (spent.epsilon, spent.rho)
+    assert 0.9 < found["epsilon"] <= 1
+    assert found["queries"] == 53
+    assert found["accuracy"]["predicted"] is None
+    assert found["accuracy"]["proven"]["kind"] == "proven bound on the largest error"
+
+
+def test_a_plan_is_printed_for_people(public: list[object]) -> None:
+    text, found = succeed("plan", *public, *SMALL), planned(public, *SMALL)
+    made = found["plan"]
+    assert f"T = {made['rounds']} rounds, s = {made['draws']} draws each, step eta = 1.4" in text
+    assert "53 queries; replace-one with public n, size 5,000" in text
+    assert "zcdp (this plan's)" in text
+    assert f"{found['epsilon']:.4f}" in text
+    assert f"rho (zCDP): {found['rho']:.6f}" in text
+    assert "proven:    largest error at most" in text
+    assert "predicted:" not in text
+
+
+def test_errors_are_predicted_unless_they_are_not_wanted(public: list[object]) -> None:
+    found = planned(public, *SMALL[:-1])
+    predicted = found["accuracy"]["predicted"]
+    assert predicted["kind"] == "prediction by simulation on public synthetic data, not a bound"
+    assert 0 < predicted["mean_error"] < predicted["max_error"] < 1
+    assert predicted["runs"] == 2
+    assert f"predicted: largest error {predicted['max_error']:.4f}" in succeed("plan", *public, *SMALL[:-1])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--rounds", 20], {"rounds": 20}),
+        (["--draws", 20], {"draws": 20}),
+        (["--step", "0.30"], {"step": "0.30"}),
+        (
+            ["--rounds", 7, "--draws", 5, "--step", 1],
+            {"rounds": 7, "draws": 5, "step": "1", "chosen_by": "given"},
+        ),
+        (["--plan-by", "bound"], {"chosen_by": "least proven bound"}),
+        (["--encoding", "bits"], {"encoding": "bits"}),
+        (["--free-attributes", "random"], {"free_attributes": "random"}),
+    ],
+)
+def test_what_is_fixed_stays_fixed(
+    public: list[object], options: list[object], expected: dict[str, object]
+) -> None:
+    made = planned(public, *SMALL, *options)["plan"]
+    assert {name: made[name] for name in expected} == expected
+
+
+def test_a_plan_under_add_remove_and_in_rho(public: list[object]) -> None:
+    options = ["--neighbours", "add-remove", "--n0", 4000, "--rho", 0.01, "--no-predict"]
+    found = planned(public, *options)
+    assert found["neighbours"] == "add-remove with fixed public n0"
+    assert found["plan"]["size"] == 4000
+    assert found["plan"]["budget"] == {"epsilon": None, "delta": 1e-9, "rho": 0.01, "accountant": "zcdp"}
+    assert 0.009 < found["rho"] <= 0.01
+    assert "add-remove with fixed public n0, size 4,000" in succeed("plan", *public, *options)
+
+
+def test_estimated_marginals_leave_accountants_without_a_figure(public: list[object]) -> None:
+    found = planned(public, *SMALL, "--free-attributes", "estimated")
+    refused = {row["accountant"]: row["refused"] for row in found["accountants"]}
+    assert refused["zcdp"] is None
+    assert "no theorem for a concentrated charge" in refused["gdp"]
+    assert found["plan"]["one_way"]["gaussian"] is True
+    assert "no theorem" in succeed("plan", *public, *SMALL, "--free-attributes", "estimated")
+
+
+def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> None:
+    asked = ["--n", 5000, "--accuracy", 0.2, "--confidence", 0.9]
+    found = planned(public, *asked)
+    assert set(found) == {
+        "accuracy",
+        "confidence",
+        "theorem",
+        "rounds",
+        "draws",
+        "step",
+        "solver_gap_allowed",
+        "size",
+        "neighbours",
+        "epsilon_wanted",
+        "accountants",
+        "sharpened_bound_of_the_same_parameters",
+    }
+    assert (found["epsilon_wanted"], found["step"]) == (1.0, "0.05")
+    assert all(row["size_needed"] > 5000 for row in found["accountants"])
+    text = succeed("plan", *public, *asked)
+    assert "largest error 0.2 with probability 0.9 by DualQuery Theorem 4.6" in text
+    assert f"T = {found['rounds']:,}, s = {found['draws']:,}, eta = 0.05" in text
+    assert f"epsilon = 1 needs n = {found['accountants'][3]['size_needed']:,}" in text
+
+
+def test_the_candidates_of_a_simulation_are_told_on_standard_error(
+    public: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpopt.algorithms import simulation
+    from dpopt.algorithms.simulation import PredictedError
+
+    monkeypatch.setattr(
+        simulation, "predict_error", lambda plan, workload, runs: PredictedError(0.5, 0.1, runs, 1)
+    )
+    from tests.cli.command_line import call
+
+    result = call("plan", *public, *SMALL, "--plan-by", "simulation", "--json")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[0] == "simulating candidate 1 of 12"
+    assert json.loads(result.stdout)["plan"]["chosen_by"].startswith("least simulated largest error")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epsilon", 1, "--delta", 1e-6], "the plan needs the public size: give --n"),
+        (["--neighbours", "add-remove", "--n", 9], "the plan needs the public size: give --n0"),
+        (["--n", 9, "--n0", 9], "under replace-one with public n the public size is --n; leave --n0 out"),
+        (
+            ["--neighbours", "add-remove", "--n", 9, "--n0", 9],
+            "under add-remove with fixed public n0 the public size is --n0; leave --n out",
+        ),
+        (["--n", 0, "--rho", 1], "the public size must be a whole number of at least 1, found 0"),
+        (["--n", 9], "give the budget as --epsilon and --delta, or as --rho, and not both"),
+        (["--n", 9, "--epsilon", 1], "epsilon needs a delta: give --delta"),
+        (["--n", 9, "--epsilon", 1, "--delta", 1e-6, "--rho", 1], "and not both"),
+        (["--n", 9, "--epsilon", -1, "--delta", 1e-6], "epsilon of a budget: found -1.0"),
+        (["--n", 9, "--epsilon", 1, "--delta", 1], "delta of a budget: found 1.0"),
+        (["--n", 9, "--epsilon", "nan", "--delta", 1e-6], "epsilon of a budget: found nan"),
+        (
+            ["--n", 9, "--epsilon", 1, "--delta", 1e-12, "--accountant", "gdp"],
+            "expected at least 1e-9 with the accountant 'gdp'",
+        ),
+        (["--n", 9, "--rho", 1, "--accountant", "renyi"], "--accountant is one of pure, theorem, per-round"),
+        (["--n", 9, "--rho", 1, "--neighbours", "swap"], "--neighbours is one of replace, add-remove"),
+        (["--n", 9, "--rho", 1, "--plan-by", "luck"], "--plan-by is one of rule, simulation, bound"),
+        (["--n", 9, "--rho", 1, "--algorithm", "mwem"], "--algorithm is dualquery; found 'mwem'"),
+        (["--n", 9, "--rho", 1, "--step", "big"], "the step eta must be a decimal number such as 1.4"),
+        (["--n", 9, "--rho", 1, "--rounds", 0], "the number of rounds must be a whole number of at least 1"),
+        (["--n", 100, "--rho", 0], "is too small for two rounds on n = 100 records"),
+        (
+            ["--n", 100, "--rho", 0.01, "--rounds", 90, "--draws", 90, "--step", 2],
+            "T = 90, s = 90, eta = 2 cost epsilon =",
+        ),
+        (["--n", 9, "--accuracy", 0.1, "--rho", 1], "--accuracy goes with --epsilon and --delta"),
+        (["--n", 9, "--accuracy", 0.1, "--rounds", 5], "--accuracy fixes rounds, draws and step"),
+        (["--n", 9, "--accuracy", 2], "the accuracy is a largest error between 0 and 1, found 2.0"),
+        (["--n", 9, "--accuracy", 0.1, "--confidence", 95], "the failure probability"),
+        (["--n", 9, "--accuracy", 0.001], "more than the 1,000,000 rounds that are possible"),
+        (["--n", 9, "--accuracy", 0.1, "--delta", 2], "delta of a budget: found 2.0"),
+    ],
+)
+def test_a_plan_that_cannot_be_made_is_refused(
+    public: list[object], options: list[object], message: str
+) -> None:
+    assert message in refuse("plan", *public, *options)

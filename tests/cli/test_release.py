@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from dpopt.queries.schema import Schema
+from tests.algorithms.small_runs import SCHEMA, codes, write_table
+from tests.cli.command_line import call, inputs, refuse, release_arguments, succeed
+
+
+def statement(folder: Path) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = json.loads((folder / "release.json").read_text())
+    return found
+
+
+def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
+    text = succeed(*release_arguments(tmp_path))
+    privacy = statement(tmp_path / "out")["privacy"]
+    assert f"spent: epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
+    assert "accountant zcdp, replace-one with public n" in text
+    assert "records: 5 rounds" in text
+    assert "rows in synthetic.csv with weights in 'weight'" in text
+    assert text.splitlines()[-1] == f"written to {tmp_path / 'out'}"
+
+
+def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:
+    result = call(*release_arguments(tmp_path))
+    stages = [line.split(":")[0] for line in result.stderr.splitlines()]
+    assert stages == [
+        "reading the table",
+        "planning",
+        "counting exact answers",
+        "playing rounds",
+        "writing records",
+    ]
+
+
+def test_a_quiet_release_says_nothing(tmp_path: Path) -> None:
+    assert call(*release_arguments(tmp_path, "--quiet")).output == ""
+    assert (tmp_path / "out" / "release.json").exists()
+
+
+def test_a_name_with_brackets_and_colons_is_printed_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "[bold]x :smile: [i"
+    place.mkdir()
+    assert str(place) in succeed(*release_arguments(place))
+
+
+def test_columns_that_the_schema_does_not_name_are_pointed_out(tmp_path: Path) -> None:
+    arguments = release_arguments(tmp_path)
+    table = tmp_path / "people.csv"
+    pd.read_csv(table, dtype=str, keep_default_na=False).assign(note="x").to_csv(table, index=False)
+    assert "columns that the schema does not name, ignored: note" in call(*arguments).stderr
+
+
+def test_timings_go_to_the_file_that_the_owner_names_and_nowhere_else(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path, "--timings", tmp_path / "timings.json"))
+    seconds = json.loads((tmp_path / "timings.json").read_text())["seconds"]
+    assert list(seconds) == [
+        "reading the table",
+        "planning",
+        "counting exact answers",
+        "playing rounds",
+        "writing records",
+    ]
+    assert all(value >= 0 for value in seconds.values())
+    for path in (tmp_path / "out").iterdir():
+        assert "seconds" not in path.read_text().replace('"seconds": null', "")
+
+
+def test_timings_are_refused_where_they_would_be_published_or_lost(tmp_path: Path) -> None:
+    arguments = release_arguments(tmp_path)
+    inside = refuse(*arguments, "--timings", tmp_path / "out" / "timings.json")
+    assert "lies in the release folder, which may be published" in inside
+    assert "cannot be written" in refuse(*arguments, "--timings", tmp_path / "nowhere" / "timings.json")
+    assert "cannot be written" in refuse(*arguments, "--timings", tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("suffix", "expected"), [("csv", "csv"), ("parquet", "parquet"), ("pq", "parquet")])
+def test_records_are_written_in_the_format_of_the_table(tmp_path: Path, suffix: str, expected: str) -> None:
+    arguments = release_arguments(tmp_path)
+    write_table(tmp_path, name="people.parquet").rename(tmp_path / "people.pq")
+    write_table(tmp_path, name="people.parquet")
+    arguments[1] = tmp_path / f"people.{suffix}"
+    succeed(*arguments)
+    assert (tmp_path / "out" / f"synthetic.{expected}").exists()
+
+
+def test_rows_and_format_are_those_asked_for(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path, "--rows", 17, "--format", "parquet"))
+    table = pq.read_table(tmp_path / "out" / "synthetic.parquet")
+    assert (table.num_rows, table.column_names) == (17, list(SCHEMA.names))
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_table_without_a_header_line(tmp_path: Path, zipped: bool) -> None:
+    arguments = release_arguments(tmp_path, "--no-header")
+    table = tmp_path / "people.csv"
+    body = table.read_text().split("\n", 1)[1]
+    if zipped:
+        arguments[1] = tmp_path / "people.csv.gz"
+        (tmp_path / "people.csv.gz").write_bytes(gzip.compress(body.encode()))
+    else:
+        table.write_text(body)
+    succeed(*arguments)
+    assert statement(tmp_path / "out")["privacy"]["public_size"] == len(codes())
+    found = json.loads(succeed("evaluate", tmp_path / "out", arguments[1], "--no-header", "--json"))
+    assert found["queries"] == 53
+
+
+def test_unknown_values_are_clipped_and_put_into_the_declared_bucket(tmp_path: Path) -> None:
+    arguments = release_arguments(tmp_path)
+    with (tmp_path / "people.csv").open("a") as file:
+        file.write("red,99,true,Atlantis\n")
+    assert "'Atlantis' is not a declared value" in refuse(*arguments)
+    assert "99 lies outside [0, 60]" in refuse(*arguments, "--on-unknown", "other")
+    succeed(*arguments, "--on-unknown", "clip,other")
+    assert statement(tmp_path / "out")["privacy"]["public_size"] == len(codes()) + 1
+    evaluated = succeed(
+        "evaluate", tmp_path / "out", tmp_path / "people.csv", "--on-unknown", "clip,other", "--json"
+    )
+    assert json.loads(evaluated)["private"] is False
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.solver(name))
+        for name in ("cp-sat", "highs", "cbc", "local-search")
+    ],
+)
+def test_a_run_ends_with_each_solver(tmp_path: Path, name: str) -> None:
+    succeed(*release_arguments(tmp_path, "--solver", name, "--seconds", 20))
+    certificates = statement(tmp_path / "out")["certificates"]
+    assert (certificates["rounds"], certificates["fallbacks"]) == (5, 0)
+
+
+def test_a_drafted_schema_is_refused_until_it_is_accepted_or_reviewed(tmp_path: Path) -> None:
+    arguments = release_arguments(tmp_path)
+    draft = tmp_path / "draft.json"
+    drafted = call("schema", "infer", tmp_path / "people.csv", "-o", draft)
+    assert drafted.exit_code == 0
+    assert 'then set "draft": false in the file' in drafted.stdout
+    arguments[3] = draft
+    assert "the schema is a draft made from private data and not reviewed" in refuse(*arguments)
+    assert not (tmp_path / "out").exists()
+    succeed(*arguments, "--accept-draft")
+    assert statement(tmp_path / "out")["schema"]["draft_accepted"] is True
+    draft.write_text(draft.read_text().replace('"draft": true', '"draft": false'))
+    arguments[arguments.index("--out") + 1] = tmp_path / "second"
+    succeed(*arguments)
+    assert statement(tmp_path / "second")["schema"]["draft_accepted"] is False
+
+
+def test_a_schema_is_never_overwritten_by_a_draft(tmp_path: Path) -> None:
+    table, schema = inputs(tmp_path)
+    before = schema.read_bytes()
+    assert "exists already; choose another name" in refuse("schema", "infer", table, "-o", schema)
+    assert schema.read_bytes() == before
+    succeed("schema", "infer", table, "-o", tmp_path / "draft.json", "--bins", 3, "--max-values", 50)
+    assert Schema.read(tmp_path / "draft.json").draft
+    assert "bins is 1" in refuse("schema", "infer", table, "-o", tmp_path / "other.json", "--bins", 1)
+    assert "there is no file" in refuse("schema", "infer", tmp_path / "none.csv", "-o", tmp_path / "o.json")
+    assert "No such file or directory" in refuse("schema", "infer", table, "-o", tmp_path / "no" / "o.json")
+
+
+def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path, "--free-attributes", "estimated", "--encoding", "bits"))
+    text = succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
+    assert text.startswith("5 rounds certified again")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {path.name for path in (tmp_path / "again").iterdir()}
+    for name in names:
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    assert "is not empty. Choose a new folder" in refuse("replay", tmp_path / "out", "-o", tmp_path / "again")
+    assert "is no release folder" in refuse("replay", tmp_path, "-o", tmp_path / "third")
+    assert not (tmp_path / "third").exists()
+
+
+def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path))
+    found = json.loads(succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--json"))
+    assert set(found) == {
+        "private",
+        "note",
+        "queries",
+        "max_error",
+        "mean_error",
+        "worst_query",
+        "baselines",
+    }
+    assert set(found["baselines"]) == {"zeros", "uniform"}
+    assert set(found["baselines"]["zeros"]) == {"max_error", "mean_error"}
+    text = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv")
+    assert "53 queries (NOT private)" in text
+    assert f"{found['max_error']:.4f}" in text
+    assert f"worst query: {found['worst_query']}" in text
+
+
+def test_the_solvers_are_listed_as_json_and_for_people() -> None:
+    from dpopt.solvers.registry import solver_names
+
+    rows = json.loads(succeed("solvers", "--json"))["solvers"]
+    assert [row["name"] for row in rows] == list(solver_names())
+    for row in rows:
+        assert set(row) == {"name", "available", "status", "explanation", "capabilities"}
+    text = succeed("solvers")
+    assert all(name in text for name in solver_names())
+
+
+def test_the_demonstration_does_the_whole_job_and_keeps_it(tmp_path: Path) -> None:
+    text = succeed("demo", "--keep", tmp_path / "demo")
+    assert "the same release byte for byte: yes" in text
+    assert "spent: epsilon = " in text
+    assert "baseline: uniform" in text
+    assert text.splitlines()[-1].startswith(f"kept in {tmp_path / 'demo'}")
+    kept = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert kept == {"people.csv", "schema.json", "release", "again"}
+    assert statement(tmp_path / "demo" / "release")["privacy"]["private"] is True
+    assert "is not empty" in refuse("demo", "--keep", tmp_path / "demo")
+
+
+def test_the_demonstration_says_that_nothing_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[Path] = []
+    monkeypatch.setattr("dpopt.cli.demo._demonstrate", places.append)
+    assert "Nothing was kept; 'dpopt demo --keep FOLDER' keeps" in succeed("demo")
+    assert not places[0].exists()
