@@ -27,7 +27,8 @@ def shares(law: str, scale: float) -> NDArray[np.float64]:
     )
     weights /= weights.sum()
     cells = np.clip(values, -REACH - 1, REACH + 1) + REACH + 1
-    return np.bincount(cells, weights=weights)
+    collected: NDArray[np.float64] = np.bincount(cells, weights=weights).astype(np.float64)
+    return collected
 
 
 def frequencies(law: str, scale: float) -> NDArray[np.int64]:

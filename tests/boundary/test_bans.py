@@ -1,0 +1,165 @@
+"""What only one place may touch: randomness, pickle, imports by text, heavy libraries, the records' own room.
+
+The linter says so at once (TID251, TID253); these tests say it file by file, so that an exception made for one name in a
+file does not open the file to the others.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from copy import deepcopy
+from fnmatch import fnmatch
+
+import pytest
+
+from tests.source_code import SourceFile, covers, imported_names, source_files, used_names
+
+FILES = source_files()
+
+# What is banned -> the files where it may stand.
+BANS: dict[str, tuple[str, ...]] = {
+    "random": (),
+    "numpy.random": ("dpopt/private/randomness.py", "dpopt/queries/public_random.py"),
+    "secrets": ("dpopt/private/randomness.py",),
+    "os.urandom": ("dpopt/private/randomness.py",),
+    "os.getrandom": ("dpopt/private/randomness.py",),
+    "opendp": ("dpopt/private/*.py",),
+    "importlib.import_module": ("dpopt/__init__.py", "dpopt/solvers/registry.py"),
+    "importlib": ("dpopt/__init__.py", "dpopt/solvers/*.py"),
+    "pickle": ("dpopt/solvers/child*.py",),
+    "marshal": (),
+    "shelve": (),
+    "dill": (),
+    "cloudpickle": (),
+    "joblib": (),
+}
+
+# Loaded inside functions only, except in files that are themselves loaded inside functions.
+HEAVY: dict[str, tuple[str, ...]] = {
+    "cvxpy": (),
+    "highspy": (),
+    "llvmlite": ("dpopt/queries/comp*.py", "*kernels.py"),
+    "matplotlib": (),
+    "numba": ("dpopt/queries/comp*.py", "*kernels.py"),
+    "opendp": (),
+    "ortools": (),
+    "pandas": (),
+    "pulp": (),
+    "pyarrow": (),
+    "rich": ("dpopt/cli/*.py",),
+    "scipy.optimize": (),
+    "scipy.stats": (),
+    "typer": ("dpopt/cli/*.py",),
+}
+
+ROOMS_WITH_THE_CURATOR = {"private", "algorithms", "cli"}
+
+
+def offences(file: SourceFile) -> list[str]:
+    """Return the banned names that a file uses."""
+    return [
+        f"{file.path}:{line}: {name}"
+        for name, line in used_names(file.tree)
+        for banned, places in BANS.items()
+        if covers(banned, name) and not any(fnmatch(file.path, place) for place in places)
+    ]
+
+
+def heavy_imports(file: SourceFile) -> list[str]:
+    """Return the heavy libraries that a file loads as soon as it is imported."""
+    return [
+        f"{file.path}:{line}: {name}"
+        for name, line in imported_names(_outside_functions(file.tree))
+        for heavy, places in HEAVY.items()
+        if covers(heavy, name) and not any(fnmatch(file.path, place) for place in places)
+    ]
+
+
+def _outside_functions(tree: ast.Module) -> ast.Module:
+    class Emptied(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+            return None
+
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
+
+    copy: ast.Module = Emptied().visit(deepcopy(tree))
+    return copy
+
+
+def test_banned_names_stand_only_in_their_places() -> None:
+    assert [offence for file in FILES for offence in offences(file)] == []
+
+
+def test_heavy_libraries_are_loaded_inside_functions() -> None:
+    assert [heavy for file in FILES for heavy in heavy_imports(file)] == []
+
+
+def test_only_drivers_and_the_command_line_import_the_private_room() -> None:
+    outside = [file for file in FILES if file.room not in ROOMS_WITH_THE_CURATOR and file.room]
+    imports = [
+        file.path
+        for file in outside
+        for name, _ in imported_names(file.tree)
+        if covers("dpopt.private", name)
+    ]
+    texts = [
+        file.path
+        for file in outside
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Constant) and str(node.value).startswith("dpopt.private.")
+    ]
+    assert (imports, texts) == ([], [])
+
+
+def test_code_made_of_text_is_not_used() -> None:
+    called = {
+        f"{file.path}: {node.func.id}"
+        for file in FILES
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id in {"eval", "exec", "compile", "__import__"}
+    }
+    assert called == set()
+
+
+def test_nobody_outside_reaches_into_the_curator() -> None:
+    reached = [
+        f"{file.path}:{node.lineno}: {ast.unparse(node)}"
+        for file in FILES
+        if file.room != "private"
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr)
+        if ast.unparse(node.value).split(".")[-1].strip("_") in {"curator", "dataset", "private_dataset"}
+    ]
+    assert reached == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random",
+        "def f():\n    from random import choice",
+        "import numpy as np\nnp.random.default_rng(1)",
+        "from numpy import random as r",
+        "import numpy.random",
+        "import os\nos.urandom(8)",
+        "from os import urandom",
+        "import secrets as s",
+        "from importlib import import_module",
+        "import pickle",
+    ],
+)
+def test_a_banned_name_is_found_however_it_is_written(code: str) -> None:
+    assert offences(SourceFile("dpopt/algorithms/example.py", ast.parse(code)))
+
+
+def test_a_heavy_import_is_found_outside_functions_only() -> None:
+    outside = "try:\n    import pandas\nexcept ImportError:\n    pass"
+    inside = "def f():\n    import pandas"
+    assert heavy_imports(SourceFile("dpopt/private/example.py", ast.parse(outside)))
+    assert not heavy_imports(SourceFile("dpopt/private/example.py", ast.parse(inside)))

@@ -1,0 +1,119 @@
+"""Released values come from the private side, or from a saved transcript, and from nowhere else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeGuard
+
+import pytest
+
+from tests.source_code import source_files
+
+RELEASED = {"NoisyAnswers", "SampledQueries", "SelectedDataset", "SelectedQuery"}
+ORIGINS = {"private", "transcript"}
+# Where a saved transcript is read: `from_json` and nothing else.
+READERS = {"dpopt/algorithms/past.py"}
+FILES = source_files()
+
+
+def constructions(tree: ast.Module, *, reads_transcripts: bool = False) -> list[str]:
+    """Return the places where a released type could be constructed.
+
+    That is any mention of the type which is not an import, an annotation, a class pattern or a check of the type; for a
+    file that reads saved transcripts, not a call of `from_json` either.
+    """
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in RELEASED
+    } | RELEASED
+    harmless = {id(part) for node in _harmless(tree) for part in ast.walk(node)}
+    if reads_transcripts:
+        harmless |= {id(node.value) for node in ast.walk(tree) if _is_from_json(node)}
+    return [
+        f"line {node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Attribute)
+        and (node.id if isinstance(node, ast.Name) else node.attr) in names
+        and id(node) not in harmless
+    ]
+
+
+def _is_from_json(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and node.attr == "from_json"
+
+
+def _harmless(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+            yield node.annotation
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            yield node.returns
+        elif isinstance(node, ast.MatchClass):
+            yield node.cls
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            yield node.args[1]
+        elif (  # an alias of types: Released = SampledQueries | NoisyAnswers
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.BinOp)
+            and isinstance(node.value.op, ast.BitOr)
+        ):
+            yield node.value
+        elif isinstance(node, ast.Subscript):  # Iterator[SampledQueries]
+            yield node.slice
+
+
+def test_released_values_are_constructed_only_on_the_private_side_or_from_a_transcript() -> None:
+    found = [
+        f"{file.path}, {place}"
+        for file in FILES
+        if file.room not in ORIGINS
+        for place in constructions(file.tree, reads_transcripts=file.path in READERS)
+    ]
+    assert found == []
+
+
+def test_the_private_side_does_construct_them() -> None:
+    assert "private" in {file.room for file in FILES if constructions(file.tree)}
+
+
+def test_each_file_said_to_read_transcripts_does_so() -> None:
+    assert {file.path for file in FILES if file.room not in ORIGINS and constructions(file.tree)} == READERS
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "SampledQueries(1, a, b, c)",
+        "released.NoisyAnswers(x)",
+        "from dpopt.transcript import SampledQueries as S\nS(1, a, b, c)",
+        "make = SampledQueries",
+        "SampledQueries.from_json(entry, charge)",
+        "object.__new__(NoisyAnswers)",
+        "list(map(SampledQueries, *rows))",
+    ],
+)
+def test_a_construction_is_found_however_it_is_written(code: str) -> None:
+    assert constructions(ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from dpopt.transcript import SampledQueries",
+        "def f(sampled: SampledQueries) -> Iterator[SampledQueries]: ...",
+        "isinstance(value, SampledQueries)",
+        "rounds: list[SampledQueries] = []",
+        "Released = SampledQueries | NoisyAnswers",
+    ],
+)
+def test_a_mention_of_the_type_is_no_construction(code: str) -> None:
+    assert not constructions(ast.parse(code))
+
+
+def test_a_reader_of_transcripts_may_call_from_json_only() -> None:
+    assert not constructions(ast.parse("SampledQueries.from_json(entry, charge)"), reads_transcripts=True)
+    assert constructions(ast.parse("SampledQueries(1, a, b, c)"), reads_transcripts=True)

@@ -1,0 +1,248 @@
+"""What happens when records, or the curator that holds them, are handed to the other side all the same."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import logging
+import pickle
+import re
+import types
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpopt.accounting.dualquery import draw_charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.release import load, release, replay
+from dpopt.algorithms.release_folder import Job
+from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
+from dpopt.formulations.best_response import best_response
+from dpopt.private.curator import Curator
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.noise import OpendpNoise
+from dpopt.private.public_size import public_size
+from dpopt.private.query_weights import ExactSampler, QueryWeights
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.solver import Program
+from dpopt.queries.clauses import Clauses
+from dpopt.solvers.local_search import LocalSearch
+from dpopt.transcript import FileJournal, MemoryJournal, NoisyAnswers, SampledQueries
+from tests.tiny_runs import (
+    ADD_REMOVE,
+    AMPLE,
+    REPLACE,
+    Enumeration,
+    Table,
+    bits_schema,
+    conjunctions,
+    dataset_of,
+    tiny_plan,
+)
+
+SCHEMA = bits_schema(2)
+WORKLOAD = conjunctions(SCHEMA, "a", "b", "a !b")
+TABLE: Table = ((0, 1), (1, 1), (1, 0))
+CHARGE = draw_charge(1, 1, 1.0, 3, REPLACE)
+PRIVATE = (PrivateDataset, QueryWeights, Curator)
+
+
+@pytest.fixture
+def dataset() -> PrivateDataset:
+    return dataset_of(SCHEMA, TABLE)
+
+
+def make_curator() -> Curator:
+    ledger = Ledger(AMPLE, REPLACE)
+    ledger.reserve([CHARGE])
+    return Curator(
+        dataset_of(SCHEMA, TABLE), WORKLOAD.clauses, ledger, MemoryJournal(), size=3, step=Decimal(1)
+    )
+
+
+DOORS: dict[str, Callable[[PrivateDataset], object]] = {
+    "the records of a program": lambda d: MaxCsp(SCHEMA.sizes, d, np.ones(3, dtype=np.int64)),  # type: ignore[arg-type]
+    "the sizes of a program": lambda d: MaxCsp(d, WORKLOAD.clauses, np.ones(3, dtype=np.int64)),  # type: ignore[arg-type]
+    "the weights of a program": lambda d: MaxCsp(SCHEMA.sizes, WORKLOAD.clauses, d),  # type: ignore[arg-type]
+    "a clause": lambda d: Clauses(d, d, d, d),  # type: ignore[arg-type]
+    "a hint to a solver": lambda d: LocalSearch().solve(
+        MaxCsp(SCHEMA.sizes, WORKLOAD.clauses, np.ones(3, dtype=np.int64)),
+        SolveLimits(work=1),
+        hint=d,  # type: ignore[arg-type]
+    ),
+    "a draw in place of queries": lambda d: SampledQueries(1, d, d, CHARGE),  # type: ignore[arg-type]
+    "noisy answers": lambda d: NoisyAnswers("x", d, "y", 1.0, CHARGE),  # type: ignore[arg-type]
+    "a best response": lambda d: best_response(WORKLOAD.clauses, SCHEMA.sizes, d),  # type: ignore[arg-type]
+    "an entry of a journal": lambda d: MemoryJournal().append({"records": d}),
+    "JSON": json.dumps,
+    "noise": lambda d: OpendpNoise().discrete_laplace(d, 1.0),  # type: ignore[arg-type]
+    "a data frame": pd.DataFrame,
+    "a sum": np.sum,
+    "a file of numpy": lambda d: np.savez("/dev/null", records=d),
+    "a pickle": pickle.dumps,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_records_do_not_pass(door: str, dataset: PrivateDataset) -> None:
+    with pytest.raises((TypeError, ValueError, AttributeError)) as refusal:
+        DOORS[door](dataset)
+    assert "array(" not in str(refusal.value)
+
+
+def test_records_do_not_pass_into_a_journal_on_file(tmp_path: Path, dataset: PrivateDataset) -> None:
+    journal = FileJournal(tmp_path / "j")
+    with pytest.raises(TypeError):
+        journal.append({"records": dataset})
+    journal.close()
+    assert (tmp_path / "j").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "attempt", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"]
+)
+def test_neither_the_curator_nor_its_weights_can_be_copied_or_stored(
+    attempt: Callable[[object], object],
+) -> None:
+    curator = make_curator()
+    for held in (curator, curator._weights):
+        with pytest.raises(PrivacyBoundaryError):
+            attempt(held)
+
+
+def test_printing_the_curator_or_its_weights_shows_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    curator = make_curator()
+    for held in (curator, curator._weights):
+        logging.getLogger("anyone").warning("%s %r", held, held)
+        assert "[" not in f"{held} {held!r}"
+    assert "array" not in caplog.text
+
+
+def reachable(start: object) -> set[type]:
+    """Return the types of everything that can be reached from an object, code and modules left aside."""
+    seen: set[int] = set()
+    found: set[type] = set()
+    waiting = [start]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(
+            thing, types.ModuleType | types.FunctionType | type | types.CodeType
+        ):
+            continue
+        seen.add(id(thing))
+        found.add(type(thing))
+        waiting.extend(gc.get_referents(thing))
+    return found
+
+
+def make_job(relation: NeighbouringRelation, size: int) -> Job:
+    plan = tiny_plan(WORKLOAD, rounds=3, draws=2, step="0.5", size=size, relation=relation)
+    return Job(plan, SCHEMA, WORKLOAD, {"format": "csv", "rows": None}, {})
+
+
+def test_no_record_can_be_reached_from_a_release(tmp_path: Path, dataset: PrivateDataset) -> None:
+    assert PrivateDataset in reachable(make_curator())
+    made = release(dataset, make_job(REPLACE, 3), tmp_path / "one")
+    for result in (made, load(tmp_path / "one"), replay(tmp_path / "one", tmp_path / "two")):
+        assert not reachable(result) & set(PRIVATE)
+
+
+def test_no_record_can_be_reached_from_what_a_solver_gets(dataset: PrivateDataset) -> None:
+    got: list[object] = []
+
+    class Collecting(LocalSearch):
+        def solve(
+            self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+        ) -> SolveResult:
+            got.append((program, limits, hint))
+            return super().solve(program, limits, hint=hint)
+
+    with mock.patch("dpopt.solvers.registry.get_solver", return_value=Collecting()):
+        release(dataset, make_job(REPLACE, 3), None)
+    assert len(got) == 3
+    assert not reachable(got) & set(PRIVATE)
+
+
+def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: Path) -> None:
+    """True n = 79,193, public n0 = 80,000: no file, no text and no figure of the release shows the former."""
+    folder = tmp_path / "release"
+    told: list[str] = []
+
+    class Told:
+        def begin(self, stage: str) -> None:
+            told.append(stage)
+
+        def share(self, done: float) -> None:
+            told.append(repr(done))
+
+        def round(self, number: int, rounds: int, value: float) -> None:
+            told.append(f"{number} {rounds} {value}")
+
+        def end(self, stage: str) -> None:
+            told.append(stage)
+
+    table: Table = (TABLE * 26_398)[:79_193]
+    made = release(dataset_of(SCHEMA, table), make_job(ADD_REMOVE, 80_000), folder, progress=Told())
+    texts = [re.sub('"crc":"[0-9a-f]{8}"', "", path.read_text()) for path in folder.iterdir()]
+    for text in [*texts, *told, repr(made.statement), repr(made.ledger.to_json())]:
+        assert not re.search("79193|79,193|-807", text)
+
+
+def test_a_table_of_another_size_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    with pytest.raises(DpoptError, match="was made for n = 4"):
+        release(dataset_of(SCHEMA, TABLE), make_job(REPLACE, 4), tmp_path / "release")
+    left = tmp_path / "release" / "transcript.jsonl"
+    assert not left.exists() or left.read_bytes() == b""
+
+
+def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    job = make_job(REPLACE, 3)
+    small = json.loads(json.dumps(job.plan.to_json()))
+    small["budget"]["epsilon"] = 0.001
+    job = Job(type(job.plan).from_json(small), SCHEMA, WORKLOAD, job.output, {})
+    with (
+        mock.patch.object(ExactSampler, "draw", side_effect=AssertionError("drawn")),
+        pytest.raises(DpoptError, match="the budget is epsilon = 0.001"),
+    ):
+        release(dataset_of(SCHEMA, TABLE), job, tmp_path / "release")
+
+
+def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(
+    dataset: PrivateDataset, tmp_path: Path
+) -> None:
+    """The draw is spent, so the round is answered by a public rule."""
+
+    class Breaking(Enumeration):
+        def solve(
+            self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+        ) -> SolveResult:
+            raise RuntimeError("this text may hold anything")
+
+    def get_solver(name: str) -> object:
+        return Breaking() if name == "breaking" else LocalSearch()
+
+    job = make_job(REPLACE, 3)
+    job = replace(job, plan=replace(job.plan, solver="breaking"))
+    with mock.patch("dpopt.solvers.registry.get_solver", get_solver):
+        made = release(dataset, job, tmp_path / "release")
+    assert [done.fallback is not None for done in made.rounds] == [True] * 3
+    assert not any("this text" in path.read_text() for path in (tmp_path / "release").iterdir())
+
+
+def test_the_public_size_is_the_tables_own_only_under_replace_one(dataset: PrivateDataset) -> None:
+    assert public_size(dataset, REPLACE, None) == 3
+    assert public_size(dataset, ADD_REMOVE, 100) == 100
+    with pytest.raises(PlanError, match="add-remove needs a fixed public n0"):
+        public_size(dataset, ADD_REMOVE, None)
+    with pytest.raises(PlanError, match="n0 belongs to add-remove"):
+        public_size(dataset, REPLACE, 3)

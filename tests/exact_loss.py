@@ -1,0 +1,229 @@
+"""The exact law of everything a DualQuery run releases, on tiny tables, through the real driver, curator and ledger.
+
+A run releases the net counts of each round's draw; records, and so the next round's weights, are functions of them. The test
+plays the real driver once for every history of net counts before the last draw, with draws that the test chooses, and reads
+at each draw the whole-number weights that the sampler would have drawn from. Multiplied along a history they give the law of
+all draws, as an unordered sample with its multiplicity: finer than what is released, so no divergence can be larger for the
+release. Probabilities are ratios of whole numbers, evaluated to 60 digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement, product
+from math import factorial, prod
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.private.query_weights import QueryWeights
+from dpopt.queries.workload import Workload
+from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, Table, play, tiny_plan, universe
+
+DIGITS = Context(prec=60)
+DELTAS = (1e-9, 1e-6, 1e-3, 0.05, 0.3)
+ORDERS = (1.25, 2.0, 4.0, 16.0, 64.0)
+NEGLIGIBLE = Decimal("1e-40")
+
+Draw = tuple[int, ...]
+
+
+def implemented_weights(weights: QueryWeights) -> list[Fraction]:
+    """Return the weight of every signed query as the sampler's tables and scores give it.
+
+    That the sampler draws exactly in proportion to them is tested in tests/private/test_query_weights.py.
+    """
+    table, offset, top = weights._table, weights._offset(), weights._top
+    found = []
+    for score in weights._scores.tolist():
+        for signed in (score, offset - score):
+            distance = min(top - signed, table.clamp)
+            high, low = table.high[distance >> table.bits], table.low[distance & ((1 << table.bits) - 1)]
+            found.append(Fraction(float(high * low)))
+    return found
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    return DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def multiplicity(draw: Draw) -> int:
+    """Return in how many orders the same sample can be drawn."""
+    return factorial(len(draw)) // prod(factorial(draw.count(query)) for query in set(draw))
+
+
+def net(draw: Draw) -> tuple[tuple[int, int], ...]:
+    """Return the net counts of a sample: what is released of it."""
+    counts: dict[int, int] = {}
+    for signed in draw:
+        counts[signed // 2] = counts.get(signed // 2, 0) + (-1 if signed % 2 else 1)
+    return tuple(sorted((query, count) for query, count in counts.items() if count))
+
+
+@dataclass(frozen=True)
+class Game:
+    """A plan on a workload, small enough to enumerate."""
+
+    workload: Workload
+    plan: DualQueryPlan
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        *,
+        rounds: int,
+        draws: int,
+        step: str,
+        size: int,
+        relation: NeighbouringRelation,
+    ) -> Game:
+        return cls(
+            workload,
+            tiny_plan(workload, rounds=rounds, draws=draws, step=step, size=size, relation=relation),
+        )
+
+    @cached_property
+    def samples(self) -> list[Draw]:
+        """Every unordered sample of one round."""
+        return list(combinations_with_replacement(range(2 * len(self.workload)), self.plan.draws))
+
+    @cached_property
+    def classes(self) -> list[Draw]:
+        """One sample for each possible value of the net counts."""
+        return list({net(draw): draw for draw in self.samples}.values())
+
+    def play(self, table: Table, script: Sequence[Draw]) -> tuple[list[list[Fraction]], tuple[Charge, ...]]:
+        """Play one run with the draws of the script; return the weights at each draw, and what was charged."""
+        laws: list[list[Fraction]] = []
+
+        def choose(weights: QueryWeights, draws: int) -> Sequence[int]:
+            laws.append(implemented_weights(weights))
+            return script[len(laws) - 1] if len(laws) <= len(script) else (0,) * draws
+
+        _, ledger = play(table, self.workload, self.plan, CallbackSampler(choose), solver=Enumeration())
+        return laws, ledger.entries
+
+    def charges(self, table: Table) -> tuple[Charge, ...]:
+        """Return what a run on a table is charged."""
+        return self.play(table, [])[1]
+
+    def law(self, table: Table) -> list[Decimal]:
+        """Return the probability of each sequence of samples, in one fixed order."""
+        with localcontext(DIGITS):
+            return self._law(table)
+
+    def _law(self, table: Table) -> list[Decimal]:
+        calls = len(self.play(table, [])[0])
+        histories: dict[tuple[Draw, ...], Decimal] = {(): Decimal(1)}
+        laws: dict[tuple[Draw, ...], list[Decimal]] = {}
+        for script in product(self.classes, repeat=calls - 1):
+            for length, weights in enumerate(self.play(table, script)[0]):
+                laws.setdefault(script[:length], self._probabilities(weights))
+        representative = {net(draw): draw for draw in self.classes}
+        for call in range(calls):
+            histories = {
+                (*past, draw): share * of_draw
+                for past, share in histories.items()
+                for draw, of_draw in zip(
+                    self.samples, laws[tuple(representative[net(d)] for d in past)], strict=True
+                )
+            }
+            assert len(histories) == len(self.samples) ** (call + 1)
+        return list(histories.values())
+
+    def _probabilities(self, weights: list[Fraction]) -> list[Decimal]:
+        total = sum(weights, Fraction(0))
+        shares = [as_decimal(weight / total) for weight in weights]
+        return [
+            prod((shares[query] for query in draw), start=Decimal(multiplicity(draw)))
+            for draw in self.samples
+        ]
+
+
+def tables(game: Game, rows: int) -> list[Table]:
+    """Return every table of so many records, order left aside."""
+    return list(combinations_with_replacement(universe(game.workload.schema), rows))
+
+
+def neighbours(game: Game, sizes: Sequence[int]) -> list[tuple[Table, Table]]:
+    """Return every pair of neighbouring tables with numbers of records from `sizes`."""
+    if game.plan.relation is ADD_REMOVE:
+        return [
+            (table, tuple(sorted((*table, record))))
+            for rows in sizes
+            for table in tables(game, rows)
+            for record in universe(game.workload.schema)
+            if rows + 1 in sizes
+        ]
+    found = {
+        tuple(sorted([tuple(sorted((*rest, one))), tuple(sorted((*rest, other)))]))
+        for rows in sizes
+        for rest in tables(game, rows - 1)
+        for one, other in product(universe(game.workload.schema), repeat=2)
+        if one != other
+    }
+    return sorted(found)  # type: ignore[arg-type]
+
+
+def check_losses(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> Decimal:
+    """Assert that no divergence between two laws exceeds what the charges say; return the share of pure epsilon used."""
+    with localcontext(DIGITS):
+        for law in (one, two):
+            assert (sum(law, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
+        ratios = [p / q for p, q in zip(one, two, strict=True)]
+        pure = Decimal(total_epsilon(charges, Accountant.PURE, 0.0))
+        worst: Decimal = max(max(ratios).ln(), -min(ratios).ln())
+        assert worst <= pure + NEGLIGIBLE, f"pure loss {worst}, charged {pure}"
+        for accountant in (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP):
+            for delta in DELTAS:
+                epsilon = Decimal(total_epsilon(charges, accountant, delta))
+                if epsilon < worst:  # else no outcome's probability grows by more than exp(epsilon)
+                    found = max(hockey_stick(one, two, ratios, epsilon.exp()))
+                    assert found <= Decimal(delta), f"{accountant.value}: {found}, charged delta {delta}"
+        check_renyi(total_rho(charges), one, two, ratios)
+        return worst / pure if pure else Decimal(0)
+
+
+def hockey_stick(
+    one: list[Decimal], two: list[Decimal], ratios: list[Decimal], growth: Decimal
+) -> tuple[Decimal, Decimal]:
+    """Return the smallest deltas with P <= growth Q + delta, and the other way round."""
+    forward = [p - growth * q for p, q, ratio in zip(one, two, ratios, strict=True) if ratio > growth]
+    backward = [q - growth * p for p, q, ratio in zip(one, two, ratios, strict=True) if ratio * growth < 1]
+    return sum(forward, Decimal(0)), sum(backward, Decimal(0))
+
+
+def check_renyi(rho: float, one: list[Decimal], two: list[Decimal], ratios: list[Decimal]) -> None:
+    """Assert that the Renyi divergence of each order a is at most rho a: what zCDP means."""
+    losses = np.log(np.array([float(ratio) for ratio in ratios]))
+    for shares, signed in ((one, losses), (two, -losses)):
+        logs = np.log(np.array([float(value) for value in shares]))
+        divergences = {1.0: float(np.exp(logs) @ signed)}
+        for order in ORDERS:
+            exponents = (order - 1) * signed + logs
+            top = float(exponents.max())
+            divergences[order] = (top + float(np.log(np.exp(exponents - top).sum()))) / (order - 1)
+        for order, divergence in divergences.items():
+            assert divergence <= rho * order * (1 + 1e-9) + 1e-13, f"order {order}: {divergence}, rho {rho}"
+
+
+def check_game(game: Game, sizes: Sequence[int]) -> Decimal:
+    """Check every pair of neighbours; return the largest share of the charged pure epsilon that a pair uses up."""
+    laws: dict[Table, list[Decimal]] = {}
+    shares = [Decimal(0)]
+    for one, two in neighbours(game, sizes):
+        for table in (one, two):
+            if table not in laws:
+                laws[table] = game.law(table)
+        assert game.charges(one) == game.charges(two)
+        shares.append(check_losses(game.charges(one), laws[one], laws[two]))
+    assert len(shares) > 1
+    return max(shares)

@@ -1,0 +1,176 @@
+"""Tiny tables, workloads and runs that the tests of the privacy boundary share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.dualquery import BestResponder, Round, run
+from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.private.curator import Curator
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.query_weights import QuerySampler, QueryWeights
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
+from dpopt.queries.kernels import satisfied
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import Workload, workload_from_json
+from dpopt.transcript.journal import Entry, MemoryJournal
+
+Record = tuple[int, ...]
+Table = tuple[Record, ...]
+REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
+AMPLE = Budget(1e9, 0.0, None, Accountant.PURE)
+
+
+def bits_schema(attributes: int) -> Schema:
+    """Return a schema of boolean attributes a, b, c, ..."""
+    return Schema(tuple(Attribute("abcdefgh"[i], AttributeKind.BOOLEAN) for i in range(attributes)))
+
+
+def conjunctions(schema: Schema, *queries: str) -> Workload:
+    """Return a workload of conjunctions such as "a", "!b" or "a !b"."""
+    listed = [
+        [[name.lstrip("!"), "!=" if name.startswith("!") else "=", True] for name in query.split()]
+        for query in queries
+    ]
+    return workload_from_json({"dpopt_workload": 1, "queries": listed}, schema)
+
+
+def dataset_of(schema: Schema, table: Table) -> PrivateDataset:
+    """Return records as a private data set."""
+    columns = np.array(table, dtype=np.int32).reshape(len(table), len(schema)).T
+    return PrivateDataset.from_codes(schema, list(columns))
+
+
+def universe(schema: Schema) -> list[Record]:
+    """Return every record."""
+    return list(product(*(range(size) for size in schema.sizes.tolist())))
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """The exact best response by enumeration; of several, the first in lexicographic order. Deterministic."""
+
+    name: str = "enumeration"
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP})
+    seen: list[str] = field(default_factory=list)
+
+    def availability(self) -> Availability:
+        return Availability(AvailabilityStatus.AVAILABLE, "for tests")
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        assert isinstance(program, MaxCsp)
+        self.seen.append(program.fingerprint())
+        records = np.array(list(product(*(range(s) for s in program.sizes.tolist()))), dtype=np.int32)
+        values = [int(program.weights[satisfied(program.clauses, record)].sum()) for record in records]
+        best = int(np.argmax(values))
+        return SolveResult(
+            Termination.OPTIMAL,
+            None,
+            records[best],
+            float(values[best]),
+            float(values[best]),
+            self.name,
+            "1",
+            "done",
+            0.0,
+        )
+
+
+@dataclass(slots=True)
+class EventJournal:
+    """A journal in memory that also notes each entry in a list of events shared with others."""
+
+    events: list[str]
+    memory: MemoryJournal = field(default_factory=MemoryJournal)
+
+    def append(self, entry: Entry, *, wait: bool = True) -> None:
+        self.events.append(f"journal {entry['kind']}" + ("" if wait else " (not waited for)"))
+        self.memory.append(entry, wait=wait)
+
+
+@dataclass(slots=True)
+class CallbackSampler:
+    """Draws by a function of the weights and the number of draws. It calls itself private, so that the ledger's totals
+    stay finite and can be compared with what the draws really cost."""
+
+    choose: Callable[[QueryWeights, int], Sequence[int]]
+    is_private: bool = True
+
+    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
+        return np.sort(np.array(self.choose(weights, draws), dtype=np.int64))
+
+
+def tiny_plan(
+    workload: Workload,
+    *,
+    rounds: int,
+    draws: int,
+    step: str,
+    size: int,
+    relation: NeighbouringRelation,
+    budget: Budget = AMPLE,
+) -> DualQueryPlan:
+    """Return a plan within an ample budget."""
+    return DualQueryPlan(
+        rounds=rounds,
+        draws=draws,
+        step=Decimal(step),
+        size=size,
+        relation=relation,
+        budget=budget,
+        attributes=len(workload.schema),
+    )
+
+
+def play(
+    table: Table,
+    workload: Workload,
+    plan: DualQueryPlan,
+    sampler: QuerySampler,
+    *,
+    solver: Enumeration | None = None,
+) -> tuple[list[Round], Ledger]:
+    """Play a plan with the real driver, curator and ledger."""
+    schema = workload.schema
+    ledger = Ledger(plan.budget, plan.relation)
+    ledger.reserve(plan.charges())
+    journal = MemoryJournal()
+    curator = Curator(
+        dataset_of(schema, table),
+        workload.clauses,
+        ledger,
+        journal,
+        size=plan.size,
+        step=plan.step,
+        sampler=sampler,
+    )
+    responder = BestResponder(
+        clauses=workload.clauses,
+        sizes=schema.sizes,
+        solver=solver or Enumeration(),
+        fallback=Enumeration(),
+        limits=SolveLimits(),
+        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
+    )
+    return run(plan, curator, responder, journal), ledger
+
+
+def paid(ledger: Ledger) -> list[Charge]:
+    """Return the entries of a ledger without marks that something was not private."""
+    return [charge for charge in ledger.entries if charge.kind is not ChargeKind.NOT_PRIVATE]
