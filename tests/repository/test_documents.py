@@ -1,0 +1,165 @@
+"""The documents say what is there: every room, every command, links that lead somewhere, code that runs.
+
+In README.md and docs/, blocks marked ``python`` are executed, and so is each line of a ``console`` block that begins with
+``$ dpopt``, document by document, in order and in one folder of its own. A block is left out by a comment on the line above
+it: ``<!-- not run: reason -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import dpopt
+from tests.source_code import ROOT, source_files
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ALL_DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(
+            path
+            for folder in ("docs", "experiments", "models", "tests")
+            for path in (ROOT / folder).rglob("*.md")
+        ),
+    ]
+)
+ROOMS = sorted({file.room for file in source_files()} - {"", "__main__"})
+TEST_COMMAND = "python -m pip install '.[test]' && python -m pytest"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block of a document."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the fenced blocks of a document that are to be run, in order."""
+    found = []
+    lines = text.splitlines()
+    opening: int | None = None
+    for number, line in enumerate(lines):
+        if not line.startswith("```"):
+            continue
+        if opening is None:
+            opening = number
+            continue
+        above = lines[opening - 1] if opening else ""
+        if not above.startswith("<!-- not run:"):
+            body = "\n".join(lines[opening + 1 : number])
+            found.append(Block(lines[opening].removeprefix("```").strip(), body, opening + 1))
+        opening = None
+    assert opening is None, f"the block that begins in line {opening} does not end"
+    return found
+
+
+def run_command(line: str, folder: Path) -> None:
+    """Run ``dpopt ...`` and say what it printed if it fails."""
+    arguments = shlex.split(line, comments=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def commands(text: str) -> list[str]:
+    """Return the lines of a console block that call dpopt; a backslash at the end continues a line."""
+    joined = text.replace("\\\n", " ")
+    return [line.removeprefix("$ ") for line in joined.splitlines() if line.startswith("$ dpopt ")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_code_of_a_document_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(document.read_text(encoding="utf-8")):
+        if block.language == "python":
+            exec(compile(block.text, f"{document.name}, line {block.line}", "exec"), names)
+        elif block.language == "console":
+            for line in commands(block.text):
+                run_command(line, tmp_path)
+
+
+@pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_each_link_of_a_document_leads_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", text)
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_each_file_that_a_document_names_is_there(document: Path) -> None:
+    named = re.findall(r"`((?:dpopt|tests|docs)/[\w./-]+)`", document.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_readme_has_the_test_command_and_the_continuous_check_runs_it() -> None:
+    assert TEST_COMMAND in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_readme_names_each_room(room: str) -> None:
+    assert f"`{room}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _command_names() -> list[str]:
+    """Return every command as it is typed: ``dpopt plan``, ``dpopt schema check``."""
+    import typer
+
+    from dpopt.cli import application, main
+
+    assert callable(main.main)  # importing the module registers the commands
+
+    def leaves(command: object, words: str) -> list[str]:
+        below: dict[str, object] = getattr(command, "commands", {})
+        return [leaf for name in below for leaf in leaves(below[name], f"{words} {name}")] or [words]
+
+    return leaves(typer.main.get_command(application.application), "dpopt")
+
+
+def test_the_readme_names_each_command() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(_command_names()) > 1
+    assert [name for name in _command_names() if name not in text] == []
+
+
+def test_the_documents_name_each_solver() -> None:
+    from dpopt.solvers.registry import solver_names
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in solver_names() if name not in text] == []
+
+
+def test_the_changelog_names_the_version() -> None:
+    assert f"## {dpopt.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_blocks_are_found_and_left_out_as_written() -> None:
+    left_out = "<!-- not run: needs a table -->\n```python\nb\n```\n"
+    text = f"```python\na = 1\n```\n{left_out}```console\n$ dpopt plan \\\n  x\nout\n```"
+    found = blocks(text)
+    assert [(block.language, block.line) for block in found] == [("python", 1), ("console", 8)]
+    assert [shlex.split(line) for line in commands(found[1].text)] == [["dpopt", "plan", "x"]]
+
+
+def test_each_line_of_json_in_the_readme_declares_an_attribute() -> None:
+    from dpopt.queries.schema_json import attribute_from_json
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in blocks(text) if block.language == "json" for line in block.text.splitlines()]
+    assert len(lines) == 3
+    for number, line in enumerate(lines):
+        assert attribute_from_json(json.loads(line), number).size > 1

@@ -1,0 +1,125 @@
+"""The experiments still run, on tiny made-up tables; their schemas read the published tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.read_table import read_table
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
+from tests.source_code import ROOT
+
+EXPERIMENTS = ROOT / "experiments"
+CASES = sorted(path.stem for path in (EXPERIMENTS / "benchmarks" / "cases").glob("*.py"))
+TABLES = {
+    "adult.json": ("adult/adult-train.csv.gz", "adult/adult-test.csv.gz"),
+    "nist-acs.json": ("constrained/nist-acs-national2019.csv.gz",),
+    "kdd99.json": ("kdd99/kddcup.data_10_percent.gz",),
+}
+WITHOUT_HEADER = {"kdd99.json"}
+
+pytestmark = pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="the experiments are not part of this copy")
+
+
+def _run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the checkout, with the tested dpopt in front of it."""
+    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_benchmark_still_runs(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    done = _run("-m", "experiments.benchmarks", name, "--quick", "--json", str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = file.read_text(encoding="utf-8")
+    report = json.loads(text)
+    assert report["quick"]
+    assert report["cases"][name]["rows"]
+    assert {"date", "machine", "versions"} <= set(report)
+    assert platform.node() not in text or platform.node() == ""
+
+
+def test_a_benchmark_says_where_it_looks_for_data(tmp_path: Path) -> None:
+    done = _run("-m", "experiments.benchmarks", "counting", DPOPT_DATA=str(tmp_path / "nowhere"))
+    assert done.returncode == 2
+    assert "DPOPT_DATA" in done.stderr
+
+
+def test_an_unknown_benchmark_is_refused() -> None:
+    done = _run("-m", "experiments.benchmarks", "nothing")
+    assert done.returncode == 2
+    assert "nothing" in done.stderr
+
+
+def test_bits_against_records_still_runs() -> None:
+    done = _run("-m", "experiments.bits_against_records", "--quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| baseline: uniform |" in done.stdout
+
+
+def test_every_benchmark_has_its_row_in_the_document() -> None:
+    text = (EXPERIMENTS / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert [name for name in CASES if f"`{name}`" not in text] == []
+
+
+def test_the_launcher_measures_the_command_and_not_itself(tmp_path: Path) -> None:
+    file, command = tmp_path / "measured.json", "held = bytearray(b'1') * 150_000_000; raise SystemExit(3)"
+    launcher = str(EXPERIMENTS / "launch.py")
+    done = _run("-I", "-S", launcher, str(file), sys.executable, "-I", "-S", "-c", command)
+    measured = json.loads(file.read_text(encoding="utf-8"))
+    assert done.returncode == measured["code"] == 3
+    assert 150e6 < measured["peak_bytes"] < 250e6
+    assert measured["seconds"] > 0
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_schema_reads_its_published_tables(name: str, data_folder: Path) -> None:
+    schema = Schema.read(EXPERIMENTS / "schemas" / name)
+    columns = list(schema.names) if name in WITHOUT_HEADER else None
+    for table in TABLES[name]:
+        read_table(data_folder / table, schema, on_unknown=OnUnknown.ERROR, column_names=columns)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_schema_is_reviewed(name: str) -> None:
+    assert not Schema.read(EXPERIMENTS / "schemas" / name).draft
+
+
+def test_the_three_way_marginals_of_adult_have_515212_cells() -> None:
+    schema = Schema.read(EXPERIMENTS / "schemas" / "adult.json")
+    assert len(parse_workload("marginals:3", schema)) == 515_212
+
+
+def test_the_columns_of_kdd99_are_the_published_ones(data_folder: Path) -> None:
+    names = json.loads((data_folder / "kdd99" / "kdd99-columns.json").read_text(encoding="utf-8"))
+    assert list(Schema.read(EXPERIMENTS / "schemas" / "kdd99.json").names) == names
+
+
+def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(data_folder: Path) -> None:
+    file = data_folder / "constrained" / "nist-acs-data-dictionary.json"
+    dictionary = json.loads(file.read_text(encoding="utf-8"))
+    schema = Schema.read(EXPERIMENTS / "schemas" / "nist-acs.json")
+    for attribute in schema.attributes:
+        published = dictionary[attribute.name].get("values", {})
+        if not attribute.edges:
+            assert {str(value) for value in attribute.values} == set(published) - {"N"}
+        elif "max" in published:
+            assert attribute.edges[0] <= min(published["min"], 0 if "0" in published else published["min"])
+            assert attribute.edges[-1] >= published["max"]
+        assert (attribute.missing == "N") == ("N" in published or attribute.name == "INDP")

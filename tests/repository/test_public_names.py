@@ -1,0 +1,118 @@
+"""The face of the package: complete, in step with what type checkers see, and light to import."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpopt
+from tests.source_code import parse
+
+HEAVY = (
+    "cvxpy",
+    "highspy",
+    "matplotlib",
+    "numba",
+    "opendp",
+    "ortools",
+    "pandas",
+    "pulp",
+    "pyarrow",
+    "rich",
+    "scipy",
+    "typer",
+)
+ROOMS = sorted(
+    module.name for module in pkgutil.iter_modules(dpopt.__path__) if not module.name.startswith("_")
+)
+
+
+def loaded_after(code: str, folder: Path) -> set[str]:
+    """Return the heavy libraries that a fresh interpreter has loaded after running `code`."""
+    program = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    output = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
+    modules = json.loads(output.splitlines()[-1])
+    return {name for name in HEAVY if name in modules} | {
+        name for name in ("scipy.optimize",) if name in modules
+    }
+
+
+@pytest.mark.parametrize("name", dpopt.__all__)
+def test_each_public_name_can_be_imported(name: str) -> None:
+    assert getattr(dpopt, name) is not None
+
+
+@pytest.mark.parametrize("name", sorted(set(dpopt.__all__) - {"__version__"}))
+def test_each_public_name_has_a_docstring(name: str) -> None:
+    assert getattr(dpopt, name).__doc__
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no public name"):
+        dpopt.no_such_name  # noqa: B018
+
+
+def test_type_checkers_see_the_same_public_names(checkout: Path) -> None:
+    tree = parse(checkout / "dpopt" / "__init__.py")
+    (block,) = (
+        node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+    assert seen == dpopt._PUBLIC_NAMES
+
+
+def test_each_public_name_is_listed_once_and_in_order() -> None:
+    names = list(dpopt._PUBLIC_NAMES)
+    assert names == sorted(names)
+
+
+def test_the_rooms_can_be_reached_from_the_package() -> None:
+    assert sorted(dpopt._ROOMS) == ROOMS
+    assert dpopt.errors.DpoptError is dpopt.DpoptError
+
+
+def test_the_package_and_each_room_name_themselves_in_the_docstring() -> None:
+    text = dpopt.__doc__ or ""
+    assert [room for room in ROOMS if f"\n{room} " not in text] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_each_room_has_a_card(room: str) -> None:
+    module = importlib.import_module(f"dpopt.{room}")
+    assert len((module.__doc__ or "").splitlines()) >= 3
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_each_name_that_a_room_exports_exists(room: str) -> None:
+    module = importlib.import_module(f"dpopt.{room}")
+    missing = [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)]
+    assert missing == []
+
+
+def test_importing_dpopt_loads_no_heavy_library(tmp_path: Path) -> None:
+    assert loaded_after("import dpopt; dir(dpopt)", tmp_path) == set()
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "cli"])
+def test_importing_a_room_loads_no_heavy_library(room: str, tmp_path: Path) -> None:
+    allowed = {"scipy"} if room == "accounting" else set()
+    assert loaded_after(f"import dpopt.{room}", tmp_path) <= allowed
+
+
+def test_asking_the_command_for_help_loads_terminal_libraries_only(tmp_path: Path) -> None:
+    assert loaded_after("import dpopt.cli.main", tmp_path) <= {"rich", "typer"}
