@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpopt.cli.reports import accuracy_lines, console, report_errors, report_plan, report_release, report_rows
+from tests.algorithms.small_runs import small_release
+
+PROVEN = {"bound": 0.25, "failure_probability": 0.05, "says_something": True}
+PREDICTED = {"max_error": 0.0512, "mean_error": 0.00345}
+
+
+def test_proven_and_predicted_errors_are_told_apart() -> None:
+    assert accuracy_lines({"proven": PROVEN, "predicted": PREDICTED}) == [
+        "proven:    largest error at most 0.2500 with probability 0.95, if every best response is optimal",
+        "predicted: largest error 0.0512, mean error 0.00345 (simulated on public synthetic data, no bound)",
+    ]
+    assert accuracy_lines({"proven": None, "predicted": None}) == []
+    assert accuracy_lines({}) == []
+
+
+def test_a_bound_that_says_nothing_is_marked() -> None:
+    (line,) = accuracy_lines({"proven": {**PROVEN, "bound": 1.5, "says_something": False}})
+    assert line.endswith("(1 or more says nothing)")
+
+
+def test_a_run_that_is_not_private_is_reported_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report_release(small_release(tmp_path / "out").statement, "out")
+    text = capsys.readouterr().out
+    assert text.startswith("NOT PRIVATE: a part of the draws came from a seeded or scripted source\n")
+    assert "spent:" not in text
+
+
+def test_fallbacks_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    statement: dict[str, Any] = dict(small_release(tmp_path / "out").statement)
+    reason = "highs ended 'failed' without a solution"
+    certificates = {**statement["certificates"], "fallbacks": 3, "fallback_reasons": [reason]}
+    report_release({**statement, "certificates": certificates}, "out")
+    text = capsys.readouterr().out
+    assert "fallbacks: in 3 rounds the solver gave no record" in text
+    assert reason in text
+
+
+def test_names_and_values_are_printed_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing of a schema is read as an instruction to the terminal."""
+    console().print("[red]x[/red] :smile: [/] [link=y]")
+    assert capsys.readouterr().out == "[red]x[/red] :smile: [/] [link=y]\n"
+    path = tmp_path / "synthetic.csv"
+    path.write_text("[b]x[/b],weight\n[/red],0.5\n:smile:,0.5\n")
+    report_rows(path, rows=2)
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("[b]x[/b]", "[/red]", ":smile:", "0.5000"))
+    baselines = {"zeros": PREDICTED, "uniform": PREDICTED}
+    report_errors({"queries": 1, **PREDICTED, "baselines": baselines, "worst_query": "[/x] = [i]"})
+    assert "worst query: [/x] = [i]" in capsys.readouterr().out
+
+
+def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {
+        "accountant": "gdp",
+        "delta": 1e-12,
+        "epsilon": None,
+        "refused": "delta is too small",
+        "used": False,
+    }
+    explained = {
+        "plan": {"rounds": 1000, "draws": 2, "step": "1.4", "chosen_by": "given", "size": 10**6},
+        "queries": 12345,
+        "neighbours": "replace-one with public n",
+        "accountants": [row],
+        "rho": 0.5,
+        "accuracy": {},
+    }
+    report_plan(explained)
+    text = capsys.readouterr().out
+    assert "T = 1,000 rounds, s = 2 draws each, step eta = 1.4 (given)" in text
+    assert "delta is too small" in text
+    assert "12,345 queries; replace-one with public n, size 1,000,000" in text
