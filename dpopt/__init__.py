@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
     from dpopt.algorithms.evaluate import evaluate as evaluate
     from dpopt.algorithms.plan import DualQueryPlan as DualQueryPlan
-    from dpopt.algorithms.planning import PlanRequest as PlanRequest
+    from dpopt.algorithms.plan_request import PlanRequest as PlanRequest
     from dpopt.algorithms.planning import make_plan as make_plan
-    from dpopt.algorithms.release import SyntheticRelease as SyntheticRelease
-    from dpopt.algorithms.release import replay as replay
+    from dpopt.algorithms.replay import replay as replay
     from dpopt.algorithms.simulation import predict_error as predict_error
     from dpopt.algorithms.synthesize import Settings as Settings
     from dpopt.algorithms.synthesize import continue_run as continue_run
     from dpopt.algorithms.synthesize import synthesize as synthesize
+    from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.draft_schema import draft_schema as draft_schema
     from dpopt.private.read_table import read_table as read_table
@@ -60,10 +60,10 @@ _PUBLIC_NAMES: dict[str, str] = {
     "DpoptError": "dpopt.errors",
     "DualQueryPlan": "dpopt.algorithms.plan",
     "NeighbouringRelation": "dpopt.accounting.relations",
-    "PlanRequest": "dpopt.algorithms.planning",
+    "PlanRequest": "dpopt.algorithms.plan_request",
     "Schema": "dpopt.queries.schema",
     "Settings": "dpopt.algorithms.synthesize",
-    "SyntheticRelease": "dpopt.algorithms.release",
+    "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "Workload": "dpopt.queries.workload",
     "continue_run": "dpopt.algorithms.synthesize",
     "draft_schema": "dpopt.private.draft_schema",
@@ -72,7 +72,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "parse_workload": "dpopt.queries.workload",
     "predict_error": "dpopt.algorithms.simulation",
     "read_table": "dpopt.private.read_table",
-    "replay": "dpopt.algorithms.release",
+    "replay": "dpopt.algorithms.replay",
     "synthesize": "dpopt.algorithms.synthesize",
 }
 

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.release import SyntheticRelease, load
+from dpopt.algorithms.replay import load
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
+from dpopt.private.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.schema import Schema
 
@@ -35,6 +37,7 @@ def evaluate(
     """
     finished = release if isinstance(release, SyntheticRelease) else load(release)
     job = finished.job
+    check_schema(dataset, job.schema)
     clauses = job.workload.clauses
     bits = job.plan.encoding is Encoding.BITS
     schema = finished.record_schema

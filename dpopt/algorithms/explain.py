@@ -14,7 +14,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
 from dpopt.algorithms.plan import DualQueryPlan, whole_number
-from dpopt.algorithms.planning import DEFAULT_DELTA, log_universe
+from dpopt.algorithms.plan_request import DEFAULT_DELTA
+from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workload import Workload
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery import PastRound
 from dpopt.algorithms.folder_files import TRANSCRIPT
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.release_folder import Job
 from dpopt.errors import TranscriptError
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SampledQueries

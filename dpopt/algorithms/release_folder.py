@@ -7,15 +7,10 @@ add-remove not the true number of records. Files are written whole (temporary fi
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from dpopt.algorithms.folder_files import (
     PLAN,
-    RELEASE,
     SCHEMA,
     TRANSCRIPT,
     WORKLOAD,
@@ -27,73 +22,12 @@ from dpopt.algorithms.folder_files import (
     withdraw,
     write_json,
 )
-from dpopt.algorithms.plan import DualQueryPlan, whole_number
-from dpopt.errors import PlanError, ReleaseFolderError, WorkloadError
-from dpopt.queries.json_files import sha256_of_json
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.errors import ReleaseFolderError
 from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload, workload_from_json
+from dpopt.queries.workload import workload_from_json
 from dpopt.transcript.journal import FileJournal
-
-__all__ = [
-    "PLAN",
-    "RELEASE",
-    "SCHEMA",
-    "TRANSCRIPT",
-    "WORKLOAD",
-    "Job",
-    "create_folder",
-    "make_empty",
-    "read_job",
-    "read_json",
-    "write_json",
-]
-
-FORMATS = ("csv", "parquet")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a release folder is about: the public inputs of a run.
-
-    Attributes
-    ----------
-    plan : DualQueryPlan
-    schema : Schema
-    workload : Workload
-    output : Mapping
-        How the records are written: format, rows.
-    statement : Mapping
-        What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
-
-    Raises
-    ------
-    PlanError
-        If the records cannot be written as `output` says.
-    WorkloadError
-        If the workload was made for another schema.
-    """
-
-    plan: DualQueryPlan
-    schema: Schema
-    workload: Workload
-    output: Mapping[str, Any]
-    statement: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        check_output(self.output)
-        check_workload(self.workload, self.schema)
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of all public inputs; it stands in the transcript, so that later changes are noticed."""
-        return sha256_of_json(
-            {
-                "plan": self.plan.to_json(),
-                "schema": self.schema.to_json(),
-                "workload": self.workload.to_json(),
-                "output": dict(self.output),
-                "statement": dict(self.statement),
-            }
-        )
 
 
 def create_folder(folder: Path, job: Job, *, expected_bytes: int) -> FileJournal:
@@ -147,39 +81,6 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
             f"the disk of {folder} has {free / 1e6:,.1f} MB free, the release needs about {expected_bytes / 1e6:,.1f} MB. "
             "Make room or choose another folder; nothing has been spent"
         )
-
-
-def check_output(output: Mapping[str, Any]) -> None:
-    """Refuse what the records cannot be written as, before anything is spent.
-
-    Raises
-    ------
-    PlanError
-        If the format is none of `FORMATS`, or the number of rows is no whole number of at least 1.
-    """
-    file_format = output.get("format", "csv")
-    if file_format not in FORMATS:
-        raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")
-    if output.get("rows") is not None:
-        whole_number("the number of rows", output["rows"], least=1)
-
-
-def check_workload(workload: Workload, schema: Schema) -> None:
-    """Refuse a workload that was made for another schema: its codes would mean other values.
-
-    Raises
-    ------
-    WorkloadError
-        With the first attribute that differs.
-    """
-    if workload.schema.attributes == schema.attributes:
-        return
-    pairs = zip_longest(workload.schema.attributes, schema.attributes)
-    one, other = next((one, other) for one, other in pairs if one != other)
-    names = " and ".join("nothing" if found is None else repr(found.name) for found in (one, other))
-    raise WorkloadError(
-        f"the workload was made for another schema; they differ first in the attributes {names}. Make it with this schema"
-    )
 
 
 def read_job(folder: Path) -> Job:

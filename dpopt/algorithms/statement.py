@@ -11,9 +11,9 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import Round
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, Encoding
-from dpopt.algorithms.planning import DEFAULT_DELTA
-from dpopt.algorithms.release_folder import Job
+from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import AccountingError
 

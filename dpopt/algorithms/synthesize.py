@@ -13,16 +13,19 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.folder_files import check_empty
+from dpopt.algorithms.job import Job, check_output, check_workload
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, whole_number
-from dpopt.algorithms.planning import DEFAULT_DELTA, PlanBy, PlanRequest, log_universe, make_plan
+from dpopt.algorithms.plan_request import DEFAULT_DELTA, PlanBy, PlanRequest
+from dpopt.algorithms.planning import log_universe, make_plan
 from dpopt.algorithms.progress import Progress, Silent, stage
-from dpopt.algorithms.release import SyntheticRelease, refuse_ended, refuse_unreviewed, release, resume
-from dpopt.algorithms.release_folder import Job, check_output, check_workload, read_job
+from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
+from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.simulation import predict_error
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_table import AnyTable
-from dpopt.private.public_size import public_size
+from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload

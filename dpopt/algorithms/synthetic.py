@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.public_choice import permutation, public_stream
 from dpopt.errors import PlanError
 from dpopt.queries.schema import Schema
 
@@ -54,6 +55,8 @@ class SyntheticRecords:
     def rows(self, number: int) -> NDArray[np.int32]:
         """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times.
 
+        The rows are in a public random order, so that any part of them looks like the whole; it is the same each time.
+
         Raises
         ------
         PlanError
@@ -65,7 +68,8 @@ class SyntheticRecords:
         total = int(edges[-1])
         # Integer arithmetic: row j stands at (2 j + 1) / (2 number) of the total.
         points = (2 * np.arange(number, dtype=np.int64) + 1) * total // (2 * number)
-        return self.distinct[np.searchsorted(edges, points, side="right")]
+        order = permutation(public_stream(number, "order of the rows"), number)
+        return self.distinct[np.searchsorted(edges, points[order], side="right")]
 
     def decodable(self, schema: Schema, encoding: Encoding) -> int:
         """Return in how many rounds the record has exactly one value per attribute."""

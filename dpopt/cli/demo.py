@@ -22,7 +22,7 @@ def demo(
 ) -> None:
     """Make a public population of 50,000 people, release it, evaluate it, and say what was done."""
     if keep is not None:
-        from dpopt.algorithms.release_folder import make_empty
+        from dpopt.algorithms.folder_files import make_empty
 
         make_empty(keep)
         _demonstrate(keep)
@@ -36,7 +36,7 @@ def demo(
 def _demonstrate(place: Path) -> None:
     from dpopt.algorithms.demo_population import demo_codes, demo_schema
     from dpopt.algorithms.evaluate import evaluate
-    from dpopt.algorithms.release import replay
+    from dpopt.algorithms.replay import replay
     from dpopt.algorithms.synthesize import Settings, synthesize
     from dpopt.algorithms.write_records import write_records
     from dpopt.cli.progress import TerminalProgress

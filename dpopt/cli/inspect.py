@@ -18,7 +18,7 @@ def replay(
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
 ) -> None:
     """Rebuild a release from its plan and transcript in a new folder, byte for byte, with no table and no solver."""
-    from dpopt.algorithms.release import replay as rebuild
+    from dpopt.algorithms.replay import replay as rebuild
     from dpopt.cli.reports import console
 
     rebuilt = rebuild(folder, out)
@@ -37,7 +37,7 @@ def evaluate(
 ) -> None:
     """Compare a release with its table. NOT private: the figures are computed from the exact answers."""
     from dpopt.algorithms.evaluate import evaluate as compare
-    from dpopt.algorithms.release import load
+    from dpopt.algorithms.replay import load
     from dpopt.cli.reports import report_errors
     from dpopt.private.on_unknown import parse_on_unknown
     from dpopt.private.read_table import read_table

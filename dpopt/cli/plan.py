@@ -43,7 +43,8 @@ def plan(
     """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms.explain import explain_accuracy, explain_plan
-    from dpopt.algorithms.planning import DEFAULT_DELTA, make_plan
+    from dpopt.algorithms.plan_request import DEFAULT_DELTA
+    from dpopt.algorithms.planning import make_plan
     from dpopt.algorithms.synthesize import Settings, choice, plan_statement
     from dpopt.cli.release import require_algorithm
     from dpopt.queries.schema import Schema

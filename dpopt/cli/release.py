@@ -124,7 +124,7 @@ def resume(
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with."""
-    from dpopt.algorithms.release_folder import SCHEMA
+    from dpopt.algorithms.folder_files import SCHEMA
     from dpopt.algorithms.synthesize import continue_run
     from dpopt.queries.schema import Schema
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.release import SyntheticRelease, release
-from dpopt.algorithms.release_folder import Job
+from dpopt.algorithms.release import release
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.algorithms.write_records import write_records
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.query_weights import ExactSampler

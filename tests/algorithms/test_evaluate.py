@@ -11,7 +11,7 @@ from hypothesis import given
 
 from dpopt.algorithms.evaluate import evaluate, uniform_answers
 from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.release import SyntheticRelease
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.queries.clauses import Clauses
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release
 from tests.strategies import clause_lists, naive_truth

@@ -13,10 +13,12 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms import planning, simulation
+from dpopt.algorithms import simulation
 from dpopt.algorithms.accuracy import proven_error
+from dpopt.algorithms.budget_fit import largest_number
 from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes
-from dpopt.algorithms.planning import PlanBy, PlanRequest, log_universe, make_plan
+from dpopt.algorithms.plan_request import PlanBy, PlanRequest
+from dpopt.algorithms.planning import log_universe, make_plan
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
@@ -303,7 +305,7 @@ def test_more_rounds_than_the_accounting_allows_are_refused() -> None:
 
 @given(threshold=st.integers(0, 60), most=st.integers(1, 50))
 def test_the_largest_allowed_number_is_found(threshold: int, most: int) -> None:
-    assert planning._largest(lambda number: number <= threshold, most) == min(threshold, most)
+    assert largest_number(lambda number: number <= threshold, most) == min(threshold, most)
 
 
 @given(

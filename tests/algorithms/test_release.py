@@ -10,7 +10,8 @@ import pytest
 from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
 from dpopt.algorithms.progress import Silent
-from dpopt.algorithms.release import load, refuse_unreviewed, release, replay
+from dpopt.algorithms.release import refuse_unreviewed, release
+from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.read_table import read_table
@@ -128,3 +129,12 @@ def test_stages_and_rounds_are_told() -> None:
     assert told.rounds == [
         (number, 6, (objective or 0) / 8) for number, objective in enumerate(objectives, start=1)
     ]
+
+
+def test_a_table_read_by_another_schema_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    first, *rest = SCHEMA.attributes
+    turned = Schema((Attribute(first.name, AttributeKind.CATEGORICAL, first.values[::-1]), *rest))
+    read = PrivateDataset.from_codes(turned, list(codes().T))
+    with pytest.raises(SchemaError, match="read by another schema"):
+        release(read, job(), tmp_path / "release")
+    assert not (tmp_path / "release").exists()

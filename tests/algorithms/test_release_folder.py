@@ -19,8 +19,10 @@ from dpopt.algorithms.folder_files import (
     withdraw,
     write_json,
 )
-from dpopt.algorithms.release import expected_bytes, load, refuse_ended, release, resume
-from dpopt.algorithms.release_folder import Job, create_folder, read_job
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.release import refuse_ended, release, resume
+from dpopt.algorithms.release_folder import create_folder, read_job
+from dpopt.algorithms.replay import load
 from dpopt.errors import (
     BudgetError,
     DpoptError,
@@ -338,14 +340,14 @@ def test_a_json_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
 
 def test_the_room_that_is_asked_for_is_enough_and_grows_with_the_rows(finished: Path) -> None:
     taken = sum(path.stat().st_size for path in finished.iterdir())
-    assert taken < expected_bytes(job())
-    assert expected_bytes(job(output={"rows": 10**9})) > 10**10
+    assert taken < job().expected_bytes()
+    assert job(output={"rows": 10**9}).expected_bytes() > 10**10
 
 
 def test_draws_beyond_the_number_of_queries_need_no_more_room() -> None:
     """A draw is kept as the queries that were drawn, each with its net count."""
-    many = expected_bytes(job(draws=10**9))
-    assert many == expected_bytes(job(draws=10**6)) < 10**7
+    many = job(draws=10**9).expected_bytes()
+    assert many == job(draws=10**6).expected_bytes() < 10**7
 
 
 def test_the_journal_of_a_release_is_locked_while_it_runs(tmp_path: Path) -> None:

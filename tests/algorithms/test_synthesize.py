@@ -15,9 +15,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import synthesize as module
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.release import release
-from dpopt.algorithms.release_folder import Job
 from dpopt.algorithms.synthesize import Settings, continue_run, plan_statement, synthesize
 from dpopt.errors import (
     AccountingError,

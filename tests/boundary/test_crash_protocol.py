@@ -28,9 +28,12 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.ledger import Budget
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes, OneWayMeasurement
-from dpopt.algorithms.release import SyntheticRelease, load, release, replay, resume
-from dpopt.algorithms.release_folder import Job, read_job
+from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release_folder import read_job
+from dpopt.algorithms.replay import load, replay
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
 from dpopt.private.query_weights import ExactSampler, QueryWeights
 from dpopt.transcript.journal import read_journal

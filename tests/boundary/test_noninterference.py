@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
 from dpopt.algorithms.release import release, resume
-from dpopt.algorithms.release_folder import Job, read_job
+from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import DpoptError, PlanError
 from dpopt.private.curator import Curator

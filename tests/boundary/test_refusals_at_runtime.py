@@ -22,14 +22,15 @@ import pytest
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.release import load, release, replay
-from dpopt.algorithms.release_folder import Job
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
 from dpopt.formulations.best_response import best_response
 from dpopt.private.curator import Curator
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.noise import OpendpNoise
-from dpopt.private.public_size import public_size
+from dpopt.private.public_facts import public_size
 from dpopt.private.query_weights import ExactSampler, QueryWeights
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp

@@ -18,9 +18,10 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
-from dpopt.algorithms.release import load, release, replay
-from dpopt.algorithms.release_folder import Job
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
@@ -128,7 +129,7 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 from pathlib import Path
-from dpopt.algorithms.release import replay
+from dpopt.algorithms.replay import replay
 from dpopt.private.dataset import PrivateDataset
 
 def absent(*_, **__):

@@ -1,10 +1,11 @@
-"""The one number about a table that may be public: its size under replace-one."""
+"""What may be known in public about a table: that it follows a schema, and its size under replace-one."""
 
 from __future__ import annotations
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, SchemaError
 from dpopt.private.dataset import PrivateDataset
+from dpopt.queries.schema import Schema
 
 
 def public_size(dataset: PrivateDataset, relation: NeighbouringRelation, n0: int | None) -> int:
@@ -29,3 +30,17 @@ def public_size(dataset: PrivateDataset, relation: NeighbouringRelation, n0: int
             "add-remove needs a fixed public n0, a number near the size of the table that does not depend on it: give --n0"
         )
     return n0
+
+
+def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
+    """Refuse a data set that was read by another schema: its codes would mean other values.
+
+    Raises
+    ------
+    SchemaError
+        If the attributes differ.
+    """
+    if dataset._schema.attributes != schema.attributes:
+        raise SchemaError(
+            "the table was read by another schema than the workload's; read it again with this schema"
+        )

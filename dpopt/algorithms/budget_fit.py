@@ -1,0 +1,143 @@
+"""Rounds, draws and step that fit a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, largest_rounds
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.plan_request import PlanRequest
+from dpopt.errors import PlanError
+
+DEFAULT_STEP = Decimal("1.4")
+_ROUNDS_PER_DRAW = 3.63
+_USUAL_WIDTH, _LEAST_WIDTH_FACTOR = 24, 0.15
+MOST_DRAWS = 1_000_000
+_ENOUGH_ROUNDS = 20_000
+
+
+class BudgetFit:
+    """Fits rounds, draws and step into a budget."""
+
+    def __init__(self, request: PlanRequest, extra: Sequence[Charge], *, attributes: int) -> None:
+        self._request = request
+        # Wider records need more draws per round: each draw says something about a few attributes only.
+        self._ratio = _ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
+        self._extra = extra
+        self._budget = request.budget
+
+    def allowed(self, rounds: int, draws: int, step: float) -> bool:
+        """Return whether the budget covers a run."""
+        request, budget = self._request, self._budget
+        if budget.rho is not None:
+            return (
+                dualquery_rho(rounds, draws, step, request.size, request.relation, self._extra) <= budget.rho
+            )
+        return self._epsilon(rounds, draws, step) <= (budget.epsilon or 0.0)
+
+    def rounds(self, draws: int, step: float) -> int:
+        """Return the largest number of rounds that the budget covers, up to 20,000."""
+        if self._budget.rho is not None:
+            return largest_number(lambda rounds: self.allowed(rounds, draws, step), _ENOUGH_ROUNDS)
+        request, budget = self._request, self._budget
+        most = largest_rounds(
+            draws,
+            step,
+            request.size,
+            request.relation,
+            budget.accountant,
+            budget.epsilon or 0.0,
+            budget.delta,
+            self._extra,
+        )
+        return min(most, _ENOUGH_ROUNDS)
+
+    def draws(self, rounds: int, step: float) -> int:
+        """Return the largest number of draws per round that the budget covers."""
+        return largest_number(lambda draws: self.allowed(rounds, draws, step), MOST_DRAWS)
+
+    def step(self, rounds: int, draws: int) -> Decimal:
+        """Return the largest step in thousandths that the budget covers, at most 10."""
+        return Decimal(largest_number(lambda part: self.allowed(rounds, draws, part / 1000), 10_000)) / 1000
+
+    def complete(
+        self, rounds: int | None, draws: int | None, step: Decimal | None
+    ) -> tuple[int, int, Decimal]:
+        """Return the numbers with the single open one as large as the budget allows."""
+        if rounds is None and draws is not None and step is not None:
+            return max(1, self.rounds(draws, float(step))), draws, step
+        if draws is None and rounds is not None and step is not None:
+            return rounds, max(1, self.draws(rounds, float(step))), step
+        if step is None and rounds is not None and draws is not None:
+            return rounds, draws, max(self.step(rounds, draws), Decimal("0.001"))
+        raise PlanError("exactly one of rounds, draws and step must be open")
+
+    def by_rule(
+        self, rounds: int | None, draws: int | None, step: Decimal | None, *, scale: float = 1.0
+    ) -> tuple[int, int, Decimal]:
+        """Return numbers on the curve of the rule, times `scale`, that use up the budget; at least two are open."""
+        eta = DEFAULT_STEP if step is None else step
+        if rounds is not None:
+            return self.complete(rounds, None, eta)
+        if draws is not None:
+            return self.complete(None, draws, eta)
+        few = largest_number(
+            lambda s: self.rounds(s, float(eta)) >= scale * self._ratio * s ** (2 / 3), MOST_DRAWS
+        )
+        fitted = self.complete(None, max(1, few), eta)
+        # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
+        return self.complete(fitted[0], None, eta) if fitted[0] < _ENOUGH_ROUNDS else fitted
+
+    def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
+        """Return whether the numbers make a plan that the budget covers and that tells something about the records."""
+        enough = rounds >= 2 or self._request.rounds is not None
+        return enough and self.allowed(rounds, draws, float(step))
+
+    def checked(
+        self, base: DualQueryPlan, rounds: int, draws: int, step: Decimal, chosen_by: str
+    ) -> DualQueryPlan:
+        """Return the plan if the budget covers it."""
+        if not self.allowed(rounds, draws, float(step)):
+            plan = replace(base, rounds=rounds, draws=draws, step=step)
+            spent = self._budget.spent(plan.charges())
+            raise PlanError(
+                f"T = {rounds}, s = {draws}, eta = {step} cost epsilon = {spent.epsilon:.6g} at delta = {spent.delta:g} "
+                f"(rho = {spent.rho:.6g}) under {self._request.relation.describe()}, more than {self._budget.describe()}. "
+                "Leave one of --rounds, --draws, --step out and it is fitted to the budget"
+            )
+        if rounds < 2 and self._request.rounds is None:
+            raise PlanError(
+                f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
+                "Raise the budget, or give --rounds 1 for a release that tells nothing about the records"
+            )
+        return replace(base, rounds=rounds, draws=draws, step=step, chosen_by=chosen_by)
+
+    def _epsilon(self, rounds: int, draws: int, step: float) -> float:
+        request, budget = self._request, self._budget
+        return dualquery_epsilon(
+            rounds,
+            draws,
+            step,
+            request.size,
+            request.relation,
+            budget.accountant,
+            budget.delta,
+            self._extra,
+        )
+
+
+def largest_number(allowed: Callable[[int], bool], most: int) -> int:
+    """Return the largest number from 1 to `most` that is allowed, 0 if none; `allowed` turns false once and for all."""
+    if not allowed(1):
+        return 0
+    low, high = 1, 2
+    while high <= most and allowed(high):
+        low, high = high, 2 * high
+    high = min(high, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low

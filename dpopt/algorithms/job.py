@@ -1,0 +1,144 @@
+"""A job: the public inputs of a run, and how its records are coded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
+from dpopt.errors import PlanError, WorkloadError
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.json_files import sha256_of_json
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import Workload
+
+FORMATS = ("csv", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a release folder is about: the public inputs of a run.
+
+    Attributes
+    ----------
+    plan : DualQueryPlan
+    schema : Schema
+    workload : Workload
+    output : Mapping
+        How the records are written: format, rows.
+    statement : Mapping
+        What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
+
+    Raises
+    ------
+    PlanError
+        If the records cannot be written as `output` says.
+    WorkloadError
+        If the workload was made for another schema.
+    """
+
+    plan: DualQueryPlan
+    schema: Schema
+    workload: Workload
+    output: Mapping[str, Any]
+    statement: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_output(self.output)
+        check_workload(self.workload, self.schema)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of all public inputs; it stands in the transcript, so that later changes are noticed."""
+        return sha256_of_json(
+            {
+                "plan": self.plan.to_json(),
+                "schema": self.schema.to_json(),
+                "workload": self.workload.to_json(),
+                "output": dict(self.output),
+                "statement": dict(self.statement),
+            }
+        )
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows that are to be written; None for distinct records with weights."""
+        rows = self.output.get("rows")
+        return None if rows is None else int(rows)
+
+    def ledger(self) -> Ledger:
+        """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
+
+        Raises
+        ------
+        BudgetError
+            If the plan costs more than its budget.
+        """
+        ledger = Ledger(self.plan.budget, self.plan.relation)
+        ledger.reserve(self.plan.charges())
+        if self.statement.get("not_private"):
+            ledger.mark_not_private(str(self.statement["not_private"]))
+        return ledger
+
+    def record_schema(self) -> Schema:
+        """Return the schema that the coded records follow: the table's, or that of its indicator bits."""
+        return self.schema.as_bits() if self._in_bits() else self.schema
+
+    def record_clauses(self) -> Clauses:
+        """Return the workload's queries over coded records."""
+        return self.workload.clauses.as_bits(self.schema) if self._in_bits() else self.workload.clauses
+
+    def record_sizes(self) -> NDArray[np.int32]:
+        """Return the number of values of each attribute of a coded record."""
+        return (
+            np.full(self.schema.number_of_columns, 2, dtype=np.int32)
+            if self._in_bits()
+            else self.schema.sizes
+        )
+
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the release folder will take, generously."""
+        plan, width = self.plan, len(self.record_sizes())
+        per_round = 20 * min(plan.draws, len(self.workload)) + 8 * width + 1_000
+        return 4_000_000 + plan.rounds * per_round + (self.rows or plan.rounds) * 12 * width
+
+    def _in_bits(self) -> bool:
+        return self.plan.encoding is Encoding.BITS
+
+
+def check_output(output: Mapping[str, Any]) -> None:
+    """Refuse what the records cannot be written as, before anything is spent.
+
+    Raises
+    ------
+    PlanError
+        If the format is none of `FORMATS`, or the number of rows is no whole number of at least 1.
+    """
+    file_format = output.get("format", "csv")
+    if file_format not in FORMATS:
+        raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")
+    if output.get("rows") is not None:
+        whole_number("the number of rows", output["rows"], least=1)
+
+
+def check_workload(workload: Workload, schema: Schema) -> None:
+    """Refuse a workload that was made for another schema: its codes would mean other values.
+
+    Raises
+    ------
+    WorkloadError
+        With the first attribute that differs.
+    """
+    if workload.schema.attributes == schema.attributes:
+        return
+    pairs = zip_longest(workload.schema.attributes, schema.attributes)
+    one, other = next((one, other) for one, other in pairs if one != other)
+    names = " and ".join("nothing" if found is None else repr(found.name) for found in (one, other))
+    raise WorkloadError(
+        f"the workload was made for another schema; they differ first in the attributes {names}. Make it with this schema"
+    )

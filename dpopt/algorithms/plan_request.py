@@ -1,0 +1,66 @@
+"""What a user asks of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.plan import Encoding, FreeAttributes, check_limits, whole_number
+
+DEFAULT_DELTA = 1e-9
+"""The delta at which epsilon is reported where the budget names none: budgets in rho, and pure ones beside others."""
+
+
+class PlanBy(Enum):
+    """How rounds, draws and step are chosen where the user leaves them open."""
+
+    RULE = "rule"
+    """eta = 1.4 and T = 3.63 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15), as large as the budget
+    allows: near the best of a grid on seven public tables of 15 to 110 attributes."""
+    SIMULATION = "simulation"
+    """The best of a few plans around the rule, each simulated on public synthetic data."""
+    BOUND = "bound"
+    """The smallest proven bound: cautious steps, many rounds; usually larger errors in practice."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a user asks for.
+
+    Attributes
+    ----------
+    size : int
+        Public n (replace-one) or n0 (add-remove).
+    relation : NeighbouringRelation
+    budget : Budget
+    rounds, draws, step :
+        Fixed by the user, or None.
+    plan_by : PlanBy
+        How the open ones are chosen.
+    free_attributes, encoding, solver, work, seconds, seed :
+        Passed on to the plan.
+    """
+
+    size: int
+    relation: NeighbouringRelation
+    budget: Budget
+    rounds: int | None = None
+    draws: int | None = None
+    step: Decimal | None = None
+    plan_by: PlanBy = PlanBy.RULE
+    free_attributes: FreeAttributes = FreeAttributes.FIRST
+    encoding: Encoding = Encoding.RECORDS
+    solver: str = "local-search"
+    work: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in (("rounds", self.rounds), ("draws", self.draws)):
+            if value is not None:
+                object.__setattr__(self, name, whole_number(f"the number of {name}", value, least=1))
+        object.__setattr__(self, "size", whole_number("the public size", self.size, least=1))
+        check_limits(self.work, self.seconds, self.seed)
