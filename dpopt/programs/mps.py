@@ -69,7 +69,8 @@ def mps_text(program: MixedIntegerProgram, *, name: str = "dpopt") -> bytes:
 
 def _names(given: tuple[str, ...], prefix: str, size: int, kind: str) -> Text:
     if not given:
-        return np.strings.add(prefix.encode(), np.arange(size).astype("S"))
+        numbered: Text = np.strings.add(prefix.encode(), np.arange(size).astype("S"))
+        return numbered
     bad = [name for name in given if not name or not name.isascii() or not name.isprintable() or " " in name]
     if bad or len(set(given)) != len(given) or "objective" in given:
         shown = repr(bad[0]) if bad else "a name used twice, or 'objective'"

@@ -144,7 +144,8 @@ class Attribute:
                 raise self._refusal(f"a boolean attribute has 2 values, found {len(self.values)}")
         elif not self.values:
             raise self._refusal("no values are declared; list every value that can occur under 'values'")
-        object.__setattr__(self, "values", tuple(self.values))
+        # -0.0 and 0.0 are one value, whatever their texts.
+        object.__setattr__(self, "values", tuple(0.0 if _is_zero(value) else value for value in self.values))
         seen: dict[str, Value] = {}
         for value in self.values:
             if not isinstance(value, str | int | float) or (
@@ -261,6 +262,10 @@ class Attribute:
         if len(set(codes)) != len(codes):
             raise self._refusal("'occurring' names a code twice")
         return tuple(sorted(codes))
+
+
+def _is_zero(value: object) -> bool:
+    return isinstance(value, float) and value == 0.0
 
 
 def value_text(value: Value) -> str:

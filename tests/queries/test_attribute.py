@@ -244,3 +244,9 @@ def test_a_missing_text_that_is_no_text_is_refused() -> None:
 def test_text_that_no_file_can_hold_is_refused(name: str, value: str, missing: str) -> None:
     with pytest.raises(SchemaError, match="no valid Unicode text"):
         Attribute(name, CATEGORICAL, (value,), missing=missing)
+
+
+def test_zero_and_minus_zero_are_one_value() -> None:
+    assert Attribute("x", AttributeKind.CATEGORICAL, (-0.0, 1.5)).values == (0.0, 1.5)
+    with pytest.raises(SchemaError, match="declared twice|same text"):
+        Attribute("x", AttributeKind.CATEGORICAL, (0.0, -0.0))
