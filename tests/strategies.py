@@ -16,7 +16,10 @@ Row = tuple[list[Literal], int]
 
 _TEXTS = st.text(min_size=1, max_size=6)
 _VALUES = st.one_of(
-    _TEXTS, st.integers(-50, 50), st.booleans(), st.floats(allow_nan=False, allow_infinity=False, width=32)
+    _TEXTS,
+    st.integers(-50, 50),
+    st.booleans(),
+    st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda number: number + 0.0),  # no -0.0
 )
 _EDGES = st.one_of(
     st.integers(-1000, 1000).map(float), st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)

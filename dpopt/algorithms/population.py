@@ -23,8 +23,9 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     schema declares as not occurring have no mass.
 
     Wider tables tend to have more columns that hardly vary and fewer strong dependences. So from 15 to 41 attributes
-    the exponents move from [0.4, 8] to [1.5, 10] and the power of lambda from 2 to 4. These numbers were set on
-    eleven public tables of 9 to 110 attributes; experiments/benchmarks compares prediction and measurement.
+    the exponents move from [0.4, 5] to [1.5, 10] and the power of lambda from 2 to 4, all with the square of the
+    width's place between the two. These numbers were set on public tables of 9 to 110 attributes;
+    experiments/benchmarks compares prediction and measurement.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     classes = np.searchsorted(np.cumsum(shares / shares.sum()), uniforms(stream, rows)).clip(max=CLASSES - 1)
     steepness = (permutation(stream, len(schema)) + 0.5) / len(schema)
     spread = (permutation(stream, len(schema)) + 0.5) / len(schema)
-    width = min(1.0, max(0.0, (len(schema) - _NARROW) / (_WIDE - _NARROW)))
-    flattest, steepest, dependence = 0.4 + 1.1 * width, 8.0 + 2.0 * width, spread ** (2.0 + 2.0 * width)
+    width = min(1.0, max(0.0, (len(schema) - _NARROW) / (_WIDE - _NARROW))) ** 2
+    flattest, steepest, dependence = 0.4 + 1.1 * width, 5.0 + 5.0 * width, spread ** (2.0 + 2.0 * width)
     columns = []
     for position, attribute in enumerate(schema.attributes):
         codes = np.arange(attribute.size) if attribute.occurring is None else np.array(attribute.occurring)

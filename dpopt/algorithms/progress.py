@@ -11,6 +11,10 @@ from typing import Protocol
 class Progress(Protocol):
     """Receives stages, shares of a stage, and rounds."""
 
+    def note(self, text: str) -> None:
+        """Tell the user something that needs no answer; public values only."""
+        ...
+
     def begin(self, stage: str) -> None:
         """Take note that a stage begins."""
         ...
@@ -34,6 +38,9 @@ class Silent:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._begun: dict[str, float] = {}
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
 
     def begin(self, stage: str) -> None:
         """Start the clock of a stage."""

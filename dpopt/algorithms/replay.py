@@ -34,6 +34,15 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
     return finish_release(job, copy, spent_again(job, past), rounds)
 
 
+def differing_files(folder: Path, rebuilt: Path) -> list[str]:
+    """Return the names of files of a release that are missing or not byte for byte those of its replay."""
+    return sorted(
+        path.name
+        for path in rebuilt.iterdir()
+        if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()
+    )
+
+
 def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     """Read a finished release from its plan and transcript; nothing is written.
 

@@ -100,7 +100,9 @@ def _simulate(
     from dpopt.queries.kernels import count_clauses, count_on_records, pack_columns
     from dpopt.solvers.registry import get_solver
 
-    schema = workload.schema
+    schema, bits = workload.schema, plan.encoding is Encoding.BITS
+    coded = clauses.as_bits(schema) if bits else clauses
+    sizes = np.full(schema.number_of_columns, 2, dtype=np.int32) if bits else schema.sizes
     columns = public_population(schema, ROWS, seed=seed)
     population = PrivateDataset.from_codes(schema, columns)
     relation = NeighbouringRelation.REPLACE_ONE
@@ -111,7 +113,6 @@ def _simulate(
         budget=Budget(epsilon=1e300, delta=0.0, rho=None, accountant=Accountant.PURE),
         free_attributes=FreeAttributes.FIRST if plan.one_way is not None else plan.free_attributes,
         one_way=None,
-        encoding=Encoding.RECORDS,
     )
     ledger = Ledger(stand_in.budget, relation)
     ledger.reserve(stand_in.charges())
@@ -123,20 +124,21 @@ def _simulate(
         journal,
         size=ROWS,
         step=stand_in.step,
+        record_clauses=coded,
         sampler=ExactSampler(SeededWords(seed)),
     )
     search = get_solver("local-search")
     responder = BestResponder(
-        clauses=clauses,
-        sizes=schema.sizes,
+        clauses=coded,
+        sizes=sizes,
         solver=search,
         fallback=search,
         limits=SolveLimits(work=SWEEPS, seed=seed),
-        free_attributes=FreeAttributeRule(stand_in.free_attributes, schema, Encoding.RECORDS, seed=seed),
+        free_attributes=FreeAttributeRule(stand_in.free_attributes, schema, plan.encoding, seed=seed),
     )
     rounds = run(stand_in, curator, responder, journal, on_round=on_round)
     records = np.ascontiguousarray(np.stack([done.record for done in rounds]))
     truth = count_clauses(pack_columns(columns, schema.sizes, clauses), clauses, schema.offsets) / ROWS
-    found = count_on_records(clauses, records, schema.sizes) / len(rounds)
+    found = count_on_records(coded, records, sizes) / len(rounds)
     errors = np.abs(found - truth)
     return float(errors.max()), float(errors.mean())

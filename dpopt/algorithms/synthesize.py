@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.simulation import predict_error
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, SolverUnavailableError
+from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_table import AnyTable
 from dpopt.private.public_facts import public_size
@@ -104,7 +105,10 @@ class Settings:
         """
         accountant = choice(Accountant, self.accountant, "accountant")
         if (self.epsilon is None) == (self.rho is None):
-            raise PlanError("give the budget as --epsilon and --delta, or as --rho, and not both")
+            found = "no budget" if self.epsilon is None else "two budgets"
+            raise PlanError(
+                f"found {found}: give the budget as --epsilon and --delta, or as --rho, and not both"
+            )
         delta = self.delta
         if self.rho is not None or accountant is Accountant.PURE:
             delta = DEFAULT_DELTA if delta is None and accountant is not Accountant.PURE else delta or 0.0
@@ -156,7 +160,7 @@ class Settings:
 
 def synthesize(
     table: AnyTable,
-    schema: Schema,
+    schema: Schema | str | os.PathLike[str],
     workload: Workload | str,
     *,
     out: str | os.PathLike[str] | None = None,
@@ -171,7 +175,7 @@ def synthesize(
     ----------
     table : path or DataFrame
         CSV (also .gz), Parquet, or a pandas DataFrame. Private.
-    schema : Schema
+    schema : Schema or path
         Declared attributes. Public.
     workload : Workload or str
         The queries whose answers the synthetic records should keep. Public.
@@ -191,9 +195,14 @@ def synthesize(
     """
     if settings is not None and options:
         raise PlanError(f"give settings, or {', '.join(options)} as keywords, and not both")
+    unknown = sorted(set(options) - {field.name for field in fields(Settings)})
+    if unknown:
+        names = ", ".join(field.name for field in fields(Settings))
+        raise PlanError(f"there is no option {', '.join(unknown)}; the options are {names}")
     chosen = Settings(**options) if settings is None else settings
     told = progress or Silent()
     chosen.check()
+    schema = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(schema, accepted=chosen.accept_draft)
     folder = None if out is None else Path(out)
     if folder is not None:
@@ -208,6 +217,10 @@ def synthesize(
     with stage(told, "planning"):
         plan = make_plan(chosen.request(size), queries)
         statement = plan_statement(plan, queries, predict=chosen.predict, accept_draft=chosen.accept_draft)
+    statement["reading"] = {"on_unknown": chosen.on_unknown, "column_names": column_names}
+    warning = delta_warning(plan)
+    if warning is not None:
+        told.note(warning)
     job = Job(plan, schema, queries, chosen.output(), statement)
     return release(dataset, job, folder, progress=told)
 
@@ -217,19 +230,37 @@ def continue_run(
     table: AnyTable,
     *,
     progress: Progress | None = None,
-    on_unknown: str = "error",
-    column_names: list[str] | None = None,
 ) -> SyntheticRelease:
-    """Continue an interrupted run; the table must be the one that it began with."""
+    """Continue an interrupted run; the table must be the one that it began with, and is read in the same way."""
     told = progress or Silent()
     refuse_ended(Path(folder))
     job = read_job(Path(folder))
     require_solver(job.plan.solver)
     with stage(told, "reading the table"):
-        dataset = read_table(
-            table, job.schema, on_unknown=parse_on_unknown(on_unknown), column_names=column_names
-        )
+        dataset = read_again(job, table)
     return resume(Path(folder), dataset, job, progress=told)
+
+
+def read_again(job: Job, table: AnyTable) -> PrivateDataset:
+    """Read a table as the run of a job reads it: by its schema, with its rule for unknown values and its column names."""
+    reading = job.statement.get("reading", {})
+    return read_table(
+        table,
+        job.schema,
+        on_unknown=parse_on_unknown(reading.get("on_unknown", "error")),
+        column_names=reading.get("column_names"),
+    )
+
+
+def delta_warning(plan: DualQueryPlan) -> str | None:
+    """Return what to say where delta is not below 1 / n, and so allows to publish whole records; None elsewhere."""
+    delta = plan.budget.delta
+    if plan.budget.accountant is Accountant.PURE or delta * plan.size < 1:
+        return None
+    return (
+        f"warning: delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
+        "outright meets such a delta: take one well below 1/n unless you compare with published settings"
+    )
 
 
 def plan_statement(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SyntheticRelease:
     """A finished run as values.
 
@@ -46,6 +46,13 @@ class SyntheticRelease:
     records: SyntheticRecords
     ledger: Ledger
     statement: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        spent, records = self.ledger.spent(), self.records
+        return (
+            f"SyntheticRelease({len(self.rounds)} rounds, {len(records.distinct)} distinct records, "
+            f"epsilon={spent.epsilon:.4f}, delta={spent.delta:g}, {self.ledger.relation.describe()})"
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the synthetic records, decoded: the rows asked for, or distinct records and a column of weights."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import command
+from dpopt.cli.application import command, fail
 from dpopt.cli.plan import print_json
 
 
@@ -18,39 +18,37 @@ def replay(
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
 ) -> None:
     """Rebuild a release from its plan and transcript in a new folder, byte for byte, with no table and no solver."""
+    from dpopt.algorithms.replay import differing_files
     from dpopt.algorithms.replay import replay as rebuild
     from dpopt.cli.reports import console
 
     rebuilt = rebuild(folder, out)
+    different = differing_files(folder, out)
+    if different:
+        fail(
+            f"{' and '.join(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
+            f"written by other versions. {out} holds what the transcript gives"
+        )
     console().print(
         f"{len(rebuilt.rounds):,} rounds certified again, {len(rebuilt.records.distinct):,} distinct records, in {out}"
     )
+    console().print(f"{folder} holds the same release byte for byte")
 
 
 @command("evaluate")
 def evaluate(
     folder: options.FolderArgument,
     table: options.TableArgument,
-    on_unknown: options.OnUnknownOption = "error",
-    no_header: options.NoHeaderOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Compare a release with its table. NOT private: the figures are computed from the exact answers."""
     from dpopt.algorithms.evaluate import evaluate as compare
     from dpopt.algorithms.replay import load
+    from dpopt.algorithms.synthesize import read_again
     from dpopt.cli.reports import report_errors
-    from dpopt.private.on_unknown import parse_on_unknown
-    from dpopt.private.read_table import read_table
 
     finished = load(folder)
-    schema = finished.job.schema
-    dataset = read_table(
-        table,
-        schema,
-        on_unknown=parse_on_unknown(on_unknown),
-        column_names=list(schema.names) if no_header else None,
-    )
-    errors = compare(finished, dataset)
+    errors = compare(finished, read_again(finished.job, table))
     if as_json:
         print_json(errors)
     else:

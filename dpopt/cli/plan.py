@@ -45,7 +45,7 @@ def plan(
     from dpopt.algorithms.explain import explain_accuracy, explain_plan
     from dpopt.algorithms.plan_request import DEFAULT_DELTA
     from dpopt.algorithms.planning import make_plan
-    from dpopt.algorithms.synthesize import Settings, choice, plan_statement
+    from dpopt.algorithms.synthesize import Settings, choice, delta_warning, plan_statement
     from dpopt.cli.release import require_algorithm
     from dpopt.queries.schema import Schema
     from dpopt.queries.workload import parse_workload
@@ -85,6 +85,9 @@ def plan(
         encoding=encoding,
     )
     made = make_plan(settings.request(size), queries, on_candidate=_tell_candidate)
+    warning = delta_warning(made)
+    if warning is not None:
+        typer.echo(warning, err=True)
     statement = plan_statement(made, queries, predict=predict, accept_draft=False, runs=2)
     explained = explain_plan(made, queries, statement)
     if as_json:

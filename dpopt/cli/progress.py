@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from dpopt.algorithms.progress import Silent
 
@@ -23,12 +23,11 @@ class TerminalProgress(Silent):
         super().__init__()
         self._console = Console(stderr=True, quiet=quiet)
         self._bars = Progress(
-            TextColumn("{task.description:<24}"),
-            BarColumn(bar_width=30),
-            TextColumn("{task.fields[text]:<34}"),
-            TimeElapsedColumn(),
+            TextColumn("{task.description:<22}"),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[text]}"),
             TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeRemainingColumn(compact=True),
             console=self._console,
             transient=False,
             disable=quiet or not self._console.is_terminal,
@@ -49,6 +48,10 @@ class TerminalProgress(Silent):
         super().begin(stage)
         self._task = self._bars.add_task(stage, total=1.0, text="")
 
+    def note(self, text: str) -> None:
+        """Print a note above the bars."""
+        self._console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
     def share(self, done: float) -> None:
         """Move the bar of the stage."""
         if self._task is not None:
@@ -60,7 +63,7 @@ class TerminalProgress(Silent):
             self._bars.update(
                 self._task,
                 completed=number / rounds,
-                text=f"round {number:,} of {rounds:,}, value {value:+.3f}",
+                text=f"{number:,} of {rounds:,}, value {value:+.3f}",
             )
 
     def end(self, stage: str) -> None:

@@ -118,19 +118,14 @@ def release(
 def resume(
     folder: options.FolderArgument,
     table: options.TableArgument,
-    on_unknown: options.OnUnknownOption = "error",
-    no_header: options.NoHeaderOption = False,
     timings: TimingsOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with."""
-    from dpopt.algorithms.folder_files import SCHEMA
     from dpopt.algorithms.synthesize import continue_run
-    from dpopt.queries.schema import Schema
 
-    names = list(Schema.read(folder / SCHEMA).names) if no_header else None
     with _told(folder, timings, quiet=quiet) as progress:
-        finished = continue_run(folder, table, progress=progress, on_unknown=on_unknown, column_names=names)
+        finished = continue_run(folder, table, progress=progress)
     _report(finished.statement, folder, quiet=quiet)
 
 

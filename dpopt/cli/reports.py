@@ -29,11 +29,13 @@ def report_plan(explained: Mapping[str, Any]) -> None:
         "accountant", "epsilon", "delta", title="what each accountant charges", title_justify="left"
     )
     for row in explained["accountants"]:
-        epsilon = f"{row['epsilon']:.4f}" if row["epsilon"] is not None else str(row["refused"])
+        epsilon = f"{row['epsilon']:.4f}" if row["epsilon"] is not None else "–"
         table.add_row(
             row["accountant"] + (" (this plan's)" if row["used"] else ""), epsilon, f"{row['delta']:g}"
         )
     out.print(table)
+    for reason in dict.fromkeys(row["refused"] for row in explained["accountants"] if row["refused"]):
+        out.print(f"–: {reason}")
     out.print(f"rho (zCDP): {explained['rho']:.6f}")
     for line in accuracy_lines(explained["accuracy"]):
         out.print(line)
@@ -72,14 +74,38 @@ def report_release(statement: Mapping[str, Any], folder: object) -> None:
         f"{records['rows']:,} rows in {records['file']}"
         + (f" with weights in '{records['weight_column']}'" if records["weight_column"] else "")
     )
-    fallbacks = statement["certificates"]["fallbacks"]
-    if fallbacks:
-        out.print(
-            f"fallbacks: in {fallbacks} rounds the solver gave no record; {statement['certificates']['fallback_reasons']}"
-        )
+    for line in _remarks(statement):
+        out.print(line)
     for line in accuracy_lines(statement["accuracy"]):
         out.print(line)
     out.print(f"written to {folder}")
+
+
+def _remarks(statement: Mapping[str, Any]) -> list[str]:
+    """Return what a reader of the records should know: copies, records that do not decode, fallbacks, lost rounds."""
+    records, certificates = statement["records"], statement["certificates"]
+    lines = []
+    if records["weight_column"] is None and records["rows"] > records["distinct"]:
+        lines.append(
+            f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
+            "together; they are no individuals"
+        )
+    if records["records_that_decode"] < records["rounds"]:
+        lines.append(
+            "note: with indicator bits records need not decode; this coding is for comparison with the paper"
+        )
+    if certificates["fallbacks"]:
+        reasons = "; ".join(certificates["fallback_reasons"])
+        lines.append(
+            f"warning: in {certificates['fallbacks']:,} of {records['rounds']:,} rounds the solver gave no record ({reasons}); "
+            "a short local search stood in. Give it more --seconds, fewer --draws, or use the local search"
+        )
+    if records["rounds"] < statement["plan"]["rounds"]:
+        lines.append(
+            f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: a draw was torn by an interruption, "
+            "stays charged, and was paid for by giving up the last round"
+        )
+    return lines
 
 
 def report_errors(errors: Mapping[str, Any]) -> None:

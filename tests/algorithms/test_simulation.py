@@ -37,17 +37,21 @@ def test_a_better_plan_is_predicted_to_be_better() -> None:
     assert better.mean_error < 0.6 * poor.mean_error
 
 
-def test_size_relation_budget_and_encoding_do_not_change_a_prediction() -> None:
+def test_size_relation_and_budget_do_not_change_a_prediction() -> None:
     """The weights depend on the answers alone, and the simulated run is charged to a ledger of its own."""
     other = good(
         size=123_456,
         relation=ADD_REMOVE,
         budget=Budget(1e-9, 1e-6, None, Accountant.GDP),
-        encoding=Encoding.BITS,
         solver="cp-sat",
         seed=5,
     )
     assert predict_error(other, WORKLOAD) == predict_error(good(), WORKLOAD)
+
+
+def test_free_indicator_bits_are_predicted_to_be_worse() -> None:
+    bits, records = predict_error(good(encoding=Encoding.BITS), WORKLOAD), predict_error(good(), WORKLOAD)
+    assert bits.mean_error > records.mean_error
 
 
 def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None:

@@ -232,7 +232,7 @@ def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path
 def test_settings_and_keywords_do_not_mix() -> None:
     with pytest.raises(PlanError, match="give settings, or epsilon, rows as keywords, and not both"):
         synthesize(frame(), SCHEMA, "marginals:2", settings=Settings(epsilon=1.0), epsilon=2.0, rows=3)
-    with pytest.raises(TypeError, match="epsilonn"):
+    with pytest.raises(PlanError, match="there is no option epsilonn; the options are epsilon, delta"):
         synthesize(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
 
 

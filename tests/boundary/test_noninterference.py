@@ -88,6 +88,9 @@ class Watcher:
             return SolveResult(Termination.OPTIMAL, None, nonsense, 1.0, None, "watcher", "1", "done", 0.1)
         return LocalSearch().solve(program, limits, hint=hint)
 
+    def note(self, text: str) -> None:
+        self.seen.append(f"note {text}")
+
     def begin(self, stage: str) -> None:
         self.seen.append(f"begin {stage}")
 

@@ -98,14 +98,6 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     check_finished(tmp_path)
 
 
-def test_a_run_that_is_killed_with_a_table_without_header_goes_on(tmp_path: Path) -> None:
-    stop(tmp_path, signal.SIGTERM)
-    table = tmp_path / "people.csv"
-    table.write_text(table.read_text().split("\n", 1)[1])
-    succeed("resume", tmp_path / "out", table, "--quiet", "--no-header")
-    check_finished(tmp_path)
-
-
 def test_only_one_process_resumes_a_run(tmp_path: Path) -> None:
     stop(tmp_path, signal.SIGKILL)
     before = records(tmp_path)

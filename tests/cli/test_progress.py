@@ -42,7 +42,7 @@ def test_a_terminal_shows_bars_rounds_and_values(
     go_through(TerminalProgress())
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "round 2 of 2, value -0.500" in shown.err
+    assert "2 of 2, value -0.500" in shown.err
     assert "counting exact answers" in shown.err
 
 

@@ -110,7 +110,7 @@ def test_a_table_without_a_header_line(tmp_path: Path, zipped: bool) -> None:
         table.write_text(body)
     succeed(*arguments)
     assert statement(tmp_path / "out")["privacy"]["public_size"] == len(codes())
-    found = json.loads(succeed("evaluate", tmp_path / "out", arguments[1], "--no-header", "--json"))
+    found = json.loads(succeed("evaluate", tmp_path / "out", arguments[1], "--json"))
     assert found["queries"] == 53
 
 
@@ -122,9 +122,8 @@ def test_unknown_values_are_clipped_and_put_into_the_declared_bucket(tmp_path: P
     assert "99 lies outside [0, 60]" in refuse(*arguments, "--on-unknown", "other")
     succeed(*arguments, "--on-unknown", "clip,other")
     assert statement(tmp_path / "out")["privacy"]["public_size"] == len(codes()) + 1
-    evaluated = succeed(
-        "evaluate", tmp_path / "out", tmp_path / "people.csv", "--on-unknown", "clip,other", "--json"
-    )
+    # How the table was read is on file, so that it is read in the same way again.
+    evaluated = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--json")
     assert json.loads(evaluated)["private"] is False
 
 
@@ -231,3 +230,17 @@ def test_the_demonstration_says_that_nothing_was_kept(monkeypatch: pytest.Monkey
     monkeypatch.setattr("dpopt.cli.demo._demonstrate", places.append)
     assert "Nothing was kept; 'dpopt demo --keep FOLDER' keeps" in succeed("demo")
     assert not places[0].exists()
+
+
+def test_a_replay_says_which_file_was_changed(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path))
+    assert "byte for byte" in succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
+    file = tmp_path / "out" / "release.json"
+    file.write_text(file.read_text().replace('"epsilon": ', '"epsilon":  ', 1))
+    assert "release.json in" in refuse("replay", tmp_path / "out", "-o", tmp_path / "third")
+
+
+def test_a_delta_that_allows_to_publish_whole_records_is_warned_of(tmp_path: Path) -> None:
+    done = call(*release_arguments(tmp_path, "--delta", 0.5))
+    assert done.exit_code == 0
+    assert "delta = 0.5 is not below 1/n" in done.stderr
