@@ -101,9 +101,7 @@ def run_release(
     process = run_dpopt([*release, "--quiet", "--timings", str(timings), *table.options(), *options])
     errors: dict[str, Any] = {}
     if with_errors:
-        errors = json.loads(
-            run_dpopt(["evaluate", str(out), str(table.path), "--json"]).output
-        )
+        errors = json.loads(run_dpopt(["evaluate", str(out), str(table.path), "--json"]).output)
     statement = json.loads((out / "release.json").read_text(encoding="utf-8"))
     stages = json.loads(timings.read_text(encoding="utf-8"))["seconds"]
     shutil.rmtree(out)

@@ -24,6 +24,7 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult, Termination
 from dpopt.programs.solver import Solver
+from dpopt.queries.arrays import frozen
 from dpopt.queries.clauses import Clauses
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import SampledQueries
@@ -55,6 +56,10 @@ class Round:
     stopped: str
     fallback: str | None
     solver: str
+
+    def __post_init__(self) -> None:
+        # The next round hands this record to a solver as its hint; nobody may change it there.
+        object.__setattr__(self, "record", frozen(self.record, np.int32))
 
     def to_json(self) -> Entry:
         """Return the record as a journal entry."""
@@ -137,19 +142,25 @@ class BestResponder:
             certify(problem, record, bound=None if answered is None else answered.bound),
             result.termination.value if result.limit is None else f"{result.limit.value} limit",
             fallback,
-            f"{result.solver} {result.version}".strip(),
+            _plain(f"{result.solver} {result.version}"),
         )
 
     def _ask(self, problem: MaxCsp, limits: SolveLimits, hint: NDArray[np.int32] | None) -> SolveResult:
         """Return the solver's result; a solver that breaks the protocol has failed, and the run goes on."""
         try:
             result: object = self.solver.solve(problem, limits, hint=hint)
-            if isinstance(result, SolveResult):
-                return result
+            if isinstance(result, SolveResult) and isinstance(result.termination, Termination):
+                return replace(result)  # its fields are checked again: an outsider may have changed them
             native = f"gave a {type(result).__name__} in place of a result"
-        except Exception as error:  # noqa: BLE001  the draw is spent, so no error of a solver may end the run
+        # The draw is spent, so no error of a solver may end the run.
+        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001
             native = f"raised {type(error).__name__}"
         return SolveResult(Termination.FAILED, None, None, None, None, self.solver.name, "", native, 0.0)
+
+
+def _plain(text: str) -> str:
+    """Return what can be written of a solver's own words."""
+    return text.encode("ascii", "replace").decode()[:200].strip()
 
 
 def recertify(clauses: Clauses, sizes: NDArray[np.int32], sampled: SampledQueries, entry: Entry) -> Round:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -120,3 +121,10 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(obj, dict):
         raise ReleaseFolderError(f"{path} is damaged: it holds no JSON object")
     return obj
+
+
+def give_one_time(folder: Path) -> None:
+    """Give all files of a folder one modification time: the seconds between them would tell how long private stages took."""
+    now = int(time.time())
+    for path in folder.iterdir():
+        os.utime(path, (now, now))

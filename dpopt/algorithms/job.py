@@ -19,6 +19,7 @@ from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload
 
 FORMATS = ("csv", "parquet")
+MOST_CELLS = 300_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,12 @@ class Job:
     def __post_init__(self) -> None:
         check_output(self.output)
         check_workload(self.workload, self.schema)
+        cells = (self.rows or 0) * len(self.record_sizes())
+        if cells > MOST_CELLS:
+            raise PlanError(
+                f"{self.rows:,} rows of {len(self.record_sizes()):,} attributes are {cells:,} cells, more than the "
+                f"{MOST_CELLS:,} that are written at once. Ask for fewer rows: they repeat a few hundred records anyway"
+            )
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of all public inputs; it stands in the transcript, so that later changes are noticed."""

@@ -31,7 +31,7 @@ from dpopt.errors import (
     WorkloadError,
 )
 from dpopt.formulations.as_mip import accepting_max_csp
-from dpopt.private.curator import NOT_PRIVATE_DRAWS, Curator
+from dpopt.private.curator import NOT_PRIVATE_DRAWS, Curator, is_trusted
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.public_facts import check_schema
 from dpopt.private.query_weights import QuerySampler
@@ -88,7 +88,7 @@ def release(
         If the plan costs more than its budget; nothing has been spent then.
     """
     refuse_unreviewed(job.schema, accepted=bool(job.statement.get("draft_accepted")))
-    if sampler is not None and not sampler.is_private:
+    if not is_trusted(sampler, None):
         job = replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
     if folder is None:
         return _play(

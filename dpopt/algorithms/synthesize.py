@@ -22,7 +22,7 @@ from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, r
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.simulation import predict_error
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import PlanError, SolverUnavailableError
+from dpopt.errors import PlanError, ReleaseFolderError, SolverUnavailableError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_table import AnyTable
@@ -207,6 +207,14 @@ def synthesize(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_empty(folder)
+        if (
+            isinstance(table, str | os.PathLike)
+            and Path(table).is_dir()
+            and folder.resolve().is_relative_to(Path(table).resolve())
+        ):
+            raise ReleaseFolderError(
+                f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name another folder"
+            )
     queries = parse_workload(workload, schema) if isinstance(workload, str) else workload
     check_workload(queries, schema)
     with stage(told, "reading the table"):
@@ -217,7 +225,10 @@ def synthesize(
     with stage(told, "planning"):
         plan = make_plan(chosen.request(size), queries)
         statement = plan_statement(plan, queries, predict=chosen.predict, accept_draft=chosen.accept_draft)
-    statement["reading"] = {"on_unknown": chosen.on_unknown, "column_names": column_names}
+    statement["reading"] = {
+        "on_unknown": chosen.on_unknown,
+        "column_names": _used_names(column_names, schema),
+    }
     warning = delta_warning(plan)
     if warning is not None:
         told.note(warning)
@@ -239,6 +250,14 @@ def continue_run(
     with stage(told, "reading the table"):
         dataset = read_again(job, table)
     return resume(Path(folder), dataset, job, progress=told)
+
+
+def _used_names(column_names: list[str] | None, schema: Schema) -> list[str] | None:
+    """Return names of columns for publication: those that the schema does not use are numbered."""
+    if column_names is None:
+        return None
+    used = set(schema.names)
+    return [name if name in used else f"unused {number}" for number, name in enumerate(column_names, start=1)]
 
 
 def read_again(job: Job, table: AnyTable) -> PrivateDataset:

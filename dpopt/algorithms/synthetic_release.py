@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import Round
-from dpopt.algorithms.folder_files import RELEASE, write_json
+from dpopt.algorithms.folder_files import RELEASE, give_one_time, write_json
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.statement import release_statement
 from dpopt.algorithms.synthetic import SyntheticRecords
@@ -87,6 +87,7 @@ def finish_release(
     statement = release_statement(job, ledger, rounds, records, output)
     if folder is not None:
         write_json(folder / RELEASE, statement)
+        give_one_time(folder)
     return SyntheticRelease(job, rounds, records, ledger, statement)
 
 

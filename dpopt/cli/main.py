@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from typing import Annotated
 
 import typer
@@ -30,5 +31,6 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. A crash leaves no image of the memory, which may hold the table, on the disk."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     application()

@@ -45,7 +45,9 @@ class CsvSource:
         """Yield the columns of one block of lines after the other, as dictionaries of texts."""
         import pyarrow as pa
 
-        with self._opened() as stream:
+        odd_quotes = self._quotes() % 2 == 1
+        # Arrow reads the file itself: a Python stream in the hands of its threads can abort the process at its end.
+        with pa.OSFile(str(self._path)) as file, self._native(file) as stream:
             stream.read(self._skip)
             try:
                 for batch in self._reader(stream, positions):
@@ -53,14 +55,9 @@ class CsvSource:
                     for index, position in enumerate(positions):
                         yield index, batch.column(f"{position}")
                     if progress is not None:
-                        progress(stream.fraction())
+                        progress(min(file.tell() / max(file.size(), 1), 1.0))
             except pa.ArrowException as problem:
                 raise PrivateDataError(self._diagnosis(str(problem))) from problem
-            except _BROKEN_GZIP as problem:
-                raise PrivateDataError(
-                    f"{self.title} is a damaged or incomplete gzip file: {problem}"
-                ) from problem
-            odd_quotes = stream.quotes % 2 == 1
         if odd_quotes:
             with self._text() as text:
                 fault = unclosed_quote(text)
@@ -90,7 +87,7 @@ class CsvSource:
             lines, _ = find_lines(text, self._fields, rows, header=self._header)
         return {row: f"line {line}" for row, line in lines.items()}
 
-    def _reader(self, stream: _ByteStream, positions: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def _reader(self, stream: pa.NativeFile, positions: Sequence[int]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         import pyarrow.csv
 
@@ -166,6 +163,25 @@ class CsvSource:
             fault = unclosed_quote(text)
         return f"{self.title}, {fault}" if fault else f"{self.title} cannot be read as CSV: {problem}"
 
+    def _quotes(self) -> int:
+        """Return the number of quotes in the file; on the way, find out whether it can be unpacked."""
+        with self._opened() as stream:
+            try:
+                while stream.read(_BLOCK_BYTES):
+                    pass
+            except _BROKEN_GZIP as problem:
+                raise PrivateDataError(
+                    f"{self.title} is a damaged or incomplete gzip file: {problem}"
+                ) from problem
+            return stream.quotes
+
+    def _native(self, file: pa.NativeFile) -> pa.NativeFile:
+        import pyarrow as pa
+
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        return pa.CompressedInputStream(file, "gzip") if packed else file
+
     def _opened(self) -> _ByteStream:
         return _ByteStream(self._path)
 
@@ -174,13 +190,12 @@ class CsvSource:
 
 
 class _ByteStream(io.BufferedIOBase):
-    """The bytes of a file, unpacked if it is gzip. Counts quotes, and knows how much of the file has been read."""
+    """The bytes of a file, unpacked if it is gzip. Counts quotes."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
         packed = self._file.read(2) == b"\x1f\x8b"
         self._file.seek(0)
-        self._size = max(path.stat().st_size, 1)
         self._stream: io.BufferedIOBase = gzip.GzipFile(fileobj=self._file) if packed else self._file
         self.quotes = 0
 
@@ -201,10 +216,6 @@ class _ByteStream(io.BufferedIOBase):
 
     def readline(self, size: int | None = -1, /) -> bytes:
         return self._stream.readline(-1 if size is None else size)
-
-    def fraction(self) -> float:
-        """Return how much of the file has been read."""
-        return min(self._file.tell() / self._size, 1.0)
 
     def close(self) -> None:
         if not self.closed:

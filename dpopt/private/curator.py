@@ -26,6 +26,16 @@ from dpopt.queries.clauses import Clauses
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
+
+def is_trusted(sampler: QuerySampler | None, noise: Noise | None) -> bool:
+    """Return whether draws come from the operating system's generator, by this project's and OpenDP's samplers.
+
+    None stands for the default. Decided by exact types, not by what an object says of itself.
+    """
+    exact = sampler is None or (type(sampler) is ExactSampler and sampler.reads_the_system)
+    return exact and (noise is None or type(noise) is OpendpNoise)
+
+
 NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
 
 
@@ -93,7 +103,7 @@ class Curator:
         self._sampler = ExactSampler(SystemWords()) if sampler is None else sampler
         self._noise = OpendpNoise() if noise is None else noise
         self._paid: Charge | None = None
-        if ledger.is_private and not (self._sampler.is_private and self._noise.is_private):
+        if ledger.is_private and not is_trusted(self._sampler, self._noise):
             ledger.mark_not_private(NOT_PRIVATE_DRAWS)
         packed = pack_columns(dataset._columns, dataset._schema.sizes, clauses)
         counts = count_clauses(packed, clauses, dataset._schema.offsets, threads=threads, progress=progress)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, PrivacyBoundaryError
 from dpopt.private.exponential_table import ExponentialTable
-from dpopt.private.randomness import RandomWords, uniform_below
+from dpopt.private.randomness import RandomWords, SystemWords, uniform_below
 
 _Result = TypeVar("_Result")
 
@@ -196,6 +196,11 @@ class ExactSampler:
     def is_private(self) -> bool:
         """Whether the words come from the operating system."""
         return self._source.is_private
+
+    @property
+    def reads_the_system(self) -> bool:
+        """Whether the source is the operating system's generator, by its exact type."""
+        return type(self._source) is SystemWords
 
     def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
         """Return `draws` signed queries, sorted."""

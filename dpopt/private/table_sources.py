@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.table_problems import counted, shown
@@ -84,11 +88,48 @@ class MemorySource:
         if isinstance(self._table, pa.Table):
             return list(self._table.column(position).chunks)
         column = self._table.iloc[:, position]
-        try:
-            converted = pa.Array.from_pandas(column)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):  # values of several types
-            converted = pa.Array.from_pandas(column.astype("string"))
+        if column.dtype == object:
+            return [pa.array(self._texts(column.tolist(), position), pa.string())]
+        if hasattr(column, "cat") and column.cat.categories.dtype == object:
+            codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
+            texts = pa.array(self._texts(column.cat.categories.tolist(), position), pa.string())
+            return [pa.DictionaryArray.from_arrays(codes, texts)]
+        converted = pa.Array.from_pandas(column)
         return list(converted.chunks) if isinstance(converted, pa.ChunkedArray) else [converted]
+
+    def _texts(self, values: list[object], position: int) -> list[str | None]:
+        """Return each value's text. It depends on that value alone: one record must never change how others are read."""
+        try:
+            return [plain_text(value) for value in values]
+        except TypeError as problem:
+            raise PrivateDataError(
+                f"column {self.names[position]!r} of {self.title} holds {problem}; convert the column to texts, numbers or "
+                "truth values"
+            ) from None
+
+
+def plain_text(value: object) -> str | None:
+    """Return the text of a Python value, None if it stands for nothing.
+
+    Raises
+    ------
+    TypeError
+        If values of its type have no plain text.
+    """
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return None
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating | Decimal):
+        whole = np.isfinite(float(value)) and value == int(value)
+        return str(int(value)) if whole else str(value if isinstance(value, Decimal) else float(value))
+    if isinstance(value, int | np.integer | dt.date):
+        return str(value)
+    raise TypeError(f"a value of type {type(value).__name__}")
 
 
 def given_names(column_names: Sequence[str] | None, columns: int, title: str) -> tuple[str, ...] | None:

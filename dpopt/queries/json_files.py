@@ -54,6 +54,8 @@ def read_json_object(path: str | os.PathLike[str], what: str, error: type[DpoptE
         raise error(
             f"{place} is no JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
         ) from problem
+    except ValueError as problem:  # a number of thousands of digits
+        raise error(f"{place} holds a number that cannot be read: {problem}") from problem
     except RecursionError as problem:
         raise error(f"{place} is nested too deeply") from problem
     return json_object(value, place, error)

@@ -198,10 +198,17 @@ def _value(item: object, place: str) -> Value:
     return item
 
 
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
 def _numbers(items: object, place: str) -> tuple[float, ...]:
     numbers = []
     for item in json_list(items, place, SchemaError):
-        if isinstance(item, bool) or not isinstance(item, int | float) or not math.isfinite(item):
+        if isinstance(item, bool) or not isinstance(item, int | float) or not _is_finite(item):
             raise SchemaError(f"{place}: expected finite numbers, found {shown(item)}")
         numbers.append(item)
     return tuple(numbers)

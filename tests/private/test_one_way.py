@@ -34,6 +34,15 @@ EXACT = [1, 3, 1, 1, 0, 2, 1, 3]
 RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 
 
+@pytest.fixture(autouse=True)
+def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take scripted sources of these tests at their word, so that ledgers can be compared."""
+    monkeypatch.setattr(
+        "dpopt.private.curator.is_trusted",
+        lambda sampler, noise: all(source is None or source.is_private for source in (sampler, noise)),
+    )
+
+
 @dataclass
 class Exact:
     """Noise of zero that keeps the counts it was given; it calls itself private, so that totals stay finite."""

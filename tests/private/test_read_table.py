@@ -347,3 +347,34 @@ def _read(table: bytes | pd.DataFrame, schema: Schema) -> list[list[int]]:
         path = Path(folder) / "table.csv"
         path.write_bytes(table)
         return [column.tolist() for column in read_table(path, schema)._columns]
+
+
+MIXED = st.sampled_from([1.0, 1, True, "1", "x", "1.0", 2.5, None, Decimal("1.5"), Decimal(1)])
+
+
+@given(values=st.lists(MIXED, min_size=2, max_size=8), changed=MIXED, where=st.integers(0, 7))
+@pytest.mark.parametrize("categorical", [False, True])
+def test_changing_one_record_changes_how_no_other_is_read(
+    categorical: bool, values: list[object], changed: object, where: int
+) -> None:
+    """Otherwise the sensitivity of every count would be the number of records."""
+    attribute = Attribute("a", AttributeKind.CATEGORICAL, ("1", "2", "x", "rest"), missing="", other="rest")
+
+    def read(column: list[object]) -> list[int]:
+        series = pd.Series(column, dtype=object)
+        frame = pd.DataFrame({"a": series.astype("category") if categorical else series})
+        codes: list[int] = (
+            read_table(frame, Schema((attribute,)), on_unknown=OnUnknown.OTHER)._columns[0].tolist()
+        )
+        return codes
+
+    where %= len(values)
+    neighbour = [*values[:where], changed, *values[where + 1 :]]
+    before, after = read(values), read(neighbour)
+    assert before[:where] + before[where + 1 :] == after[:where] + after[where + 1 :]
+
+
+def test_objects_without_a_plain_text_are_refused() -> None:
+    frame = pd.DataFrame({"a": pd.Series([b"x", "x"], dtype=object)})
+    with pytest.raises(PrivateDataError, match="column 'a' of the DataFrame holds a value of type bytes"):
+        read_table(frame, Schema((Attribute("a", AttributeKind.CATEGORICAL, ("x",)),)))
