@@ -11,13 +11,24 @@ from typing import Any
 from experiments.documents import circumstances, write_results
 
 # Figures of a release, in the order of the table's columns.
-RELEASE = ("queries", "rounds", "draws", "step", "max_error", "mean_error", "seconds", "peak_mb")
+RELEASE = (
+    "queries",
+    "rounds",
+    "draws",
+    "step",
+    "max_error",
+    "mean_error",
+    "seconds",
+    "processor_seconds",
+    "peak_mb",
+)
 TITLES = {
     "rounds": "T",
     "draws": "s",
     "step": "eta",
     "max_error": "largest error",
     "mean_error": "mean error",
+    "processor_seconds": "processor seconds",
     "peak_mb": "peak MB",
 }
 
@@ -39,7 +50,9 @@ def _release_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield _line([row[label] if label else "release", *(row[key] for key in RELEASE)])
         for name, errors in row["baselines"].items():
-            yield _line([f"baseline: {name}", *[""] * 4, errors["max_error"], errors["mean_error"], "", ""])
+            yield _line(
+                [f"baseline: {name}", *[""] * 4, errors["max_error"], errors["mean_error"], "", "", ""]
+            )
     costs = rows[0].get("epsilon by accountant")
     if costs:
         yield (
