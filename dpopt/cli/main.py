@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import resource
-from typing import Annotated
+import sys
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -30,7 +34,20 @@ def _options(
     """Release statistics and synthetic data from sensitive tables under differential privacy."""
 
 
-def main() -> None:
-    """Run the command line. A crash leaves no image of the memory, which may hold the table, on the disk."""
+def main() -> NoReturn:
+    """Run the command line and end the process.
+
+    A crash leaves no image of the memory, which may hold the table, on the disk. The process ends without taking the
+    interpreter down piece by piece: idle threads of Arrow, which reads tables, can abort it there, after all work is done.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    application()
+    code = 0
+    try:
+        application()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    atexit._run_exitfuncs()  # noqa: SLF001  closes the solvers' child processes
+    with suppress(OSError, ValueError):  # a pipe that was closed
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

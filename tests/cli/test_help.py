@@ -36,12 +36,13 @@ COMMANDS = [
 ]
 WATCHED = """
 import json, sys
-from dpopt.cli.main import main
+from dpopt.cli.application import application
+import dpopt.cli.main
 heavy, commands = map(json.loads, sys.argv[1:])
 for words in commands:
     sys.argv = ["dpopt", *words, "--help"]
     try:
-        main()
+        application()
     except SystemExit as end:
         assert end.code == 0, (words, end.code)
 print("loaded:", sorted(set(heavy) & set(sys.modules)))
