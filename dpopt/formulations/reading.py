@@ -34,4 +34,7 @@ def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32]
     record = np.array(codes, dtype=np.int32)
     if problem.domain_violation(record):
         return None, f"{result.solver} gave a code that does not exist"
+    broken = problem.broken_rules(record)
+    if broken:
+        return None, f"{result.solver} gave a record that breaks the rule {broken[0]!r}"
     return record, None

@@ -1,7 +1,8 @@
 """What can be optimized, as plain arrays: problems, answers, certificates, and the contract of a solver.
 
 In       arrays: domain sizes, clauses and weights; or an objective, a matrix, bounds.
-Out      `MaxCsp`, `MixedIntegerProgram` (problems); `SolveResult` (what a solver says); `Certificate` (what is true).
+Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram` (problems); `SolveResult` (what a solver says);
+         `Certificate` (what is true).
 Imports  `dpopt.errors`, `dpopt.queries`; numpy. No solver library: those live in `dpopt.solvers`, one file each.
 Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
          `Capability`; its text form beside mps.py. A new solver does not touch this room.
@@ -14,9 +15,10 @@ from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text, write_mps
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
-from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
+from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver, why_refused
 from dpopt.programs.verification import verified
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "MixedIntegerProgram",
     "Point",
     "Program",
+    "Progress",
+    "QuadraticProgram",
     "Reduction",
     "SolveLimits",
     "SolveResult",
@@ -40,5 +44,6 @@ __all__ = [
     "mps_text",
     "reduce_max_csp",
     "verified",
+    "why_refused",
     "write_mps",
 ]

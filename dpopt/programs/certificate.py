@@ -22,7 +22,7 @@ class Certificate:
     Attributes
     ----------
     feasible : bool
-        The record has one existing code for every attribute.
+        The record has one existing code for every attribute and breaks no rule.
     objective : int or None
         Exact objective; None if and only if the record is not feasible.
     bound : int or None
@@ -32,6 +32,8 @@ class Certificate:
         bound - objective, >= 0; None where either is None.
     violation : int
         By how much the worst code lies outside its range; 0 for a feasible record.
+    broken_rules : tuple of str
+        The rules that the record breaks; empty for a feasible record.
     """
 
     feasible: bool
@@ -39,6 +41,7 @@ class Certificate:
     bound: int | None
     gap: int | None
     violation: int
+    broken_rules: tuple[str, ...] = ()
 
 
 def certify(
@@ -71,6 +74,11 @@ def certify(
     violation = program.domain_violation(record)
     if violation:
         return Certificate(feasible=False, objective=None, bound=None, gap=None, violation=violation)
+    broken = program.broken_rules(record)
+    if broken:
+        return Certificate(
+            feasible=False, objective=None, bound=None, gap=None, violation=0, broken_rules=broken
+        )
     objective = program.objective(record)
     whole = _whole_bound(program, claimed, objective)
     gap = None if whole is None else whole - objective

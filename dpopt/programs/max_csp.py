@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.queries.arrays import frozen
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 
 LARGEST_TOTAL_WEIGHT = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaxCsp:
-    """Choose a code for every attribute so that the clauses that come true weigh most.
+    """Choose a code for every attribute so that the clauses that come true weigh most and every rule holds.
 
-    maximize  sum_j weights[j] * [clause j is true of x]   subject to  x[a] in {0, ..., sizes[a] - 1}.
+    maximize  sum_j weights[j] * [clause j is true of x]
+    subject to  x[a] in {0, ..., sizes[a] - 1},  every required gate of `rules` is true of x.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ class MaxCsp:
         m clauses over these attributes.
     weights : (m,) int64
         Weight of each clause, not 0, of either sign; the absolute weights sum to less than 2**62.
+    rules : ThresholdCircuit
+        Hard rules on the record; none if left out.
 
     Raises
     ------
@@ -37,11 +41,14 @@ class MaxCsp:
     WorkloadError
         A clause names an attribute or a code that does not exist. (An attribute twice in one clause, which would
         corrupt incremental search without any error, is refused by `Clauses` itself.)
+    SchemaError
+        A rule names an attribute that does not exist, or does not fit its codes.
     """
 
     sizes: NDArray[np.int32]
     clauses: Clauses
     weights: NDArray[np.int64]
+    rules: ThresholdCircuit = NO_RULES
 
     def __post_init__(self) -> None:
         try:
@@ -65,10 +72,11 @@ class MaxCsp:
             raise ProgramError("the absolute weights sum to 2**62 or more; scale them down")
         if self.sizes.size or int(self.clauses.attributes.max(initial=-1)) >= 0:
             self.clauses.check_against(self.sizes)
+        self.rules.check_against(self.sizes)
 
-    def __reduce__(self) -> tuple[type[MaxCsp], tuple[NDArray[np.int32], Clauses, NDArray[np.int64]]]:
+    def __reduce__(self) -> tuple[type[MaxCsp], tuple[object, ...]]:
         # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return MaxCsp, (self.sizes, self.clauses, self.weights)
+        return MaxCsp, (self.sizes, self.clauses, self.weights, self.rules)
 
     @property
     def number_of_attributes(self) -> int:
@@ -97,6 +105,17 @@ class MaxCsp:
         self.require_record(record)
         return int(self.weights[satisfied(self.clauses, frozen(record, np.int32))].sum())
 
+    def broken_rules(self, record: NDArray[np.int32]) -> tuple[str, ...]:
+        """Return the names of the rules that a record (d,) int32 of existing codes breaks.
+
+        Raises
+        ------
+        ProgramError
+            The record has another shape, or a code out of range.
+        """
+        self.require_record(record)
+        return self.rules.broken_by(frozen(record, np.int32))
+
     def upper_bound(self) -> int:
         """Return the sum of the positive weights: a bound on every objective, proven by inspection."""
         return int(self.weights[self.weights > 0].sum())
@@ -123,9 +142,11 @@ class MaxCsp:
             )
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of sizes, clauses and weights in their order, in hex; the same on every machine."""
+        """Return the SHA-256 of sizes, clauses, weights and rules in their order, in hex; the same on every machine."""
         digest = hashlib.sha256(f"max-csp 1 {self.sizes.size} {len(self.clauses)}\n".encode())
         digest.update(self.sizes.astype("<i4").tobytes())
         digest.update(self.weights.astype("<i8").tobytes())
         self.clauses.update(digest)
+        if self.rules.number_of_rules:
+            self.rules.update(digest)
         return digest.hexdigest()

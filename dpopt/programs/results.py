@@ -50,6 +50,25 @@ class Limit(enum.Enum):
     INTERRUPTED = "interrupted"
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a solver had in hand at one moment.
+
+    Parameters
+    ----------
+    seconds
+        Seconds since the solve began, translation included where the solver's own clock allows it.
+    objective
+        Objective of the best solution so far as the solver states it, or None.
+    bound
+        Bound on the optimum so far as the solver states it, or None.
+    """
+
+    seconds: float
+    objective: float | None
+    bound: float | None
+
+
 _WITHOUT_SOLUTION = frozenset(
     {Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.FAILED}
 )
@@ -75,6 +94,12 @@ class SolveResult:
         Wall-clock seconds of the solve, child process and translation included.
     report
         Further figures of the solver, for display only.
+    duals
+        Dual values of the rows (r,) float64 at a linear or quadratic program's solution, or None. Sign: the change of
+        the optimum per unit of the row's active side. Not trusted: `dual_bound` turns them into a bound that is
+        proven whatever they are.
+    history
+        Incumbents and bounds over time, in order, where the solver reports them.
 
     Raises
     ------
@@ -92,6 +117,8 @@ class SolveResult:
     native_status: str
     seconds: float
     report: Mapping[str, float | int | str] = field(default_factory=dict)
+    duals: NDArray[np.float64] | None = None
+    history: tuple[Progress, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.limit is not None) != (self.termination is Termination.LIMIT):
@@ -109,7 +136,10 @@ class SolveResult:
                 raise ProgramError(f"{name} is {value}; use None where there is no figure")
         if self.solution is not None:
             object.__setattr__(self, "solution", _read_only(self.solution))
+        if self.duals is not None:
+            object.__setattr__(self, "duals", frozen(self.duals, np.float64))
         object.__setattr__(self, "report", dict(self.report))
+        object.__setattr__(self, "history", tuple(self.history))
 
     def __reduce__(self) -> tuple[type[SolveResult], tuple[object, ...]]:
         # Unpickled arrays are writable: going through the constructor freezes and checks them again.

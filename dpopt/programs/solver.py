@@ -13,9 +13,10 @@ from typing import Protocol
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Point, SolveResult
 
-Program = MaxCsp | MixedIntegerProgram
+Program = MaxCsp | MixedIntegerProgram | QuadraticProgram
 """Everything that a solver may be handed."""
 
 
@@ -23,6 +24,8 @@ class Capability(enum.Enum):
     """What a solver accepts and gives."""
 
     MAX_CSP = "weighted clauses over attributes"
+    RULES = "hard rules on records, of every kind"
+    CARDINALITY_RULES = "hard rules that count, each condition once"
     LP = "linear programs"
     MIP = "mixed-integer programs"
     CONVEX_QP = "convex quadratic programs"
@@ -51,6 +54,39 @@ class Availability:
     def available(self) -> bool:
         """True if the solver can run."""
         return self.status is AvailabilityStatus.AVAILABLE
+
+
+def why_refused(solver: Solver, program: Program) -> str | None:
+    """Return why a solver cannot take a program, in words for its user; None if it can.
+
+    A linear program is a `MixedIntegerProgram` without integer variables.
+    """
+    if isinstance(program, MaxCsp):
+        return _why_refused_clauses(solver, program)
+    if isinstance(program, QuadraticProgram):
+        needed, kind = Capability.CONVEX_QP, "quadratic programs"
+    elif program.integrality.any():
+        needed, kind = Capability.MIP, "mixed-integer programs"
+    else:
+        needed, kind = Capability.LP, "linear programs"
+    return None if needed in solver.capabilities else f"{solver.name} does not take {kind}"
+
+
+def _why_refused_clauses(solver: Solver, program: MaxCsp) -> str | None:
+    if Capability.MAX_CSP not in solver.capabilities:
+        return f"{solver.name} does not take weighted clauses as they are"
+    rules = program.rules
+    if not rules.number_of_rules or Capability.RULES in solver.capabilities:
+        return None
+    if Capability.CARDINALITY_RULES not in solver.capabilities:
+        return f"{solver.name} takes no rules on records"
+    weighted = rules.number_of_weighted_rule()
+    if weighted is None:
+        return None
+    return (
+        f"{solver.name} takes only rules that count conditions, each once; the rule {rules.names[weighted]!r} adds up "
+        "numbers"
+    )
 
 
 class Solver(Protocol):

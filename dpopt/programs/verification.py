@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpopt.programs.certificate import TOLERANCE, credible_bound
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveResult, Termination
 
 LARGEST_VIOLATION = 1e-5
@@ -18,7 +19,7 @@ LARGEST_VIOLATION = 1e-5
 that exceeds 1, is not passed on. (CBC writes eight digits.)"""
 
 
-def verified(program: MaxCsp | MixedIntegerProgram, result: SolveResult) -> SolveResult:
+def verified(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> SolveResult:
     """Return the result with everything replaced that program and solution contradict.
 
     The objective is evaluated anew, exactly for a MaxCsp. A solution that is not feasible is dropped and the result
@@ -42,6 +43,11 @@ def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
     record = result.require_record()
     if program.domain_violation(record):
         return _without_solution(result, Termination.IMPRECISE, "a code that does not exist")
+    broken = program.broken_rules(record)
+    if broken:
+        return _without_solution(
+            result, Termination.IMPRECISE, f"a record that breaks the rule {broken[0]!r}"
+        )
     objective = program.objective(record)
     bound = credible_bound(result.bound, objective)
     if bound is not None:
@@ -52,7 +58,7 @@ def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
     return _with_gap_named(changed)
 
 
-def _verified_point(program: MixedIntegerProgram, result: SolveResult) -> SolveResult:
+def _verified_point(program: MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> SolveResult:
     values = result.require_solution()
     if values.shape != program.objective.shape or not np.isfinite(values).all():
         return _without_solution(
@@ -83,9 +89,13 @@ def _with_gap_named(result: SolveResult) -> SolveResult:
     return replace(result, termination=Termination.LIMIT, limit=Limit.GAP)
 
 
-def _snapped(program: MixedIntegerProgram, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _snapped(
+    program: MixedIntegerProgram | QuadraticProgram, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the point with integer variables rounded and all variables inside their bounds."""
-    point = np.where(program.integrality, np.round(values), values)
+    point = values
+    if isinstance(program, MixedIntegerProgram):
+        point = np.where(program.integrality, np.round(values), values)
     return np.clip(point, program.lower, program.upper)
 
 

@@ -30,7 +30,7 @@ from dpopt.errors import ProgramError, SolverUnavailableError
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination, as_record
-from dpopt.programs.solver import Availability, Capability, Program
+from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
 from dpopt.solvers.adapter import HEADER
 
@@ -134,11 +134,11 @@ class InChildProcess:
             self._end()
 
     def _check(self, program: Program, hint: Point | None) -> None:
-        needed = Capability.MAX_CSP if isinstance(program, MaxCsp) else Capability.MIP
-        if needed not in self._capabilities:
+        reason = why_refused(self, program)
+        if reason is not None:
             raise ProgramError(
-                f"{self._name} does not take a {type(program).__name__}; for a MaxCsp wrap it in "
-                "dpopt.formulations.AsMip, or take the local search or cp-sat"
+                f"{reason}; for a MaxCsp wrap a solver of mixed-integer programs in dpopt.formulations.AsMip, or take "
+                "the local search or cp-sat"
             )
         length = program.sizes.size if isinstance(program, MaxCsp) else program.objective.size
         if hint is not None and hint.shape != (length,):

@@ -217,7 +217,7 @@ def test_solves_from_many_threads_take_turns(child: Children) -> None:
 
 def test_misuse_is_refused_before_any_child_is_started(child: Children) -> None:
     solver = child("Obedient")
-    with pytest.raises(ProgramError, match="does not take a MixedIntegerProgram"):
+    with pytest.raises(ProgramError, match="does not take mixed-integer programs"):
         solver.solve(MIXED_INTEGER)
     with pytest.raises(ProgramError, match="2 variables"):
         solver.solve(PROBLEM, hint=np.array([0], dtype=np.int32))

@@ -1,0 +1,133 @@
+"""Convex quadratic programs as plain arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.queries.arrays import freeze, frozen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuadraticProgram:
+    """Minimize sum_i weights[i] (f_i . x - targets[i])^2 / 2 + c . x over a polyhedron.
+
+    The polyhedron, c and the direction come from `linear`, a `MixedIntegerProgram` that minimizes and has no integer
+    variable. Squares with weights >= 0 are convex by construction, so no solver has to find that out; every weighted
+    least-squares problem is written so.
+
+    Parameters
+    ----------
+    linear
+        c, rows and bounds.
+    square_starts : (q + 1,) int64
+        Square i owns the entries square_starts[i] to square_starts[i + 1] - 1 of f.
+    square_columns : (e,) int32
+        Variable of each entry.
+    square_coefficients : (e,) float64
+        Coefficient of each entry, finite.
+    targets : (q,) float64
+        What f_i . x should be, finite.
+    weights : (q,) float64
+        Weight of each square, finite and >= 0.
+
+    Raises
+    ------
+    ProgramError
+        Shapes that do not fit, values that are not finite, a negative weight, a maximization, an integer variable.
+    """
+
+    linear: MixedIntegerProgram
+    square_starts: NDArray[np.int64]
+    square_columns: NDArray[np.int32]
+    square_coefficients: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "square_starts", frozen(self.square_starts, np.int64))
+        object.__setattr__(self, "square_columns", frozen(self.square_columns, np.int32))
+        for name in ("square_coefficients", "targets", "weights"):
+            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+        if self.linear.maximize or self.linear.integrality.any():
+            raise ProgramError("the linear part of a quadratic program minimizes, without integer variables")
+        squares, entries = self.targets.size, self.square_columns.size
+        expected = {
+            "square_starts": squares + 1,
+            "square_coefficients": entries,
+            "weights": squares,
+        }
+        for name, size in expected.items():
+            if getattr(self, name).shape != (size,):
+                raise ProgramError(f"{name} has shape {getattr(self, name).shape}; expected ({size},)")
+        starts = self.square_starts
+        if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
+            raise ProgramError("square_starts must rise from 0 to the number of entries")
+        if (
+            entries
+            and not 0 <= self.square_columns.min() <= self.square_columns.max() < self.number_of_variables
+        ):
+            raise ProgramError(f"a variable of a square lies outside 0..{self.number_of_variables - 1}")
+        for name in ("square_coefficients", "targets", "weights"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ProgramError(f"{name} must be finite")
+        if (self.weights < 0).any():
+            raise ProgramError("a square has a negative weight; the program would not be convex")
+
+    def __reduce__(self) -> tuple[type[QuadraticProgram], tuple[object, ...]]:
+        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
+        return QuadraticProgram, tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def maximize(self) -> bool:
+        """False: quadratic programs minimize."""
+        return False
+
+    @property
+    def number_of_variables(self) -> int:
+        """Number of variables n."""
+        return self.linear.number_of_variables
+
+    @property
+    def objective(self) -> NDArray[np.float64]:
+        """Linear coefficients c, (n,)."""
+        return self.linear.objective
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower bounds of the variables, (n,)."""
+        return self.linear.lower
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper bounds of the variables, (n,)."""
+        return self.linear.upper
+
+    def residuals(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return f_i . x - targets[i] for every square, (q,)."""
+        terms = self.square_coefficients * point[self.square_columns]
+        owner = np.repeat(np.arange(self.targets.size), np.diff(self.square_starts))
+        sums = np.bincount(owner, weights=terms, minlength=self.targets.size)
+        return freeze(sums - self.targets)
+
+    def evaluate(self, point: NDArray[np.float64]) -> float:
+        """Return the objective at a point (n,)."""
+        return float(0.5 * self.weights @ self.residuals(point) ** 2) + self.linear.evaluate(point)
+
+    def violation(self, point: NDArray[np.float64]) -> float:
+        """Return by how much the point breaks a row or a bound at worst; 0 for a feasible point."""
+        return self.linear.violation(point)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the program (arrays in little-endian form; names left out), in hex."""
+        digest = hashlib.sha256(f"quadratic program 1 {self.linear.fingerprint()}".encode())
+        for field in fields(self)[1:]:
+            array = getattr(self, field.name) + 0  # no negative zeros
+            digest.update(f"\n{field.name} {array.size}\n".encode())
+            digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+        return digest.hexdigest()
