@@ -15,6 +15,10 @@ class SchemaError(DpoptError, ValueError):
     """A schema that cannot be used: unknown keys, duplicate names, bad bins, an undeclared attribute or value."""
 
 
+class RulesError(SchemaError):
+    """Rules on records that no record can obey together."""
+
+
 class WorkloadError(DpoptError, ValueError):
     """A workload that cannot be built: unknown form, too many cells, an attribute twice in one clause."""
 

@@ -1,36 +1,78 @@
 """What can be asked of a table. Holds no data, only what is public.
 
-Comes in: the public schema (attributes with their values or bins) and the text that names a workload.
-Goes out: `Schema`, `Clauses` (millions of queries as four arrays), `Workload`; and, as pure functions of arrays in
-`dpopt.queries.kernels`, how many records satisfy each clause.
-May import: `dpopt.errors`, numpy; numba only in the files named kernels, packing_kernels, compiled and compilation,
-which are therefore not imported here but by their users.
+Comes in: the public schema (attributes with their values or bins, rules on records) and the text that names a workload.
+Goes out: `Schema`, `ThresholdCircuit` (its rules, as gates over codes), `Clauses` (millions of queries as four arrays),
+`Workload`; and, as pure functions of arrays in `dpopt.queries.kernels`, how many records satisfy each clause.
+May import: `dpopt.errors`, numpy; numba only in the files named kernels, packing_kernels, circuit_kernels, compiled and
+compilation, which are therefore not imported here but by their users.
 
 | file | what it holds |
 |---|---|
 | attribute.py, schema.py, schema_json.py | the public schema, its checks and its JSON form |
+| rules/ | rules on records as users declare them, and their passage to gates; a room with a card of its own |
+| threshold_circuit.py, circuit_kernels.py | the circuit: hard rules as solvers read them |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
-| workload.py, generation.py, explicit.py | short forms and JSON files that name queries, and the clauses they stand for |
+| workload.py, short_forms.py, generation.py, explicit.py | short forms and JSON files that name queries, and their clauses |
 | public_random.py | seeded numbers for choosing queries, the same for ever |
 | kernels.py, packing_kernels.py, compiled.py, compilation.py | bit packing, counting, satisfaction |
 | arrays.py, json_files.py | read-only arrays; strict JSON reading, safe writing |
 
-To add a family of queries: write its clauses in generation.py, its short form in workload.py, and pin one
+To add a family of queries: write its clauses in generation.py, its short form in short_forms.py, and pin one
 fingerprint in tests/queries. Clauses with other masks need nothing new: the kernels count every mask.
 """
 
 from __future__ import annotations
 
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.rules import (
+    Bin,
+    Rule,
+    all_of,
+    allowed,
+    any_of,
+    at_least,
+    at_most,
+    compare,
+    count,
+    determines,
+    equivalent,
+    exactly,
+    forbid,
+    forbidden,
+    implies,
+    literal,
+    negation,
+    ordered,
+)
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.threshold_circuit import ThresholdCircuit
 from dpopt.queries.workload import Workload, parse_workload, workload_from_json
 
 __all__ = [
     "Attribute",
     "AttributeKind",
+    "Bin",
     "Clauses",
+    "Rule",
     "Schema",
+    "ThresholdCircuit",
     "Workload",
+    "all_of",
+    "allowed",
+    "any_of",
+    "at_least",
+    "at_most",
+    "compare",
+    "count",
+    "determines",
+    "equivalent",
+    "exactly",
+    "forbid",
+    "forbidden",
+    "implies",
+    "literal",
+    "negation",
+    "ordered",
     "parse_workload",
     "workload_from_json",
 ]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class Hash(Protocol):
+    """What arrays are added to: a hash object of hashlib."""
+
+    def update(self, data: memoryview, /) -> None:
+        """Add bytes."""
 
 
 def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:

@@ -10,23 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.arrays import freeze, frozen
+from dpopt.queries.arrays import Hash, freeze, frozen
 from dpopt.queries.schema import Schema
 
 LARGEST_WIDTH = 31
-
-
-class Hash(Protocol):
-    """What `Clauses.update` needs of a hash object of hashlib."""
-
-    def update(self, data: memoryview, /) -> None:
-        """Add bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,8 +175,7 @@ class Clauses:
             return f"not ({' and '.join(literals)})"
         if mask == full ^ 1:
             return " or ".join(literals)
-        numbers = ", ".join(str(number) for number in range(width + 1) if mask >> number & 1)
-        return f"number of true literals in {{{numbers}}} of: {'; '.join(literals)}"
+        return f"{_numbers(mask, width)}: {'; '.join(literals)}"
 
     def update(self, digest: Hash) -> None:
         """Add the clauses to a hash: shape and arrays, little-endian, the same on every machine."""
@@ -254,6 +245,24 @@ class Clauses:
 def _refuse(wrong: NDArray[np.bool_], problem: str) -> None:
     if wrong.any():
         raise WorkloadError(f"clause {int(np.argmax(wrong.any(axis=1)))} {problem}")
+
+
+def _numbers(mask: int, width: int) -> str:
+    """Return in words which numbers of true literals a mask of bits 0 .. width accepts; neither all nor none."""
+    full = (2 << width) - 1
+    low, high = (mask & -mask).bit_length() - 1, mask.bit_length() - 1
+    if mask in (full & 0xAAAAAAAA, full & 0x55555555):
+        return "an odd number of" if mask & 2 else "an even number of"
+    if mask == 1:
+        return "none of"
+    if mask == full >> low << low:
+        return f"at least {low} of"
+    if mask == (2 << high) - 1:
+        return f"at most {high} of"
+    if low == high:
+        return f"exactly {low} of"
+    numbers = ", ".join(str(number) for number in range(width + 1) if mask >> number & 1)
+    return f"number of true literals in {{{numbers}}} of"
 
 
 def _full_masks(widths: NDArray[np.int64]) -> NDArray[np.uint32]:

@@ -1,4 +1,4 @@
-"""Clauses of whole families of queries: all cells of marginals, and random conjunctions."""
+"""Clauses of whole families of queries: cells of marginals, random conjunctions and thresholds, parities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from dpopt.queries.schema import Schema
 LARGEST_COUNT = 50_000_000
 BATCH = (
     1 << 20
-)  # random conjunctions are drawn in batches of this size: part of their definition, never to be changed
+)  # random clauses are drawn in batches of this size: part of their definition, never to be changed
+ODD = 0xAAAAAAAA  # bits 1, 3, 5, ...: the odd numbers of true literals
 STEP = 1 << 21  # cells of marginals written at a time: bounds the temporary arrays
 
 
@@ -86,9 +87,7 @@ def all_marginals(width: int, schema: Schema, domains: Domains) -> Clauses:
         f"cells in the {comb(len(schema), width):,} marginals over {width} attributes",
         "use fewer attributes per marginal, coarser bins, or 'count=' to choose some marginals at random",
     )
-    sets = chain.from_iterable(combinations(range(len(schema)), width))
-    marginals = np.fromiter(sets, dtype=np.int32, count=comb(len(schema), width) * width).reshape(-1, width)
-    return marginal_cells(marginals, domains)
+    return marginal_cells(_all_sets(width, len(schema)), domains)
 
 
 def chosen_marginals(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
@@ -152,22 +151,107 @@ def random_conjunctions(width: int, count: int, seed: int, schema: Schema, domai
     probability 1/2 each. Attributes increase within a clause. The same clause can occur more than once.
     """
     check_width(width, schema)
-    if count < 1:
-        raise WorkloadError(f"{count} conjunctions were asked for; 'count' is at least 1")
-    check_count(count, "conjunctions were asked for", "ask for fewer")
-    random = PublicRandom(seed)
-    attributes = np.empty((count, width), dtype=np.int32)
-    values = np.empty((count, width), dtype=np.int32)
-    signs = np.empty((count, width), dtype=np.bool_)
+    return _random_clauses(1 << width, width, _Draw("conjunctions", count, seed), schema, domains)
+
+
+def random_thresholds(
+    width: int, least: int, count: int, seed: int, schema: Schema, domains: Domains
+) -> Clauses:
+    """Return `count` independent random thresholds: at least `least` of `width` literals are true.
+
+    The literals are drawn as those of conjunctions are, and are the same for the same seed. As for every query with
+    answers 0 and 1, the answer on n records lies in [0, 1], and its sensitivity is 1/n: replacing one record moves
+    the count by at most 1, and so does adding or removing one, where n is a public number.
+    """
+    check_width(width, schema)
+    if not 1 <= least <= width:
+        raise WorkloadError(
+            f"thresholds of at least {least} of {width} literals were asked for; between 1 and {width} are possible"
+        )
+    accepted = (2 << width) - (1 << least)
+    return _random_clauses(accepted, width, _Draw("thresholds", count, seed), schema, domains)
+
+
+def random_parities(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
+    """Return `count` independent random parities: an odd number of `width` conditions "attribute = value" is true.
+
+    Attributes and values are drawn as for conjunctions. There are no signs: "!=" in place of "=" would turn a parity
+    into its negation, and workloads are closed under negation. Range and sensitivity are those of `random_thresholds`.
+
+    Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014), "Dual Query", section 6. The parity q of the paper is +1 for an
+    even number of true conditions and -1 for an odd one; the query here is (1 - q) / 2, and its negation (1 + q) / 2.
+    """
+    check_width(width, schema)
+    return _random_clauses(
+        ODD & ((2 << width) - 1), width, _Draw("parities", count, seed), schema, domains, signed=False
+    )
+
+
+def all_parities(width: int, schema: Schema, domains: Domains) -> Clauses:
+    """Return the parity of every set of `width` attributes with two codes each, sets in lexicographic order.
+
+    The condition of an attribute is "attribute = its second code"; the first one would give the negation at most.
+    """
+    check_width(width, schema)
+    other = np.flatnonzero(domains.counts != 2)
+    if other.size:
+        attribute = schema.attributes[int(other[0])]
+        raise WorkloadError(
+            f"all parities over {width} attributes need attributes of two values each; {attribute.name!r} has "
+            f"{int(domains.counts[other[0]])}. Choose random ones with 'count=', such as 'parity:{width},count=100000'"
+        )
+    sets = comb(len(schema), width)
+    check_count(
+        sets, f"parities over {width} of {len(schema)} attributes", "choose some at random with 'count='"
+    )
+    attributes = _all_sets(width, len(schema))
+    return Clauses(
+        freeze(attributes),
+        freeze(domains.codes[domains.starts[attributes] + 1]),
+        freeze(np.ones((sets, width), dtype=np.bool_)),
+        freeze(np.full(sets, ODD & ((2 << width) - 1), dtype=np.uint32)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """How many clauses are drawn with which seed, and what they are called."""
+
+    what: str
+    count: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise WorkloadError(f"{self.count} {self.what} were asked for; 'count' is at least 1")
+        check_count(self.count, f"{self.what} were asked for", "ask for fewer")
+
+
+def _random_clauses(
+    accepted: int, width: int, draw: _Draw, schema: Schema, domains: Domains, *, signed: bool = True
+) -> Clauses:
+    """Return random clauses that all accept the same numbers of true literals; without signs all are "="."""
+    random = PublicRandom(draw.seed)
+    attributes = np.empty((draw.count, width), dtype=np.int32)
+    values = np.empty((draw.count, width), dtype=np.int32)
+    signs = np.ones((draw.count, width), dtype=np.bool_)
     bounds = domains.counts.astype(np.uint64)
-    for begin in range(0, count, BATCH):
-        part = slice(begin, min(begin + BATCH, count))
+    for begin in range(0, draw.count, BATCH):
+        part = slice(begin, min(begin + BATCH, draw.count))
         size = part.stop - part.start
         attributes[part] = _distinct_sorted(random, size, width, len(schema))
         digits = random.below(bounds[attributes[part]]).astype(np.int64)
         values[part] = domains.codes[domains.starts[attributes[part]] + digits]
-        signs[part] = random.bits(size * width).reshape(size, width)
-    return Clauses.conjunctions(freeze(attributes), freeze(values), freeze(signs))
+        if signed:
+            signs[part] = random.bits(size * width).reshape(size, width)
+    masks = np.full(draw.count, accepted, dtype=np.uint32)
+    return Clauses(freeze(attributes), freeze(values), freeze(signs), freeze(masks))
+
+
+def _all_sets(width: int, available: int) -> NDArray[np.int32]:
+    """Return every set of `width` integers below `available`, in lexicographic order, one per row."""
+    flat = chain.from_iterable(combinations(range(available), width))
+    return np.fromiter(flat, dtype=np.int32, count=comb(available, width) * width).reshape(-1, width)
 
 
 def _distinct_sorted(random: PublicRandom, size: int, width: int, available: int) -> NDArray[np.int64]:

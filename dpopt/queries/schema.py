@@ -1,4 +1,4 @@
-"""The public schema of a table: its attributes in order, their codes, and the flat numbering of (attribute, code)."""
+"""The public schema of a table: its attributes in order, their codes, their flat numbering, and the rules on records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from dpopt.queries.json_files import (
     shown,
     write_json_object,
 )
+from dpopt.queries.rules.compile_rules import compile_rules
+from dpopt.queries.rules.rule import Rule
+from dpopt.queries.rules.rule_json import rule_from_json, rule_to_json
 from dpopt.queries.schema_json import attribute_from_json, attribute_to_json
+from dpopt.queries.threshold_circuit import ThresholdCircuit
 
 __all__ = ["LARGEST_SIZE", "Attribute", "AttributeKind", "Schema", "Value", "number_text", "value_text"]
 
@@ -39,6 +43,9 @@ class Schema:
         At least one attribute; names are unique. A record is one code per attribute, in this order.
     draft
         True for a schema that was drafted from private data and not yet reviewed by the owner.
+    rules
+        What every record obeys. Rules are public, like everything here: declare them from general knowledge, never from
+        the table.
 
     Attributes
     ----------
@@ -50,14 +57,16 @@ class Schema:
     Raises
     ------
     SchemaError
-        If there is no attribute, or two have the same name.
+        If there is no attribute, two have the same name, or a rule names what is not there.
     """
 
     attributes: tuple[Attribute, ...]
     draft: bool = False
+    rules: tuple[Rule, ...] = ()
     sizes: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+    _circuit: ThresholdCircuit = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.attributes:
@@ -74,9 +83,14 @@ class Schema:
         object.__setattr__(self, "sizes", freeze(sizes))
         object.__setattr__(self, "offsets", freeze(offsets))
         object.__setattr__(self, "_positions", positions)
+        object.__setattr__(self, "rules", tuple(self.rules))
+        for rule in self.rules:
+            if not isinstance(rule, Rule):
+                raise SchemaError(f"rules are given as Rule(formula, name); found {rule!r}")
+        object.__setattr__(self, "_circuit", compile_rules(self.rules, self.attributes, self.index))
 
-    def __reduce__(self) -> tuple[type[Schema], tuple[tuple[Attribute, ...], bool]]:
-        return Schema, (self.attributes, self.draft)  # unpickled arrays would be writable
+    def __reduce__(self) -> tuple[type[Schema], tuple[tuple[Attribute, ...], bool, tuple[Rule, ...]]]:
+        return Schema, (self.attributes, self.draft, self.rules)  # unpickled arrays would be writable
 
     def __len__(self) -> int:
         """Return the number of attributes."""
@@ -111,11 +125,16 @@ class Schema:
             raise SchemaError(f"the schema has no attribute {name!r}; {hint}")
         return position
 
+    def circuit(self) -> ThresholdCircuit:
+        """Return the rules as a circuit over the codes of a record; its names are the rules' titles."""
+        return self._circuit
+
     def as_bits(self) -> Schema:
         """Return the schema of free indicator bits: one boolean attribute with values (0, 1) per flat column.
 
         The bit of attribute a and code v has position offsets[a] + v and the name "attribute=label". The bits of one
-        attribute are not tied to each other: this is the universe {0, 1}^columns of the DualQuery experiments.
+        attribute are not tied to each other: this is the universe {0, 1}^columns of the DualQuery experiments. Rules on
+        records are left out.
         """
         return Schema(
             tuple(
@@ -135,11 +154,14 @@ class Schema:
 
     def to_json(self) -> dict[str, object]:
         """Return the schema as a JSON object; `from_json` gives an equal schema."""
-        return {
+        written: dict[str, object] = {
             "dpopt_schema": SCHEMA_VERSION,
             "draft": self.draft,
             "attributes": [attribute_to_json(attribute) for attribute in self.attributes],
         }
+        if self.rules:
+            written["rules"] = [rule_to_json(rule) for rule in self.rules]
+        return written
 
     @classmethod
     def from_json(cls, obj: Mapping[str, object]) -> Schema:
@@ -148,21 +170,24 @@ class Schema:
         Raises
         ------
         SchemaError
-            If a key is unknown or missing, or an attribute contradicts itself; the message names the attribute.
+            If a key is unknown or missing, or an attribute or a rule contradicts itself; the message names it.
         """
         declared = json_object(obj, "schema", SchemaError)
         if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
             found = shown(declared["dpopt_schema"]) if "dpopt_schema" in declared else "no such key"
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
-        refuse_unknown_keys(declared, ("dpopt_schema", "draft", "attributes"), "schema", SchemaError)
+        refuse_unknown_keys(declared, ("dpopt_schema", "draft", "attributes", "rules"), "schema", SchemaError)
         draft = declared.get("draft", False)
         if not isinstance(draft, bool):
             raise SchemaError(f"schema: 'draft' is true or false, found {shown(draft)}")
         if "attributes" not in declared:
             raise SchemaError("schema: the key 'attributes' is missing; it lists the columns of the table")
         listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+        rules = json_list(declared.get("rules", []), "schema: 'rules'", SchemaError)
         return cls(
-            tuple(attribute_from_json(item, number) for number, item in enumerate(listed)), draft=draft
+            tuple(attribute_from_json(item, number) for number, item in enumerate(listed)),
+            draft=draft,
+            rules=tuple(rule_from_json(item, number) for number, item in enumerate(rules)),
         )
 
     @classmethod

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError
-from dpopt.queries.arrays import freeze, frozen
-from dpopt.queries.clauses import Hash
+from dpopt.queries.arrays import Hash, freeze, frozen
 
 LARGEST_SUM = 2**53
 """No gate's sum may reach this: sums are exact in integers and in double precision alike."""
@@ -190,11 +189,13 @@ class ThresholdCircuit:
 
     def broken(self, records: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which rules each of the records (r, d) breaks, (r, R)."""
-        wrong = ~self.gates(records)[:, self.required]
-        result = np.zeros((wrong.shape[0], self.number_of_rules), dtype=np.bool_)
-        for column, rule in enumerate(self.rule_of[self.required].tolist()):
-            result[:, rule] |= wrong[:, column]
-        return result
+        if not self.names:
+            return np.zeros((records.shape[0], 0), dtype=np.bool_)
+        required = np.flatnonzero(self.required)
+        by_rule = required[np.argsort(self.rule_of[required], kind="stable")]
+        firsts = np.flatnonzero(np.diff(self.rule_of[by_rule], prepend=-1))  # every rule has a required gate
+        broken: NDArray[np.bool_] = np.logical_or.reduceat(~self.gates(records)[:, by_rule], firsts, axis=1)
+        return broken
 
     def broken_by(self, record: NDArray[np.int32]) -> tuple[str, ...]:
         """Return the names of the rules that one record (d,) breaks."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,12 @@ from types import MappingProxyType
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.explicit import listed_queries, named_marginals
-from dpopt.queries.generation import Domains, all_marginals, chosen_marginals, random_conjunctions
+from dpopt.queries.generation import Domains
 from dpopt.queries.json_files import json_object, read_json_object, refuse_unknown_keys, shown
 from dpopt.queries.schema import Schema
+from dpopt.queries.short_forms import FORMS, ShortForm, is_short_form
 
 WORKLOAD_VERSION = 1
-FORMS = (
-    "'marginals:K', 'marginals:K,count=N,seed=S', 'conjunctions:K,count=N,seed=S' (each also with ',occurring'), "
-    "or the path of a JSON file"
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +82,10 @@ def parse_workload(text: str, schema: Schema) -> Workload:
         - `marginals:3,count=64,seed=1`: of 64 distinct marginals chosen at random (seed 0 if left out);
         - `conjunctions:3,count=500000,seed=7`: random conjunctions of 3 literals over distinct attributes, values
           uniform among the declared ones (missing included), "=" or "!=" with probability 1/2;
+        - `threshold:2of4,count=100000,seed=7`: at least 2 of 4 such literals are true;
+        - `parity:3,count=100000,seed=7`: an odd number of 3 conditions "attribute = value" is true, drawn alike ("!="
+          would give the negation at most, which every workload holds as well);
+        - `parity:3`: the parities of all sets of 3 attributes, each of two values;
         - any of these with `,occurring`: only values that the schema declares as occurring;
         - the path of a JSON file (see `workload_from_json`).
     schema
@@ -96,8 +96,8 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     WorkloadError
         If the text has another form, or there are more than 50 million queries (refused before anything is built).
     """
-    if re.match(r"\s*(marginals|conjunctions)\s*(:|$)", text):
-        return _ShortForm.parse(text).build(schema)
+    if is_short_form(text):
+        return _from_short_form(text, schema)
     if text.endswith(".json") or Path(text).is_file():
         return workload_from_json(read_json_object(text, "workload", WorkloadError), schema)
     raise WorkloadError(f"the workload {text!r} has no known form; expected {FORMS}")
@@ -150,7 +150,7 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
             raise WorkloadError(
                 f"workload: 'workload' is a short form such as \"marginals:3\", found {shown(text)}"
             )
-        return _ShortForm.parse(text).build(schema, fingerprint)
+        return _from_short_form(text, schema, fingerprint)
     canonical[given[0]] = spec[given[0]]
     if given[0] == "marginals":
         clauses = named_marginals(spec["marginals"], schema, Domains.of(schema, occurring=occurring))
@@ -161,68 +161,7 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
     return Workload(schema, clauses, canonical, fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
-class _ShortForm:
-    """A parsed short form; `count` is None for all marginals."""
-
-    family: str
-    width: int
-    count: int | None
-    seed: int
-    occurring: bool
-
-    @classmethod
-    def parse(cls, text: str) -> _ShortForm:
-        family, colon, rest = text.strip().partition(":")
-        family = family.strip()
-        if family not in ("marginals", "conjunctions") or not colon:
-            raise WorkloadError(f"the workload {text!r} has no known form; expected {FORMS}")
-        width, *options = (part.strip() for part in rest.split(","))
-        given: dict[str, int] = {}
-        for option in options:
-            key, equals, number = (part.strip() for part in option.partition("="))
-            if key not in ("count", "seed", "occurring") or bool(equals) == (key == "occurring"):
-                raise WorkloadError(
-                    f"the workload {text!r} has the option {option!r}; expected count=N, seed=S or occurring"
-                )
-            if key in given:
-                raise WorkloadError(f"the workload {text!r} gives {key!r} twice")
-            given[key] = _whole(number, key, text) if equals else 1
-        if family == "conjunctions" and "count" not in given:
-            raise WorkloadError(
-                f"the workload {text!r} needs the number of queries, such as '{family}:3,count=100000'"
-            )
-        if "seed" in given and "count" not in given:
-            raise WorkloadError(
-                f"the workload {text!r} takes all marginals, so a seed has no effect; leave it out"
-            )
-        seed = given.get("seed", 0)
-        if seed >= 1 << 64:
-            raise WorkloadError(f"the workload {text!r} has the seed {seed}; seeds are below 2^64")
-        return cls(
-            family,
-            _whole(width, "number of attributes", text),
-            given.get("count"),
-            seed,
-            "occurring" in given,
-        )
-
-    def text(self) -> str:
-        chosen = "" if self.count is None else f",count={self.count},seed={self.seed}"
-        return f"{self.family}:{self.width}{chosen}{',occurring' if self.occurring else ''}"
-
-    def build(self, schema: Schema, fingerprint: str = "") -> Workload:
-        domains = Domains.of(schema, occurring=self.occurring)
-        if self.count is None:
-            clauses = all_marginals(self.width, schema, domains)
-        else:
-            family = chosen_marginals if self.family == "marginals" else random_conjunctions
-            clauses = family(self.width, self.count, self.seed, schema, domains)
-        specification = {"dpopt_workload": WORKLOAD_VERSION, "workload": self.text()}
-        return Workload(schema, clauses, specification, fingerprint)
-
-
-def _whole(text: str, what: str, workload: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,20}", text):
-        raise WorkloadError(f"the workload {workload!r}: {what} is a whole number, found {text!r}")
-    return int(text)
+def _from_short_form(text: str, schema: Schema, fingerprint: str = "") -> Workload:
+    form = ShortForm.parse(text)
+    specification = {"dpopt_workload": WORKLOAD_VERSION, "workload": form.text()}
+    return Workload(schema, form.clauses(schema), specification, fingerprint)

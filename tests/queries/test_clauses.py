@@ -85,13 +85,36 @@ def test_clauses_over_bits_name_the_flat_column(clauses: Clauses) -> None:
         (8, "age = [20, 30] and sex != F and smoker = true"),
         (7, "not (age = [20, 30] and sex != F and smoker = true)"),
         (14, "age = [20, 30] or sex != F or smoker = true"),
-        (10, "number of true literals in {1, 3} of: age = [20, 30]; sex != F; smoker = true"),
+        (10, "an odd number of: age = [20, 30]; sex != F; smoker = true"),
+        (5, "an even number of: age = [20, 30]; sex != F; smoker = true"),
+        (12, "at least 2 of: age = [20, 30]; sex != F; smoker = true"),
+        (3, "at most 1 of: age = [20, 30]; sex != F; smoker = true"),
+        (1, "none of: age = [20, 30]; sex != F; smoker = true"),
+        (4, "exactly 2 of: age = [20, 30]; sex != F; smoker = true"),
+        (9, "number of true literals in {0, 3} of: age = [20, 30]; sex != F; smoker = true"),
         (0, "never"),
         (15, "always"),
     ],
 )
 def test_a_clause_is_described_in_words(mask: int, text: str) -> None:
     assert clauses_of([(ALL, mask)]).describe(0, SCHEMA) == text
+
+
+@pytest.mark.parametrize(
+    ("width", "mask", "text"),
+    [
+        (1, 1, "not (age = [20, 30])"),
+        (1, 2, "age = [20, 30]"),
+        (2, 1, "none of: age = [20, 30]; sex != F"),
+        (2, 2, "an odd number of: age = [20, 30]; sex != F"),
+        (2, 5, "an even number of: age = [20, 30]; sex != F"),
+        (2, 6, "age = [20, 30] or sex != F"),
+    ],
+)
+def test_a_clause_of_few_literals_is_described_in_the_plainest_words(
+    width: int, mask: int, text: str
+) -> None:
+    assert clauses_of([(ALL[:width], mask)]).describe(0, SCHEMA) == text
 
 
 def test_missing_is_described_as_missing() -> None:

@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 from numpy.random import Philox
 
 from dpopt.errors import WorkloadError
-from dpopt.queries import Attribute, AttributeKind, Schema, generation
+from dpopt.queries import Attribute, AttributeKind, Clauses, Schema, generation
 from dpopt.queries.generation import (
     Domains,
     all_marginals,
+    all_parities,
     chosen_marginals,
     listed_marginals,
     random_conjunctions,
+    random_parities,
+    random_thresholds,
 )
-from tests.strategies import schemas
+from dpopt.queries.kernels import count_on_records
+from tests.strategies import naive_truth, schemas, tables
 
 
 def schema_of(*sizes: int, occurring: dict[int, tuple[int, ...]] | None = None) -> Schema:
@@ -107,10 +111,10 @@ def test_marginals_are_chosen_among_more_than_64_bits_can_number() -> None:
     assert int(clauses.attributes.max()) < 300
 
 
-def naive_conjunctions(
-    width: int, count: int, seed: int, domains: list[list[int]]
+def naive_literals(
+    width: int, count: int, seed: int, domains: list[list[int]], *, signed: bool = True
 ) -> list[list[tuple[int, int, bool]]]:
-    """The definition, in plain Python: all first draws, all second draws, ..., all values, all signs."""
+    """The definition, in plain Python: all first draws, all second draws, ..., all values, all signs if there are any."""
     stream = Philox(key=seed)
 
     def below(bounds: list[int]) -> list[int]:
@@ -126,7 +130,7 @@ def naive_conjunctions(
     flat = [sorted(attributes) for attributes in chosen]
     digits = below([len(domains[a]) for attributes in flat for a in attributes])
     words = [int(word) for word in stream.random_raw(-(-count * width // 64))]
-    signs = [bool(words[i // 64] >> (i % 64) & 1) for i in range(count * width)]
+    signs = [not signed or bool(words[i // 64] >> (i % 64) & 1) for i in range(count * width)]
     return [
         [
             (a, domains[a][digits[i * width + place]], signs[i * width + place])
@@ -136,19 +140,86 @@ def naive_conjunctions(
     ]
 
 
+def literals_of(clauses: Clauses) -> list[list[tuple[int, int, bool]]]:
+    rows = zip(clauses.attributes.tolist(), clauses.values.tolist(), clauses.signs.tolist(), strict=True)
+    return [list(zip(*row, strict=True)) for row in rows]
+
+
+MIXED = schema_of(2, 3, 5, 1, 7, 4, occurring={2: (0, 4)})
+MIXED_DOMAINS = [[0, 1], [0, 1, 2], [0, 4], [0], list(range(7)), list(range(4))]
+
+
 @pytest.mark.parametrize(("width", "count", "seed"), [(1, 100, 0), (3, 257, 7), (6, 50, 2**64 - 1)])
-def test_random_conjunctions_follow_their_definition(width: int, count: int, seed: int) -> None:
-    schema = schema_of(2, 3, 5, 1, 7, 4, occurring={2: (0, 4)})
-    clauses = random_conjunctions(width, count, seed, schema, Domains.of(schema, occurring=True))
-    domains = [[0, 1], [0, 1, 2], [0, 4], [0], list(range(7)), list(range(4))]
-    found = [
-        list(zip(*row, strict=True))
-        for row in zip(
-            clauses.attributes.tolist(), clauses.values.tolist(), clauses.signs.tolist(), strict=True
-        )
-    ]
-    assert found == naive_conjunctions(width, count, seed, domains)
+def test_random_clauses_follow_their_definition(width: int, count: int, seed: int) -> None:
+    occurring = Domains.of(MIXED, occurring=True)
+    signed = naive_literals(width, count, seed, MIXED_DOMAINS)
+    clauses = random_conjunctions(width, count, seed, MIXED, occurring)
+    assert literals_of(clauses) == signed
     assert (clauses.accepted == 1 << width).all()
+    for least in range(1, width + 1):
+        clauses = random_thresholds(width, least, count, seed, MIXED, occurring)
+        assert literals_of(clauses) == signed
+        assert (clauses.accepted == sum(1 << number for number in range(least, width + 1))).all()
+    clauses = random_parities(width, count, seed, MIXED, occurring)
+    assert literals_of(clauses) == naive_literals(width, count, seed, MIXED_DOMAINS, signed=False)
+    assert (clauses.accepted == sum(1 << number for number in range(1, width + 1, 2))).all()
+
+
+def test_clauses_beyond_one_batch_continue_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By definition a batch is drawn as a whole before the next one: 2^20 clauses, here 4."""
+    monkeypatch.setattr(generation, "BATCH", 4)
+    clauses = random_thresholds(2, 1, 6, 5, MIXED, everything(MIXED))
+    alone = random_thresholds(2, 1, 4, 5, MIXED, everything(MIXED))
+    assert literals_of(clauses)[:4] == literals_of(alone)
+    parities = random_parities(2, 6, 5, MIXED, everything(MIXED))
+    assert literals_of(parities)[4:] != literals_of(random_parities(2, 2, 5, MIXED, everything(MIXED)))
+
+
+@pytest.mark.parametrize("occurring", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_all_parities_are_those_of_every_set_of_attributes(width: int, occurring: bool) -> None:
+    schema = schema_of(2, 2, 4, 2, 2, occurring={2: (1, 3)}) if occurring else schema_of(2, 2, 2, 2, 2)
+    clauses = all_parities(width, schema, Domains.of(schema, occurring=occurring))
+    second = {2: 3} if occurring else {}
+    assert literals_of(clauses) == [
+        [(a, second.get(a, 1), True) for a in chosen] for chosen in combinations(range(5), width)
+    ]
+    odd = [sum(record) % 2 == 1 for record in product(range(2), repeat=width)]
+    records = np.zeros((2**width, 5), dtype=np.int32)
+    for place, record in enumerate(product(range(2), repeat=width)):
+        records[place, :width] = [code * second.get(a, 1) for a, code in enumerate(record)]
+    assert naive_truth(clauses.take([0]), records)[0].tolist() == odd
+
+
+@given(st.data(), st.sampled_from(["threshold", "parity"]))
+def test_one_record_moves_the_count_of_a_query_by_at_most_one(data: st.DataObject, family: str) -> None:
+    """Answers are counts over a public n: sensitivity 1/n, replacing a record as well as adding one."""
+    sizes = MIXED.sizes.tolist()
+    width = data.draw(st.integers(1, 6))
+    least, seed = data.draw(st.integers(1, width)), data.draw(st.integers(0, 2**64 - 1))
+    if family == "threshold":
+        clauses = random_thresholds(width, least, 8, seed, MIXED, everything(MIXED))
+    else:
+        clauses = random_parities(width, 8, seed, MIXED, everything(MIXED))
+    records = data.draw(tables(sizes, max_rows=12))
+    added = np.array([[data.draw(st.integers(0, size - 1)) for size in sizes]], dtype=np.int32)
+    before = count_on_records(clauses, records, MIXED.sizes)
+    after = count_on_records(clauses, np.concatenate((records, added)), MIXED.sizes)
+    assert np.array_equal(before, naive_truth(clauses, records).sum(axis=1))
+    assert np.array_equal(after - before, naive_truth(clauses, added)[:, 0])
+    if len(records):
+        replaced = count_on_records(clauses, np.concatenate((records[1:], added)), MIXED.sizes)
+        assert np.abs(replaced - before).max() <= 1
+
+
+def test_replacing_one_record_can_move_a_threshold_and_a_parity_by_one() -> None:
+    schema = schema_of(2, 2, 2)
+    clauses = all_parities(3, schema, everything(schema))
+    for mask in (0b1010, 0b1100):
+        query = Clauses(clauses.attributes, clauses.values, clauses.signs, np.array([mask], dtype=np.uint32))
+        records = np.array([[0, 0, 0], [1, 1, 1]], dtype=np.int32)
+        assert count_on_records(query, records[:1], schema.sizes).tolist() == [0]
+        assert count_on_records(query, records[1:], schema.sizes).tolist() == [1]
 
 
 @pytest.mark.statistics
@@ -181,7 +252,7 @@ def test_occurring_values_are_refused_where_none_are_declared() -> None:
 @pytest.mark.parametrize("width", [0, 4])
 def test_a_width_that_the_schema_cannot_give_is_refused(width: int) -> None:
     schema = schema_of(2, 2, 2)
-    for build in (chosen_marginals, random_conjunctions):
+    for build in (chosen_marginals, random_conjunctions, random_parities):
         with pytest.raises(
             WorkloadError, match=f"{width}-way queries .* between 1 and 3 attributes are possible"
         ):
@@ -209,6 +280,15 @@ def test_too_many_cells_are_refused_with_their_number_before_anything_is_built()
         listed_marginals([[0, 1, 2, 3]], everything(schema))
     with pytest.raises(WorkloadError, match="50,000,001 conjunctions"):
         random_conjunctions(3, 50_000_001, 0, schema, everything(schema))
+    with pytest.raises(WorkloadError, match="50,000,001 thresholds"):
+        random_thresholds(3, 2, 50_000_001, 0, schema, everything(schema))
+    with pytest.raises(WorkloadError, match="50,000,001 parities"):
+        random_parities(3, 50_000_001, 0, schema, everything(schema))
+    bits = schema_of(*[2] * 60)
+    with pytest.raises(
+        WorkloadError, match="386,206,920 parities over 7 of 60 attributes, more than the 50,0"
+    ):
+        all_parities(7, bits, everything(bits))
     with pytest.raises(WorkloadError, match="marginals, more than the 50,000,000"):
         chosen_marginals(8, 50_000_001, 0, schema, everything(schema))
 

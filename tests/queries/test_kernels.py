@@ -97,6 +97,26 @@ def test_the_widest_clauses_are_counted() -> None:
     assert np.array_equal(satisfied(clauses, records[3]), truth[:, 3])
 
 
+@pytest.mark.parametrize("width", range(1, 32))
+def test_conjunctions_parities_thresholds_and_any_mask_are_counted_at_every_width(width: int) -> None:
+    """With random signs; the sum of the literals is taken by NumPy."""
+    generator = np.random.default_rng(width)
+    records = generator.integers(0, 2, size=(700, 31)).astype(np.int32)
+    full = (2 << width) - 1
+    masks = [1 << width, full ^ (1 << width), 1, full & 0xAAAAAAAA, full & 0x55555555, 0, full]
+    masks += [full >> least << least for least in range(1, width + 1)]
+    masks += [(2 << most) - 1 for most in range(width)]
+    masks += [int(mask) & full for mask in generator.integers(0, 1 << 32, size=20)]
+    rows, expected = [], []
+    for mask in masks:
+        chosen = generator.permutation(31)[:width]
+        values, signs = generator.integers(0, 2, size=width), generator.integers(0, 2, size=width) == 1
+        numbers = ((records[:, chosen] == values) == signs).sum(axis=1)
+        rows.append((list(zip(chosen.tolist(), values.tolist(), signs.tolist(), strict=True)), mask))
+        expected.append(int((mask >> numbers & 1).sum()))
+    assert count_on_records(clauses_of(rows), records, np.full(31, 2)).tolist() == expected
+
+
 @pytest.mark.parametrize("rows", [1, 63, 65, 1000])
 def test_clauses_of_negative_literals_do_not_count_the_padding(rows: int) -> None:
     records = np.zeros((rows, 8), dtype=np.int32)

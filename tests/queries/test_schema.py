@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dpopt.errors import SchemaError
-from dpopt.queries import Attribute, AttributeKind, Schema
+from dpopt.queries import Attribute, AttributeKind, Rule, Schema, literal
 from tests.strategies import schemas
 
 AGE = Attribute("age", AttributeKind.NUMERIC, edges=(0, 20, 30), integer=True, missing="?")
@@ -154,6 +154,22 @@ def test_the_bits_of_a_schema_are_one_boolean_per_flat_column() -> None:
     assert [bit.occurring for bit in bits.attributes] == [None, None, None, None, (0,), None, None]
 
 
+def test_rules_survive_pickle_and_are_left_out_of_the_bits() -> None:
+    rules = (Rule(literal("age", "<", 20), "young"), Rule(literal("smoker", "=", False)))
+    schema = Schema(SCHEMA.attributes, rules=rules)
+    again = pickle.loads(pickle.dumps(schema))
+    assert again == schema
+    assert again.circuit().fingerprint() == schema.circuit().fingerprint()
+    assert schema.circuit() is schema.circuit()
+    assert schema.as_bits() == SCHEMA.as_bits()
+
+
+def test_rules_do_not_change_the_fingerprint_of_a_schema_without_them() -> None:
+    pinned = "babc5ef963def75aa6ca06e9a98b6e0e83084228f7480a9ac0beca0652a0491d"
+    assert SCHEMA.fingerprint() == Schema(SCHEMA.attributes, rules=()).fingerprint() == pinned
+    assert Schema.from_json(WRITTEN | {"rules": []}).fingerprint() == pinned
+
+
 def test_bins_and_range_are_short_for_edges_of_equal_width() -> None:
     schema = Schema.from_json(declared(edges=None, bins=3, range=[0, 0.3]))
     assert schema.attributes[0].edges == (0.0, 0.1, 0.2, 0.3)
@@ -235,6 +251,18 @@ def test_an_attribute_that_contradicts_itself_is_refused(changes: dict[str, obje
         ({"dpopt_schema": 1, "attributes": {}}, "'attributes': expected a list"),
         ({"dpopt_schema": 1, "attributes": [3]}, "attribute number 1: expected a JSON object"),
         ({"dpopt_schema": 1, "draft": 0, "attributes": []}, "'draft' is true or false, found 0"),
+        (
+            {"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rules": {}},
+            "schema: 'rules': expected a list",
+        ),
+        (
+            {"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rules": ["r"]},
+            "rule number 1: expected a JSON object",
+        ),
+        (
+            {"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rule": []},
+            "unknown key 'rule'; did you mean 'rules'",
+        ),
         ({"dpopt_schema": 1, "atributes": []}, "unknown key 'atributes'; did you mean 'attributes'"),
     ],
 )

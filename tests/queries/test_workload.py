@@ -25,6 +25,12 @@ PINNED = {
     "conjunctions:3,count=1000,seed=7": "9d77045f0985c24891bc6c0b0f449c06e8cd00de391d34e29ab025c06e2e1237",
     "conjunctions:1,count=1100000,seed=0": "0c5832012acf650c74393d0700745dc63e884dc95698079527a7fff45969ce83",
     "conjunctions:2,count=99,seed=99,occurring": "198180cac4667f85a1b72e324e4135d2de825fe8dbb82e85d3116c959cba1ddb",
+    "threshold:2of4,count=1000,seed=7": "91392612f1333878aa9fb15df5dc386bee704c558faad95d84ee81afb42e2712",
+    "threshold:1of2,count=1100000,seed=0": "18925f2df28f37b26a626678d31bfd207093b6b122670dcb9ddaf62d60260757",
+    "threshold:2of3,count=99,seed=99,occurring": "74b83410d0d10dcf02323a13ded7eb1d57ed5a608df518b870b46ac89f5ba2d1",
+    "parity:3,count=1000,seed=7": "cd3b2a63f906037921228be616786a1406f56de5d41e2a34471f8e7e05f79031",
+    "parity:1,count=1100000,seed=0": "c45bc11857d940efa38efb589e629bf67f4e21b212893b755b31b664bc1e92f0",
+    "parity:2,count=99,seed=99,occurring": "4de783a8033981c3a347374502dc82c91bf7de125b7f81bb5177372e57971bec",
 }
 
 
@@ -43,6 +49,10 @@ def test_fingerprints_never_change(text: str, fingerprint: str) -> None:
         ("marginals:2,count=2", "marginals:2,count=2,seed=0"),
         ("conjunctions:2,occurring,count=5", "conjunctions:2,count=5,seed=0,occurring"),
         ("conjunctions:02,count=05,seed=1", "conjunctions:2,count=5,seed=1"),
+        (" threshold : 2 of 4 , seed=3,count=5", "threshold:2of4,count=5,seed=3"),
+        ("threshold:02of04,count=05,occurring", "threshold:2of4,count=5,seed=0,occurring"),
+        ("parity:3,occurring,seed=2,count=5", "parity:3,count=5,seed=2,occurring"),
+        (" parity : 02 ,count=5", "parity:2,count=5,seed=0"),
     ],
 )
 def test_a_short_form_has_one_canonical_spelling(text: str, canonical: str) -> None:
@@ -59,6 +69,35 @@ def test_a_workload_has_its_base_queries_once() -> None:
 def test_other_seeds_give_other_queries() -> None:
     texts = [f"conjunctions:2,count=50,seed={seed}" for seed in range(5)]
     assert len({parse_workload(text, SCHEMA).fingerprint for text in texts}) == 5
+
+
+def test_thresholds_of_all_literals_are_the_conjunctions_of_the_same_seed() -> None:
+    thresholds = parse_workload("threshold:3of3,count=200,seed=4", SCHEMA)
+    assert thresholds.fingerprint == parse_workload("conjunctions:3,count=200,seed=4", SCHEMA).fingerprint
+
+
+def test_thresholds_and_parities_accept_the_numbers_that_they_name() -> None:
+    thresholds = parse_workload("threshold:2of4,count=20", SCHEMA).clauses
+    assert set(thresholds.accepted.tolist()) == {0b11100}
+    assert set(parse_workload("threshold:1of2,count=20", SCHEMA).clauses.accepted.tolist()) == {0b110}
+    parities = parse_workload("parity:3,count=20", SCHEMA).clauses
+    assert set(parities.accepted.tolist()) == {0b1010}
+    assert parities.signs.all()
+    assert not thresholds.signs.all()
+
+
+def test_a_workload_over_two_values_has_one_parity_for_each_set_of_attributes() -> None:
+    schema = Schema((*(Attribute(name, AttributeKind.BOOLEAN) for name in "abcd"), SCHEMA.attributes[1]))
+    workload = parse_workload("parity:2", schema)
+    assert dict(workload.specification) == {"dpopt_workload": 1, "workload": "parity:2"}
+    assert [workload.clauses.describe(i, schema) for i in (0, 3, 9)] == [
+        "an odd number of: a = true; b = true",
+        "an odd number of: a = true; sex = M",
+        "an odd number of: d = true; sex = M",
+    ]
+    assert len(workload) == 10
+    pinned = "c9f363898ba048eb43d1ab00bd3518999f6a81777e1f7f3bf4dd3bd52a5d311d"
+    assert workload.fingerprint == pinned
 
 
 def test_occurring_restricts_the_values_that_queries_name() -> None:
@@ -139,7 +178,7 @@ def test_listed_queries_are_the_clauses_that_they_say() -> None:
         "age != missing and smoker = missing and race = missing",
         "age = missing and smoker = missing and race = missing",
         "smoker != false",
-        "number of true literals in {0, 2} of: sex = M; race != 4",
+        "an even number of: sex = M; race != 4",
     ]
 
 
@@ -167,6 +206,27 @@ def test_listed_queries_are_the_clauses_that_they_say() -> None:
         ("conjunctions:3", "needs the number of queries, such as 'conjunctions:3,count=100000'"),
         ("conjunctions:3,count=1,seed=18446744073709551616", "seeds are below 2\\^64"),
         ("conjunctions:3,count=99999999", "99,999,999 conjunctions were asked for, more than the 50,000,000"),
+        ("parities:3", "has no known form"),
+        ("parity", "has no known form"),
+        ("parity:", "number of attributes is a whole number, found ''"),
+        ("parity:3", "need attributes of two values each; 'age' has 4. Choose random ones with 'count='"),
+        ("parity:2,occurring", "'age' has 4"),
+        ("parity:3,seed=1", "takes all parities, so a seed has no effect"),
+        ("parity:5,count=1", "5-way queries were asked for; between 1 and 4"),
+        ("parity:2of3,count=1", "number of attributes is a whole number, found '2of3'"),
+        ("parity:3,count=0", "0 parities were asked for; 'count' is at least 1"),
+        ("parity:3,count=99999999", "99,999,999 parities were asked for, more than the 50,000,000"),
+        ("threshold:2of4", "needs the number of queries, such as 'threshold:2of4,count=100000'"),
+        ("threshold:2of4,seed=1", "needs the number of queries"),
+        ("threshold:4,count=1", "the shape '4'; expected RofK, such as 'threshold:2of4,count=100000'"),
+        ("threshold:of4,count=1", "number of true literals is a whole number, found ''"),
+        ("threshold:2of,count=1", "number of attributes is a whole number, found ''"),
+        ("threshold:-1of4,count=1", "number of true literals is a whole number, found '-1'"),
+        ("threshold:0of4,count=1", "at least 0 of 4 literals were asked for; between 1 and 4 are possible"),
+        ("threshold:5of4,count=1", "at least 5 of 4 literals were asked for; between 1 and 4 are possible"),
+        ("threshold:2of5,count=1", "5-way queries were asked for; between 1 and 4"),
+        ("threshold:2of4,count=0", "0 thresholds were asked for; 'count' is at least 1"),
+        ("threshold:2of4,count=99999999", "99,999,999 thresholds were asked for, more than the 50,000,000"),
     ],
 )
 def test_a_short_form_that_names_no_workload_is_refused(text: str, message: str) -> None:

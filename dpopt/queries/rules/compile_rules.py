@@ -1,0 +1,167 @@
+"""From rules to the circuit that solvers read: negations pushed down to the literals, then gates.
+
+Rules share nothing. A required "and" becomes several required gates, and so does "this, or all of those".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import SchemaError
+from dpopt.queries.arrays import freeze
+from dpopt.queries.attribute import Attribute
+from dpopt.queries.rules.code_sets import Columns
+from dpopt.queries.rules.nodes import FALSE, TRUE, And, InSet, Nodes, Or, Sum
+from dpopt.queries.rules.rule import Rule, rule_titles
+from dpopt.queries.rules.translation import Translation
+from dpopt.queries.threshold_circuit import LARGEST_SUM, NO_RULES, ThresholdCircuit, starts
+
+MOST_NUMBERS = 2**24
+"""The circuit of a rule holds at most this many numbers of codes."""
+
+
+def compile_rules(
+    rules: Sequence[Rule], attributes: tuple[Attribute, ...], index: Callable[[str], int]
+) -> ThresholdCircuit:
+    """Return the circuit of rules over the attributes of a schema.
+
+    Parameters
+    ----------
+    rules
+        In the order in which they are reported.
+    attributes
+        The schema's, in order.
+    index
+        The position of an attribute's name; raises SchemaError with the closest names.
+
+    Raises
+    ------
+    SchemaError
+        If a rule names what is not there, or says what bins cannot tell; the message names the rule.
+    """
+    if not rules:
+        return NO_RULES
+    titles = rule_titles(rules)
+    columns = Columns(attributes, index)
+    gates = _Gates(columns.sizes)
+    for number, (rule, title) in enumerate(zip(rules, titles, strict=True)):
+        try:
+            gates.add(rule, number, columns)
+        except SchemaError as problem:
+            name = f" ({title!r})" if rule.name else ""
+            said = "" if rule.name else f" [the rule: {title}]"
+            raise SchemaError(f"rule number {number + 1}{name}: {problem}{said}") from problem
+    return gates.circuit(titles)
+
+
+class _Gates:
+    """Collects the gates of all rules."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self._sizes = sizes
+        self._numbers = 0
+        self._bounds: list[int] = []
+        self._required: list[bool] = []
+        self._rules: list[int] = []
+        self._terms: list[list[tuple[int, NDArray[np.int64]]]] = []
+        self._children: list[list[tuple[int, int]]] = []
+
+    def add(self, rule: Rule, number: int, columns: Columns) -> None:
+        """Add the gates of one rule."""
+        nodes = Nodes(self._sizes)
+        root = Translation(nodes, columns).rule(rule.form)
+        made: dict[int, int] = {}
+        self._numbers = 0
+        for node in dict.fromkeys(_required(root, nodes)) or (TRUE,):
+            self._new(node, nodes, number, made)  # never a child of another gate
+            self._required[-1] = True
+
+    def circuit(self, titles: tuple[str, ...]) -> ThresholdCircuit:
+        """Return the circuit of the gates added so far."""
+        terms = list(itertools.chain.from_iterable(self._terms))
+        children = list(itertools.chain.from_iterable(self._children))
+        lengths = np.array([values.size for _, values in terms], dtype=np.int64)
+        values = np.concatenate([values for _, values in terms]) if terms else np.zeros(0, dtype=np.int64)
+        return ThresholdCircuit(
+            titles,
+            freeze(np.array(self._bounds, dtype=np.int64)),
+            freeze(np.array(self._required, dtype=np.bool_)),
+            freeze(np.array(self._rules, dtype=np.int32)),
+            starts(np.array([len(listed) for listed in self._terms], dtype=np.int64)),
+            freeze(np.array([attribute for attribute, _ in terms], dtype=np.int32)),
+            starts(lengths),
+            freeze(values),
+            starts(np.array([len(listed) for listed in self._children], dtype=np.int64)),
+            freeze(np.array([child for child, _ in children], dtype=np.int32)),
+            freeze(np.array([coefficient for _, coefficient in children], dtype=np.int64)),
+        )
+
+    def _gate(self, number: int, nodes: Nodes, rule: int, made: dict[int, int]) -> int:
+        """Return the number of a node's gate, which is added if there is none."""
+        if number not in made:
+            made[number] = self._new(number, nodes, rule, made)
+        return made[number]
+
+    def _new(self, number: int, nodes: Nodes, rule: int, made: dict[int, int]) -> int:
+        """Add the gate of a node, after those of its parts; return its number."""
+        node = nodes[number]
+        if isinstance(node, Sum):
+            bound, terms = node.bound, [(attribute, list(values)) for attribute, values in node.terms]
+            parts = dict(node.children)
+        else:
+            inputs = node.parts if isinstance(node, And | Or) else (number,)
+            sets = [found for found in map(nodes.__getitem__, inputs) if isinstance(found, InSet)]
+            terms = [(found.attribute, self._bits(found)) for found in sets]
+            parts = {
+                part: 1
+                for part in inputs
+                if isinstance(node, And | Or) and not isinstance(nodes[part], InSet)
+            }
+            bound = {TRUE: 0, FALSE: 1}.get(number, len(inputs) if isinstance(node, And) else 1)
+        self._require_small(bound, terms, parts)
+        children = [(self._gate(part, nodes, rule, made), coefficient) for part, coefficient in parts.items()]
+        self._bounds.append(bound)
+        self._required.append(False)
+        self._rules.append(rule)
+        self._terms.append([(attribute, np.array(values, dtype=np.int64)) for attribute, values in terms])
+        self._children.append(sorted(children))
+        return len(self._bounds) - 1
+
+    def _bits(self, literal: InSet) -> list[int]:
+        return [literal.codes >> code & 1 for code in range(self._sizes[literal.attribute])]
+
+    def _require_small(
+        self, bound: int, terms: Sequence[tuple[int, list[int]]], parts: dict[int, int]
+    ) -> None:
+        total = bound + sum(max(values) for _, values in terms) + sum(parts.values())
+        if total >= LARGEST_SUM:
+            raise SchemaError(
+                "the numbers of a comparison are too large to be added exactly (2**53 in the finest common unit); round edges, "
+                "representatives or coefficients to coarser units"
+            )
+        self._numbers += sum(len(values) for _, values in terms)
+        if self._numbers > MOST_NUMBERS:
+            raise SchemaError(
+                f"more than {MOST_NUMBERS:,} numbers are needed; declare coarser values, or fewer combinations"
+            )
+
+
+def _required(root: int, nodes: Nodes) -> list[int]:
+    """Return nodes that must all be true if and only if the root must be.
+
+    "A or (B and C)" is split into "A or B" and "A or C" where it has one "and" only.
+    """
+    node = nodes[root]
+    if isinstance(node, And):
+        return [one for part in node.parts for one in _required(part, nodes)]
+    if isinstance(node, Or):
+        split = [(part, found) for part in node.parts if isinstance(found := nodes[part], And)]
+        if len(split) == 1:
+            (place, together), *_ = split
+            rest = [part for part in node.parts if part != place]
+            return [one for part in together.parts for one in _required(nodes.any_of([*rest, part]), nodes)]
+    return [] if root == TRUE else [root]

@@ -1,0 +1,54 @@
+"""The page on rules: each example in JSON is a rule over the schema that the page declares.
+
+Its Python is run by tests/repository/test_documents.py, like that of all documents.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpopt.queries import Schema
+from dpopt.queries.rules.rule_json import _FORMULA_KEYS, _RULE_KEYS, rule_from_json, rule_to_json
+from tests.repository.test_documents import blocks
+from tests.source_code import ROOT
+
+PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+
+
+def declared() -> Schema:
+    """Return the schema of the page's first block of Python."""
+    names: dict[str, object] = {}
+    first = next(block for block in blocks(PAGE) if block.language == "python")
+    exec(compile(first.text.replace("schema.write", "str"), "docs/rules.md", "exec"), names)
+    schema = names["schema"]
+    assert isinstance(schema, Schema)
+    return schema
+
+
+def examples() -> list[dict[str, object]]:
+    """Return the rules in the page's blocks of JSON; each block holds one or more, one after the other."""
+    found = []
+    for block in blocks(PAGE):
+        rest = block.text.strip() if block.language == "json" else ""
+        while rest:
+            item, end = json.JSONDecoder().raw_decode(rest)
+            found.append(item)
+            rest = rest[end:].strip()
+    return found
+
+
+@pytest.mark.parametrize("example", examples(), ids=json.dumps)
+def test_each_example_is_a_rule_over_the_schema_of_the_page(example: dict[str, object]) -> None:
+    rule = rule_from_json(example, 0)
+    schema = Schema(declared().attributes, rules=(rule,))
+    assert rule_from_json(rule_to_json(rule), 0) == rule
+    assert schema.circuit().number_of_rules == 1
+
+
+def test_the_page_shows_each_form_of_rules_and_each_key() -> None:
+    keys = {key for forms in (_RULE_KEYS, _FORMULA_KEYS) for form in forms.values() for key in form}
+    assert {key for key in keys if f'"{key}"' not in PAGE} == set()
+    heads = {key for example in examples() for key in example}
+    assert set(_RULE_KEYS) <= heads
