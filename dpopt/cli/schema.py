@@ -1,4 +1,4 @@
-"""`dpopt schema infer`: draft a schema from a table, for its owner to review."""
+"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 
-schema_group = typer.Typer(help="Draft schemas.", no_args_is_help=True, pretty_exceptions_enable=False)
+schema_group = typer.Typer(
+    help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
+)
 application.add_typer(schema_group, name="schema")
 
 
@@ -40,3 +42,46 @@ def infer(
         'records. Review it against what is publicly known, then set "draft": false in the file.',
         markup=False,
     )
+
+
+@command("check", group=schema_group)
+def check(
+    schema: options.SchemaOption,
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="CSV (also .gz) or Parquet file; without it the schema file alone is checked. Private: read here and nowhere "
+            "else."
+        ),
+    ] = None,
+    no_header: options.NoHeaderOption = False,
+    on_unknown: options.OnUnknownOption = "error",
+) -> None:
+    """Check a schema, whether its rules can be obeyed together and, if given, whether TABLE fits and which rows break them.
+
+    What it says of TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
+    """
+    from dpopt.algorithms.rule_conflicts import legal_record
+    from dpopt.cli.reports import console
+    from dpopt.cli.rule_report import report_broken_rules
+    from dpopt.private.on_unknown import parse_on_unknown
+    from dpopt.private.read_table import read_table
+    from dpopt.private.rule_report import broken_rows
+    from dpopt.queries.schema import Schema
+
+    declared = Schema.read(schema)
+    legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
+    draft = "; a draft, not reviewed yet" if declared.draft else ""
+    summary = f"{schema}: {len(declared)} attributes, {len(declared.rules)} rules{draft}"
+    if table is None:
+        console().print(summary)
+        for number, rule in enumerate(declared.rules, start=1):
+            named = f"{rule.name}: " if rule.name else ""
+            console().print(f"{number}. {named}{rule.describe()}")
+        return
+    names = list(declared.names) if no_header else None
+    dataset = read_table(table, declared, on_unknown=parse_on_unknown(on_unknown), column_names=names)
+    report = broken_rows(dataset, declared.circuit())
+    console().print(summary)
+    console().print(f"{table} fits the schema")
+    report_broken_rules(report)

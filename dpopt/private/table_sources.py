@@ -90,7 +90,8 @@ class MemorySource:
         column = self._table.iloc[:, position]
         if column.dtype == object:
             return [pa.array(self._texts(column.tolist(), position), pa.string())]
-        if hasattr(column, "cat") and column.cat.categories.dtype == object:
+        # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
+        if hasattr(column, "cat") and column.cat.categories.dtype in (object, bool):
             codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
             texts = pa.array(self._texts(column.cat.categories.tolist(), position), pa.string())
             return [pa.DictionaryArray.from_arrays(codes, texts)]

@@ -1,0 +1,37 @@
+"""What the owner is told of rows that break declared rules: on the terminal, not private, stored nowhere."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from dpopt.cli.reports import console
+from dpopt.private.rule_report import NonPrivateRuleReport
+
+
+def report_broken_rules(report: NonPrivateRuleReport) -> None:
+    """Print which rules the rows of a table break, marked as not private."""
+    out = console()
+    if not report.names:
+        out.print("the schema declares no rules")
+        return
+    if not report.rows_breaking_any:
+        out.print(
+            f"all {report.rows:,} rows obey the {len(report.names)} rules (NOT private; stored nowhere)"
+        )
+        return
+    table = Table(
+        "rule",
+        "rows that break it",
+        "first such row",
+        title="broken rules (NOT private)",
+        title_justify="left",
+    )
+    for name, broken, first in zip(report.names, report.broken, report.first_rows, strict=True):
+        if broken:
+            table.add_row(name, f"{broken:,}", f"{first:,}")
+    out.print(table)
+    out.print(
+        f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
+        f"{len(report.names):,} rules. Synthetic records will obey them all. This is for the owner of the table, and is stored "
+        "nowhere."
+    )

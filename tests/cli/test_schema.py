@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.algorithms.small_runs import SCHEMA, codes
+from tests.cli.command_line import inputs, refuse, succeed
+
+RULES = [
+    {"name": "reds live in the north", "if": ["colour", "=", "red"], "then": ["town", "=", "north"]},
+    {"forbid": {"and": [["smoker", "=", True], ["age", "<", 20]]}},
+    {"name": "greens are old", "if": ["colour", "=", "green"], "then": ["age", ">=", 40]},
+]
+
+YOUNG_GREENS = (codes()[:, 0] == 1) & (codes()[:, 1] < 2)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return inputs(tmp_path)[0]
+
+
+def schema_file(folder: Path, rules: Sequence[object], **changes: object) -> Path:
+    path = folder / "with-rules.json"
+    path.write_text(json.dumps(SCHEMA.to_json() | {"rules": rules} | changes), encoding="utf-8")
+    return path
+
+
+def test_a_table_that_obeys_its_rules_is_said_to(table: Path, tmp_path: Path) -> None:
+    said = succeed("schema", "check", table, "--schema", schema_file(tmp_path, RULES[:2]))
+    assert "4 attributes, 2 rules" in said
+    assert "fits the schema" in said
+    assert "all 200 rows obey the 2 rules" in said
+    assert "NOT private" in said
+
+
+def test_rows_that_break_a_rule_are_counted_for_the_owner(table: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    schema = schema_file(tmp_path, RULES)
+    said = succeed("schema", "check", table, "--schema", schema)
+    assert sorted(tmp_path.iterdir()) == sorted([*before, schema])
+    (line,) = [line for line in said.splitlines() if "greens are old" in line]
+    assert line.split()[-4:-1] == [str(YOUNG_GREENS.sum()), "│", str(YOUNG_GREENS.argmax() + 1)]
+    assert "reds" not in said
+    assert f"{YOUNG_GREENS.sum()} of 200 rows break 1 of the 3 rules" in said
+    assert "NOT private" in said
+    assert "stored nowhere" in said
+
+
+def test_without_a_table_the_rules_are_printed_in_words(tmp_path: Path) -> None:
+    said = succeed("schema", "check", "--schema", schema_file(tmp_path, RULES, draft=True))
+    assert "4 attributes, 3 rules; a draft, not reviewed yet" in said
+    assert "1. reds live in the north: if colour = red then town = north" in said
+    assert "2. never: smoker = true and age < 20" in said
+
+
+def test_a_schema_without_rules_is_said_to_have_none(table: Path, tmp_path: Path) -> None:
+    said = succeed("schema", "check", table, "--schema", tmp_path / "schema.json")
+    assert "the schema declares no rules" in said
+
+
+def test_a_file_without_a_header_is_read_by_the_order_of_the_schema(table: Path, tmp_path: Path) -> None:
+    headless = tmp_path / "headless.csv"
+    headless.write_text(table.read_text(encoding="utf-8").split("\n", 1)[1], encoding="utf-8")
+    said = succeed("schema", "check", headless, "--schema", schema_file(tmp_path, RULES), "--no-header")
+    assert f"{YOUNG_GREENS.sum()} of 200 rows" in said
+
+
+def test_a_table_that_does_not_fit_is_refused_and_repairs_are_allowed(table: Path, tmp_path: Path) -> None:
+    text = table.read_text(encoding="utf-8").replace("south", "elsewhere")
+    table.write_text(text, encoding="utf-8")
+    schema = schema_file(tmp_path, RULES[:2])
+    assert "'elsewhere' is not a declared value" in refuse("schema", "check", table, "--schema", schema)
+    assert "fits the schema" in succeed("schema", "check", table, "--schema", schema, "--on-unknown", "other")
+
+
+def test_a_rule_that_the_schema_cannot_tell_is_refused_by_its_name(tmp_path: Path) -> None:
+    wrong = {"name": "minors", "require": ["age", "<", 15]}
+    message = refuse("schema", "check", "--schema", schema_file(tmp_path, [wrong]))
+    assert "rule number 1 ('minors'): 'age < 15' is true of some values of the bin [0, 20)" in message
