@@ -120,10 +120,10 @@ class ChargeColumns:
             return weighted_sum_upward(counts, values)
         advanced = homogeneous_epsilon if accountant is Accountant.THEOREM else heterogeneous_epsilon
         together = advanced(values, counts, delta)
-        if not len(self.epsilons) or not len(self.ranges):
+        if not len(self.epsilons):
             return together
-        # One large epsilon beside many small ranges: add it by basic composition instead, where that is less.
-        apart = advanced(self.ranges, self.range_counts, delta)
+        # One large epsilon beside many small ranges, or none: add it by basic composition instead, where that is less.
+        apart = advanced(self.ranges, self.range_counts, delta) if len(self.ranges) else 0.0
         pure = weighted_sum_upward(self.epsilon_counts, self.epsilons)
         return min(together, sum_upward(np.array([apart, pure])))
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
@@ -128,6 +128,12 @@ def test_composition_is_additive(first: list[Charge], second: list[Charge], delt
     assert pure[2] == pytest.approx(pure[0] + pure[1], rel=1e-15)
 
 
+@pytest.mark.parametrize("accountant", [Accountant.THEOREM, Accountant.PER_ROUND])
+def test_a_few_epsilons_alone_cost_no_more_than_their_sum(accountant: Accountant) -> None:
+    assert total_epsilon([charge(PURE, 0.5)], accountant, 0.1) == 0.5
+
+
+@example([charge(PURE, 0.5)], charge(RANGE, 0.25), Accountant.THEOREM, 0.1)
 @given(plans, charges, accountants, deltas)
 def test_one_charge_more_never_costs_less(
     plan: list[Charge], more: Charge, accountant: Accountant, delta: float
