@@ -11,10 +11,12 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 from __future__ import annotations
 
 from dpopt.programs.certificate import Certificate, certify, credible_bound
+from dpopt.programs.duality import dual_bound, linear_relaxation
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text, write_mps
+from dpopt.programs.point_certificate import PointCertificate, certify_point
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
@@ -31,6 +33,7 @@ __all__ = [
     "MaxCsp",
     "MixedIntegerProgram",
     "Point",
+    "PointCertificate",
     "Program",
     "Progress",
     "QuadraticProgram",
@@ -40,7 +43,10 @@ __all__ = [
     "Solver",
     "Termination",
     "certify",
+    "certify_point",
     "credible_bound",
+    "dual_bound",
+    "linear_relaxation",
     "mps_text",
     "reduce_max_csp",
     "verified",

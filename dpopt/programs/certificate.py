@@ -1,13 +1,15 @@
-"""What is true of an answer, computed outside the solver from the problem and the record alone."""
+"""What is true of an answer to a MaxCsp, computed outside the solver from the problem and the record alone."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import ProgramError
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult
 
@@ -19,6 +21,9 @@ TOLERANCE = 1e-6
 class Certificate:
     """An answer to a MaxCsp, checked.
 
+    Two bounds that must not be confused: `proven_bound` is a theorem whose every number was computed here, and
+    `bound` repeats what a solver says.
+
     Attributes
     ----------
     feasible : bool
@@ -26,14 +31,18 @@ class Certificate:
     objective : int or None
         Exact objective; None if and only if the record is not feasible.
     bound : int or None
-        The solver's upper bound, made whole. This alone is the solver's word: it holds within the solver's
-        tolerance and is not proven again here. A claim that the objective itself disproves is dropped.
+        The reported bound: the solver's upper bound, made whole. This alone is the solver's word: it holds within
+        the solver's tolerance and is not proven again here. A claim that the objective itself disproves is dropped.
     gap : int or None
         bound - objective, >= 0; None where either is None.
     violation : int
         By how much the worst code lies outside its range; 0 for a feasible record.
     broken_rules : tuple of str
         The rules that the record breaks; empty for a feasible record.
+    proven_bound : int or None
+        An upper bound on every record's objective that needs no solver's word: weak duality evaluated in exact
+        arithmetic where that was done, else the sum of the positive weights. None if and only if the record is not
+        feasible.
     """
 
     feasible: bool
@@ -42,10 +51,32 @@ class Certificate:
     gap: int | None
     violation: int
     broken_rules: tuple[str, ...] = ()
+    proven_bound: int | None = None
+
+    @property
+    def reported_bound(self) -> int | None:
+        """The solver's word: `bound`."""
+        return self.bound
+
+    @property
+    def reported_gap(self) -> int | None:
+        """The gap to the solver's word: `gap`."""
+        return self.gap
+
+    @property
+    def proven_gap(self) -> int | None:
+        """proven_bound - objective, >= 0; None if and only if the record is not feasible."""
+        if self.proven_bound is None or self.objective is None:
+            return None
+        return self.proven_bound - self.objective
 
 
 def certify(
-    program: MaxCsp, answer: SolveResult | NDArray[np.int32], *, bound: float | None = None
+    program: MaxCsp,
+    answer: SolveResult | NDArray[np.int32],
+    *,
+    bound: float | None = None,
+    proven: Fraction | None = None,
 ) -> Certificate:
     """Check an answer to a MaxCsp.
 
@@ -58,13 +89,17 @@ def certify(
     bound
         Upper bound that a solver claims, where `answer` is a record (say, the fallback of a solver that found a
         bound and no solution).
+    proven
+        Upper bound proven outside the solver, by `dual_bound` of a relaxation of the problem. It is rounded down,
+        since objectives are whole.
 
     Raises
     ------
     NoSolutionError
         The result holds no solution.
     ProgramError
-        The record has the wrong number of attributes.
+        The record has the wrong number of attributes; or its objective exceeds the bound that is said to be proven,
+        which then is none.
     """
     if isinstance(answer, SolveResult):
         record = answer.require_record()
@@ -81,8 +116,14 @@ def certify(
         )
     objective = program.objective(record)
     whole = _whole_bound(program, claimed, objective)
-    gap = None if whole is None else whole - objective
-    return Certificate(feasible=True, objective=objective, bound=whole, gap=gap, violation=0)
+    return Certificate(
+        feasible=True,
+        objective=objective,
+        bound=whole,
+        gap=None if whole is None else whole - objective,
+        violation=0,
+        proven_bound=_proven_bound(program, proven, objective),
+    )
 
 
 def credible_bound(claimed: float | None, objective: float) -> float | None:
@@ -101,3 +142,14 @@ def _whole_bound(program: MaxCsp, claimed: float | None, objective: int) -> int 
     if bound is None:
         return None
     return min(math.floor(bound + TOLERANCE * max(1.0, abs(bound))), program.upper_bound())
+
+
+def _proven_bound(program: MaxCsp, proven: Fraction | None, objective: int) -> int:
+    """Return the better of the given bound and the sum of the positive weights; refuse what the objective disproves."""
+    bound = program.upper_bound() if proven is None else min(math.floor(proven), program.upper_bound())
+    if bound < objective:
+        raise ProgramError(
+            f"the record is worth {objective}, more than the bound {bound} that is said to be proven; the bound belongs to "
+            "another problem"
+        )
+    return bound

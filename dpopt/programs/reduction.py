@@ -1,7 +1,8 @@
-"""A MaxCsp without what cannot matter: attributes in no clause, and codes that no clause tells apart.
+"""A MaxCsp without what cannot matter: attributes in no clause and no rule, and codes that nothing tells apart.
 
-All codes of an attribute that no clause names are interchangeable: one of them stands for all. A round of
-DualQuery names a few codes of each attribute, so solvers see domains of tens of codes where the schema has thousands.
+Codes of an attribute that no clause names, and to which every rule gives the same values, are interchangeable: one of
+them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes
+where the schema has thousands.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.programs.circuit_reduction import codes_told_apart, with_codes
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, as_record
 from dpopt.queries.arrays import freeze
@@ -27,7 +29,7 @@ class Reduction:
         The reduced problem over d' attributes.
     background : (d,) int32
         The record that the original problem starts from: the hint where one was given, else 0 everywhere. It
-        decides every attribute that occurs in no clause.
+        decides every attribute that occurs in no clause and no rule.
     attributes : (d',) int32
         Original attribute of each reduced attribute.
     codes : (columns,) int32
@@ -57,16 +59,18 @@ class Reduction:
 
 
 def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
-    """Drop the attributes that no clause names and merge the codes that no clause names.
+    """Drop the attributes that no clause and no rule names and merge the codes that nothing tells apart.
 
-    A merged code is written back as the hint's code if no clause names that one, else as the smallest such code.
+    Codes are merged if no clause names them and each term of the rules has the same value for all of them. Merged
+    codes are written back as the hint's code if that is one of them, else as the smallest. The rules stay, over the
+    new attributes and codes.
 
     Parameters
     ----------
     program
         The problem.
     hint : (d,) int32, optional
-        A record; it also decides the attributes that occur in no clause (default: code 0).
+        A record; it also decides the attributes that occur in no clause and no rule (default: code 0).
 
     Raises
     ------
@@ -74,7 +78,7 @@ def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
         The hint is no record of this problem.
     """
     background = _background(program, hint)
-    clauses, offsets = program.clauses, program.offsets()
+    clauses, offsets, rules = program.clauses, program.offsets(), program.rules
     used = clauses.attributes >= 0
     flat = offsets[clauses.attributes[used]] + clauses.values[used]
     named, place = np.unique(flat, return_inverse=True)  # columns that clauses name, by attribute and code
@@ -83,22 +87,36 @@ def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
     count = np.bincount(owner, minlength=program.sizes.size)
     rank = (np.arange(named.size) - (np.cumsum(count) - count)[owner]).astype(np.int32)
 
-    attributes = np.flatnonzero(count).astype(np.int32)
-    merged = count[attributes] < program.sizes[attributes]  # no clause names some code of the attribute
-    sizes = (count[attributes] + merged).astype(np.int32)
-    ends = np.cumsum(sizes, dtype=np.int64)
+    ruled = np.zeros(program.sizes.size, dtype=np.bool_)
+    ruled[rules.term_attributes] = True
+    merged = np.flatnonzero(
+        (count > 0) & (count < program.sizes) & ~ruled
+    )  # some codes are named, some are not
+    stand_ins = _stand_ins(background, owner, code, rank)[merged]
+    if rules.number_of_rules:
+        told_apart, representatives = codes_told_apart(rules, offsets, background, named)
+        merged = np.concatenate((merged, told_apart))
+        stand_ins = np.concatenate((stand_ins, representatives))
+        order = np.argsort(merged, kind="stable")
+        merged, stand_ins = merged[order], stand_ins[order]
+
+    counts = count + np.bincount(merged, minlength=program.sizes.size)
+    attributes = np.flatnonzero(counts).astype(np.int32)
+    sizes = counts[attributes].astype(np.int32)
     number = np.full(program.sizes.size, -1, dtype=np.int32)
     number[attributes] = np.arange(attributes.size, dtype=np.int32)
-    codes = np.empty(int(sizes.sum()), dtype=np.int32)
-    codes[(ends - sizes)[number[owner]] + rank] = code
-    codes[ends[merged] - 1] = _stand_ins(background, owner, code, rank)[attributes][merged]
+    owners = np.concatenate((owner, merged))
+    codes = np.concatenate((code, stand_ins))[
+        np.argsort(owners, kind="stable")
+    ]  # named codes first, then merged
 
     new_attributes = np.full_like(clauses.attributes, -1)
     new_attributes[used] = number[clauses.attributes[used]]
     new_values = np.zeros_like(clauses.values)
     new_values[used] = rank[place]
     reduced = Clauses(freeze(new_attributes), freeze(new_values), clauses.signs, clauses.accepted)
-    problem = MaxCsp(freeze(sizes), reduced, program.weights)
+    circuit = with_codes(rules, number, sizes, codes)
+    problem = MaxCsp(freeze(sizes), reduced, program.weights, circuit)
     return Reduction(problem, background, freeze(attributes), freeze(codes))
 
 

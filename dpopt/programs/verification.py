@@ -22,16 +22,46 @@ that exceeds 1, is not passed on. (CBC writes eight digits.)"""
 def verified(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> SolveResult:
     """Return the result with everything replaced that program and solution contradict.
 
-    The objective is evaluated anew, exactly for a MaxCsp. A solution that is not feasible is dropped and the result
-    becomes IMPRECISE (FAILED where the point does not even fit the program). A bound that falls short of the
-    objective by rounding is raised to it; one that the objective disproves is dropped. "Optimal" with a gap left
-    becomes a gap limit; a MaxCsp whose bound, rounded down to an integer, meets the objective is optimal.
+    Duals that are not one finite number for each row are dropped. The objective is evaluated anew, exactly for a
+    MaxCsp. A solution that is not feasible is dropped and the result becomes IMPRECISE (FAILED where the point does not
+    even fit the program). A bound that falls short of the objective by rounding is raised to it; one that the objective
+    disproves is dropped. "Optimal" with a gap left becomes a gap limit; a MaxCsp whose bound, rounded down to an integer,
+    meets the objective is optimal. What was claimed and contradicted stays in the report: `claimed_objective` (better than
+    the solution is) and `claimed_bound`.
     """
+    if not _duals_fit(program, result):
+        result = replace(result, duals=None)
     if result.solution is None:
         return result
+    checked = (
+        _verified_record(program, result) if isinstance(program, MaxCsp) else _verified_point(program, result)
+    )
+    return replace(checked, report={**_contradicted(program, result, checked), **checked.report})
+
+
+def _duals_fit(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> bool:
+    """Return whether there are no duals, or one finite number for each row."""
+    if result.duals is None:
+        return True
     if isinstance(program, MaxCsp):
-        return _verified_record(program, result)
-    return _verified_point(program, result)
+        return False
+    rows = (program.linear if isinstance(program, QuadraticProgram) else program).number_of_rows
+    return result.duals.shape == (rows,) and bool(np.isfinite(result.duals).all())
+
+
+def _contradicted(
+    program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult, checked: SolveResult
+) -> dict[str, float]:
+    """Return the claims of a result that its own solution contradicts by more than rounding."""
+    if result.objective is None or checked.objective is None:
+        return {}
+    sense = 1.0 if isinstance(program, MaxCsp) or program.maximize else -1.0
+    claims = {}
+    if sense * (result.objective - checked.objective) > TOLERANCE * max(1.0, abs(checked.objective)):
+        claims["claimed_objective"] = result.objective
+    if result.bound is not None and checked.bound is None:
+        claims["claimed_bound"] = result.bound
+    return claims
 
 
 def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:

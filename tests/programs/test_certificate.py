@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -34,7 +35,9 @@ def answer(record: list[int] | None, bound: float | None, objective: float = 99.
 def test_the_objective_is_recomputed_whatever_the_solver_says(record: tuple[int, int]) -> None:
     certificate = certify(PROBLEM, answer(list(record), None))
     expected = 5 * (record == (1, 2)) - 2 * (record[1] == 0)
-    assert certificate == Certificate(feasible=True, objective=expected, bound=None, gap=None, violation=0)
+    assert certificate == Certificate(
+        feasible=True, objective=expected, bound=None, gap=None, violation=0, proven_bound=5
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_the_gap_is_bound_minus_objective() -> None:
 def test_a_record_may_be_given_with_a_bound_of_its_own() -> None:
     record = np.array([0, 1], dtype=np.int32)
     assert certify(PROBLEM, record) == Certificate(
-        feasible=True, objective=0, bound=None, gap=None, violation=0
+        feasible=True, objective=0, bound=None, gap=None, violation=0, proven_bound=5
     )
     assert certify(PROBLEM, record, bound=4.0).gap == 4
 
@@ -78,6 +81,32 @@ def test_a_code_that_does_not_exist_is_not_feasible_and_worth_nothing(
 def test_without_a_solution_there_is_nothing_to_certify() -> None:
     with pytest.raises(NoSolutionError):
         certify(PROBLEM, answer(None, 5.0))
+
+
+def test_what_is_proven_and_what_is_reported_are_told_apart() -> None:
+    certificate = certify(PROBLEM, answer([0, 0], 3.2), proven=Fraction(17, 4))
+    assert (certificate.objective, certificate.proven_bound, certificate.proven_gap) == (-2, 4, 6)
+    assert (certificate.reported_bound, certificate.reported_gap) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("proven", "bound"), [(None, 5), (Fraction(5), 5), (Fraction(99, 20), 4), (Fraction(50), 5)]
+)
+def test_a_proven_bound_is_made_whole_and_never_exceeds_the_positive_weights(
+    proven: Fraction | None, bound: int
+) -> None:
+    record = np.array([0, 1], dtype=np.int32)
+    assert certify(PROBLEM, record, proven=proven).proven_bound == bound
+
+
+def test_without_a_feasible_record_nothing_is_proven() -> None:
+    certificate = certify(PROBLEM, answer([0, 3], 5.0), proven=Fraction(5))
+    assert (certificate.proven_bound, certificate.proven_gap) == (None, None)
+
+
+def test_a_proven_bound_that_the_record_exceeds_is_refused() -> None:
+    with pytest.raises(ProgramError, match="worth 5, more than the bound 4 that is said to be proven"):
+        certify(PROBLEM, answer([1, 2], None), proven=Fraction(49, 10))
 
 
 def test_a_record_of_another_length_is_refused() -> None:

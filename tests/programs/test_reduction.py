@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from dpopt.errors import ProgramError
 from dpopt.programs import MaxCsp, reduce_max_csp
 from dpopt.queries import Clauses
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from tests.circuits import Amount, Gate, among, best_legal_value, circuit_of, circuits, every_record, some
 from tests.strategies import clause_lists, clauses_of
 
 SIZES = (2, 5, 3, 1, 4)
@@ -20,9 +22,9 @@ HINTS = st.tuples(*(st.integers(0, size - 1) for size in SIZES)).map(
 )
 
 
-def weighted(clauses: Clauses) -> MaxCsp:
+def weighted(clauses: Clauses, rules: ThresholdCircuit = NO_RULES) -> MaxCsp:
     weights = np.where(np.arange(len(clauses)) % 3, 2, -1).astype(np.int64)
-    return MaxCsp(np.array(SIZES), clauses, weights)
+    return MaxCsp(np.array(SIZES), clauses, weights, rules)
 
 
 def records(
@@ -95,3 +97,42 @@ def test_a_hint_that_is_no_record_is_refused(hint: np.ndarray[tuple[int], np.dty
     program = MaxCsp(np.array([3, 4]), clauses_of([([(1, 2, True)], 2)]), np.array([1]))
     with pytest.raises(ProgramError):
         reduce_max_csp(program, hint)
+
+
+@given(clause_lists(SIZES, max_size=4, widest=3), circuits(SIZES), HINTS)
+def test_with_rules_every_record_keeps_its_objective_and_its_gates(
+    clauses: Clauses, rules: ThresholdCircuit, hint: np.ndarray[tuple[int], np.dtype[np.int32]]
+) -> None:
+    program = weighted(clauses, rules)
+    reduction = reduce_max_csp(program, hint)
+    assert reduction.expand(reduction.shrink()).tolist() == hint.tolist()
+    reduced = every_record(reduction.problem.sizes.tolist())
+    full = np.array([reduction.expand(record) for record in reduced])
+    assert [program.objective(record) for record in full] == list(map(reduction.problem.objective, reduced))
+    assert rules.gates(full).tolist() == reduction.problem.rules.gates(reduced).tolist()
+
+
+@given(clause_lists(SIZES, max_size=4, widest=3), circuits(SIZES))
+def test_with_rules_the_optimum_stays(clauses: Clauses, rules: ThresholdCircuit) -> None:
+    program = weighted(clauses, rules)
+    assert best_legal_value(reduce_max_csp(program).problem) == best_legal_value(program)
+
+
+def test_codes_merge_only_where_the_rules_give_them_the_same_values() -> None:
+    amount = Amount(1, (0, 5, 5, 5, 0, 9))
+    rules = circuit_of({"amount": [Gate(5, (amount, among(0, [1], (2, 6, 3))))]})
+    program = MaxCsp(np.array([2, 6, 3]), clauses_of([([(1, 2, True)], 2)]), np.array([1]), rules)
+    reduction = reduce_max_csp(program, np.array([1, 3, 2], dtype=np.int32))
+    assert reduction.attributes.tolist() == [0, 1]  # attribute 2 is in no clause and no rule
+    # Attribute 1: code 2 is named; then 0 and 4 (as 0), 1 and 3 (as 3, the hint's), and 5.
+    assert reduction.codes.tolist() == [0, 1, 2, 0, 3, 5]
+    assert reduction.problem.sizes.tolist() == [2, 4]
+    assert reduction.problem.rules.values.tolist() == [0, 1, 5, 0, 5, 9]
+
+
+def test_an_attribute_in_a_rule_alone_stays() -> None:
+    rules = circuit_of({"either": [some(among(0, [1], (3, 4)), among(1, [2], (3, 4)))]})
+    program = MaxCsp(np.array([3, 4]), clauses_of([([(1, 2, True)], 2)]), np.array([-1]), rules)
+    reduction = reduce_max_csp(program)
+    assert reduction.problem.sizes.tolist() == [2, 2]
+    assert reduction.codes.tolist() == [0, 1, 2, 0]

@@ -99,3 +99,40 @@ def test_a_limit_with_a_gap_stays_one() -> None:
 def test_a_result_without_a_solution_is_left_alone() -> None:
     result = answer(None, 7.0, Termination.LIMIT, Limit.TIME)
     assert verified(PROBLEM, result) is result
+
+
+def test_a_claim_that_the_solution_contradicts_stays_in_the_report() -> None:
+    found = verified(PROBLEM, replace(answer(codes(1, 2), 4.0), objective=9.0))
+    assert (found.objective, found.bound) == (5.0, None)
+    assert found.report == {"claimed_objective": 9.0, "claimed_bound": 4.0}
+    again = verified(PROBLEM, found)
+    assert again.report == found.report
+
+
+def test_a_claim_that_holds_or_is_modest_leaves_no_trace() -> None:
+    honest = replace(answer(codes(1, 2), 5.0), objective=5.0)
+    assert verified(PROBLEM, honest).report == {}
+    assert verified(PROBLEM, replace(honest, objective=2.0)).report == {}
+    assert (
+        verified(PROGRAM, replace(answer(np.array([2.9999999, 1.0]), 10.0), objective=10.0000001)).report
+        == {}
+    )
+
+
+def test_for_a_minimization_a_claim_is_too_good_when_it_is_too_small() -> None:
+    program = dense([1], [[1]], [(2, 4)], [(0, 9)], [True], maximize=False)
+    claimed = [replace(answer(np.array([3.0])), objective=value) for value in (1.0, 5.0)]
+    assert [verified(program, result).report for result in claimed] == [{"claimed_objective": 1.0}, {}]
+
+
+@pytest.mark.parametrize("duals", [[1.0, 2.0], [np.nan], []])
+def test_duals_that_do_not_fit_the_rows_are_dropped(duals: list[float]) -> None:
+    found = replace(answer(np.array([3.0, 1.0])), duals=np.array(duals))
+    assert verified(PROGRAM, found).duals is None
+    assert (
+        verified(PROGRAM, replace(found, solution=None, objective=None, termination=Termination.FAILED)).duals
+        is None
+    )
+    fitting = verified(PROGRAM, replace(found, duals=np.array([2.0]))).duals
+    assert fitting is not None
+    assert fitting.tolist() == [2.0]

@@ -1,0 +1,124 @@
+"""Parts of a MaxCsp that have no clause and no gate in common: each can be solved apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.programs.circuit_reduction import part_of, with_codes
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.threshold_circuit import NO_RULES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Component:
+    """A part of a problem.
+
+    Attributes
+    ----------
+    problem : MaxCsp
+        The part as a problem of its own.
+    attributes : (d',) int32
+        Its attributes in the whole problem, increasing.
+    """
+
+    problem: MaxCsp
+    attributes: NDArray[np.int32]
+
+
+def components(program: MaxCsp) -> tuple[Component, ...]:
+    """Return the parts of a problem, those with the fewest clauses first.
+
+    Two attributes are in the same part if a chain of clauses and gates connects them. An objective is the sum over the
+    parts plus the weight of the clauses without a literal that are true; a record obeys the rules if its parts do.
+    Clauses without literals, and gates without terms below them, are in no part: presolve removes both.
+    """
+    labels = attribute_labels(program)
+    parts, part_of_attribute = np.unique(labels, return_inverse=True)
+    used = program.clauses.attributes[:, 0] >= 0
+    part_of_clause = np.where(used, part_of_attribute[program.clauses.attributes[:, 0]], -1)
+    if parts.size == 1 and used.all():
+        return (Component(program, freeze(np.arange(program.sizes.size, dtype=np.int32))),)
+    gate_part = _part_of_gate(program, part_of_attribute)
+    sizes = np.bincount(part_of_clause[used], minlength=parts.size)
+    return tuple(
+        _component(program, part, part_of_attribute, part_of_clause, gate_part)
+        for part in np.argsort(sizes, kind="stable").tolist()
+    )
+
+
+def attribute_labels(program: MaxCsp) -> NDArray[np.int64]:
+    """Return a number for each attribute, (d,), that is the same for connected ones: the smallest attribute's."""
+    attributes, rules, d = program.clauses.attributes, program.rules, program.sizes.size
+    both = attributes[:, 1:] >= 0
+    left = np.concatenate(
+        (attributes[:, :-1][both], rules.term_attributes, d + rules.gate_of_child())
+    ).astype(np.int64)
+    right = np.concatenate((attributes[:, 1:][both], d + rules.gate_of_term(), d + rules.children)).astype(
+        np.int64
+    )
+    labels = np.arange(d + len(rules))
+    while True:
+        least = np.minimum(labels[left], labels[right])
+        following = labels.copy()
+        for end in (labels[left], labels[right], left, right):
+            np.minimum.at(following, end, least)
+        following = following[following]
+        if (following == labels).all():
+            return freeze(labels[:d])
+        labels = following
+
+
+def _part_of_gate(program: MaxCsp, part_of_attribute: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the part of each gate, (g,); -1 where no term is connected with it."""
+    rules = program.rules
+    part = np.full(len(rules), -1, dtype=np.int64)
+    part[rules.gate_of_term()] = part_of_attribute[rules.term_attributes]
+    while True:  # a gate without terms of its own is where its children are, and the other way round
+        before = part.copy()
+        np.maximum.at(part, rules.gate_of_child(), part[rules.children])
+        np.maximum.at(part, rules.children, part[rules.gate_of_child()])
+        if (part == before).all():
+            return part
+
+
+def _component(
+    program: MaxCsp,
+    part: int,
+    part_of_attribute: NDArray[np.int64],
+    part_of_clause: NDArray[np.int64],
+    gate_part: NDArray[np.int64],
+) -> Component:
+    attributes = np.flatnonzero(part_of_attribute == part).astype(np.int32)
+    number = np.full(program.sizes.size, -1, dtype=np.int32)
+    number[attributes] = np.arange(attributes.size, dtype=np.int32)
+    chosen = np.flatnonzero(part_of_clause == part)
+    clauses = program.clauses.take(chosen)
+    renumbered = np.where(clauses.attributes >= 0, number[clauses.attributes], -1).astype(np.int32)
+    sizes = program.sizes[attributes]
+    rules, gates = NO_RULES, gate_part == part
+    if gates.any():
+        whole = program.rules
+        rules = part_of(
+            whole,
+            whole.bounds,
+            whole.required,
+            gates,
+            gates[whole.gate_of_term()],
+            gates[whole.gate_of_child()],
+        )
+        codes = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rules = with_codes(rules, number, sizes, codes.astype(np.int32))
+    return Component(
+        MaxCsp(
+            freeze(sizes),
+            Clauses(freeze(renumbered), clauses.values, clauses.signs, clauses.accepted),
+            freeze(program.weights[chosen]),
+            rules,
+        ),
+        freeze(attributes),
+    )

@@ -1,0 +1,171 @@
+"""Bounds by weak duality, from any multipliers, in exact arithmetic: what a solver's word is not needed for.
+
+Problem. maximize c . x subject to L <= A x <= U and l <= x <= u (integrality, if any, is left out: a relaxation).
+
+Theorem (weak duality). For every vector y of row multipliers and every feasible x,
+
+    c . x = sum_j (c - A'y)_j x_j + sum_i y_i (A x)_i
+         <= sum_j max(r_j l_j, r_j u_j) + sum_i max(y_i L_i, y_i U_i),     r = c - A'y the reduced costs,
+
+each maximum over the finite side that the sign of its factor selects, and no term where the factor is 0. The right-hand
+side is a bound whatever y is; at an optimal dual solution of the linear relaxation it equals the relaxation's optimum
+(strong duality). A minimization is the maximization of -c . x with -y.
+
+So a solver's duals are only a suggestion: they are rounded to a grid, made to fit the rows that have one side only, and
+the right-hand side is computed in whole numbers. No floating-point number enters the claim, and no solver's tolerance.
+
+Source: e.g. Neumaier and Shcherbina (2004), "Safe bounds in linear and mixed-integer linear programming", section 2, where
+directed rounding does what exact arithmetic does here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.dyadic import Dyadic
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.queries.arrays import freeze
+
+GRID = 2**8 * 3**2 * 5 * 7 * 11 * 13
+"""Multipliers are rounded to multiples of 1 / 11,531,520: dual solutions at a vertex of a program with small whole
+coefficients are fractions with small denominators, and those stay as they are."""
+
+LARGEST_MULTIPLIER = 1e11
+"""A multiplier beyond is taken as a solver's breakdown and replaced by 0 (which is as valid as any other)."""
+
+
+def linear_relaxation(program: MixedIntegerProgram) -> MixedIntegerProgram:
+    """Return the program without integrality; its optimum bounds that of the program."""
+    if not program.integrality.any():
+        return program
+    return replace(program, integrality=freeze(np.zeros(program.number_of_variables, dtype=np.bool_)))
+
+
+def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Fraction | None:
+    """Return a bound on the optimum of the linear relaxation, hence of the program, that holds for any multipliers.
+
+    Parameters
+    ----------
+    program
+        The program; an upper bound results for a maximization, a lower bound for a minimization.
+    duals : (r,) float64
+        Row multipliers: the change of the optimum per unit of the row's active side. Not trusted. What is not finite
+        counts as 0.
+
+    Returns
+    -------
+    Fraction or None
+        The exact right-hand side of the theorem above; None where a variable without a bound on one side has a reduced
+        cost that pushes it there, so that these multipliers prove nothing.
+
+    Raises
+    ------
+    ProgramError
+        The number of multipliers is not the number of rows.
+
+    Source: weak duality; the statement and its proof are at the top of this file.
+    """
+    return _weak_duality(program, Dyadic.of(program.objective), duals)
+
+
+def quadratic_bound(
+    program: QuadraticProgram, point: NDArray[np.float64], duals: NDArray[np.float64]
+) -> Fraction | None:
+    """Return a lower bound on a convex quadratic program's optimum that holds for any point and multipliers.
+
+    A square is at least its tangent: z^2 / 2 >= v z - v^2 / 2 for every v. With v the residuals at the point, the objective
+    is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an optimal point with
+    optimal multipliers the bound is the optimum.
+
+    Parameters
+    ----------
+    program
+        The program.
+    point : (n,) float64
+        Where the tangents touch; any finite point.
+    duals : (r,) float64
+        Row multipliers, as for `dual_bound`.
+
+    Raises
+    ------
+    ProgramError
+        Point or multipliers do not fit the program.
+    """
+    if point.shape != program.objective.shape or not np.isfinite(point).all():
+        raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
+    slope = Dyadic.of(program.residuals(point))  # rounded, which is as good as any other v
+    target, pull = Dyadic.of(program.targets), Dyadic.of(program.weights).times(slope)
+    owner = np.repeat(np.arange(program.targets.size), np.diff(program.square_starts))
+    terms = Dyadic.of(program.square_coefficients).times(pull.take(owner))
+    gradient = Dyadic.of(program.objective).minus(
+        terms.scaled(-1).sum_by(program.square_columns, program.number_of_variables)
+    )
+    lowest = _weak_duality(program.linear, gradient, duals)
+    if lowest is None:
+        return None
+    return lowest - pull.times(target).total() - pull.times(slope).total() / 2
+
+
+def dual_violation(
+    program: MixedIntegerProgram, objective: NDArray[np.float64], duals: NDArray[np.float64]
+) -> float:
+    """Return by how much multipliers and reduced costs push towards a side that is infinite; 0 if none does.
+
+    Parameters
+    ----------
+    program
+        Rows and bounds.
+    objective : (n,) float64
+        Coefficients whose reduced costs are meant: c, or a quadratic objective's gradient at the point.
+    duals : (r,) float64
+        Row multipliers, finite.
+    """
+    sense = 1.0 if program.maximize else -1.0
+    y = sense * duals
+    terms = program.coefficients * y[program.row_of_entry()]
+    reduced = sense * objective - np.bincount(
+        program.columns, weights=terms, minlength=program.number_of_variables
+    )
+    pushes = (
+        y[np.isposinf(program.row_upper)],
+        -y[np.isneginf(program.row_lower)],
+        reduced[np.isposinf(program.upper)],
+        -reduced[np.isneginf(program.lower)],
+    )
+    return max([0.0, *(float(push.max()) for push in pushes if push.size)])
+
+
+def _weak_duality(
+    program: MixedIntegerProgram, objective: Dyadic, duals: NDArray[np.float64]
+) -> Fraction | None:
+    if duals.shape != program.row_lower.shape:
+        raise ProgramError(
+            f"there are {duals.size} multipliers of shape {duals.shape}; this program has {program.number_of_rows} rows"
+        )
+    sense = 1 if program.maximize else -1
+    y = Dyadic.whole(_on_grid(program, sense * duals.astype(np.float64)))  # in units of 1 / GRID
+    row_side = np.where(y.positive(), program.row_upper, np.where(y.negative(), program.row_lower, 0.0))
+    entries = Dyadic.of(program.coefficients).times(y.take(program.row_of_entry()))
+    reduced = objective.scaled(sense * GRID).minus(
+        entries.sum_by(program.columns, program.number_of_variables)
+    )
+    side = np.where(reduced.positive(), program.upper, np.where(reduced.negative(), program.lower, 0.0))
+    if not np.isfinite(side).all():
+        return None
+    total = y.times(Dyadic.of(row_side)).total() + reduced.times(Dyadic.of(side)).total()
+    return sense * total / GRID
+
+
+def _on_grid(program: MixedIntegerProgram, multipliers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return multipliers of a maximization as whole multiples of 1 / GRID that use finite sides of rows only."""
+    usable = np.isfinite(multipliers) & (np.abs(multipliers) <= LARGEST_MULTIPLIER)
+    whole: NDArray[np.int64] = np.rint(np.where(usable, multipliers, 0.0) * GRID).astype(np.int64)
+    whole[(whole > 0) & np.isposinf(program.row_upper)] = 0
+    whole[(whole < 0) & np.isneginf(program.row_lower)] = 0
+    return whole
