@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from dpopt.formulations.as_mip import AsMip, accepting_max_csp
 from dpopt.formulations.best_response import best_response
-from dpopt.formulations.max_csp_as_mip import (
-    Formulation,
-    max_csp_as_mip,
-    point_from_record,
-    record_from_point,
-)
+from dpopt.formulations.formulation import Formulation
+from dpopt.formulations.max_csp_as_mip import max_csp_as_mip
+from dpopt.formulations.max_csp_points import point_from_record, record_from_point
+from dpopt.formulations.pairwise_lifting import pairwise_lifting
 from dpopt.formulations.reading import read_record
 
 __all__ = [
@@ -25,6 +23,7 @@ __all__ = [
     "accepting_max_csp",
     "best_response",
     "max_csp_as_mip",
+    "pairwise_lifting",
     "point_from_record",
     "read_record",
     "record_from_point",

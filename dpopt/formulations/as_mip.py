@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpopt.errors import ProgramError
-from dpopt.formulations.max_csp_as_mip import (
-    Formulation,
-    max_csp_as_mip,
-    point_from_record,
-    record_from_point,
-)
+from dpopt.formulations.formulation import Formulation
+from dpopt.formulations.max_csp_as_mip import max_csp_as_mip
+from dpopt.formulations.max_csp_points import point_from_record, record_from_point
+from dpopt.formulations.presolved import Presolved
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import Reduction, reduce_max_csp
@@ -28,8 +26,8 @@ _KEPT = frozenset({Capability.WARM_START, Capability.DETERMINISTIC_LIMIT})
 
 
 def accepting_max_csp(solver: Solver, formulation: Formulation = Formulation.PER_LITERAL) -> Solver:
-    """Return the solver itself if it takes a MaxCsp, else wrapped in `AsMip`: drivers need not tell them apart."""
-    return solver if Capability.MAX_CSP in solver.capabilities else AsMip(solver, formulation)
+    """Return the solver itself if it takes a MaxCsp, else `AsMip` behind presolve: drivers need not tell them apart."""
+    return solver if Capability.MAX_CSP in solver.capabilities else Presolved(AsMip(solver, formulation))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,8 @@ class AsMip:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """MAX_CSP, and what the inner solver can do with hints and limits."""
-        return (self.inner.capabilities & _KEPT) | {Capability.MAX_CSP}
+        """MAX_CSP with rules of every kind, and what the inner solver can do with hints and limits."""
+        return (self.inner.capabilities & _KEPT) | {Capability.MAX_CSP, Capability.RULES}
 
     def availability(self) -> Availability:
         """Say whether the inner solver can run."""
@@ -73,7 +71,7 @@ class AsMip:
         Raises
         ------
         ProgramError
-            The program is no MaxCsp, the hint is no record of it, or the formulation does not cover a clause.
+            The program is no MaxCsp, or the hint is no record of it.
         """
         started = time.perf_counter()
         if not isinstance(program, MaxCsp):
@@ -84,7 +82,11 @@ class AsMip:
         problem = reduction.problem
         if problem.sizes.size == 0:
             return self._settled(program, reduction, started)
-        start = None if hint is None else point_from_record(problem, reduction.shrink())
+        start = None
+        if hint is not None and not problem.broken_rules(
+            reduction.shrink()
+        ):  # an infeasible start helps no solver
+            start = point_from_record(problem, reduction.shrink(), self.formulation)
         limits = limits.with_gap(max(limits.gap or 0.0, WHOLE_GAP))
         answer = self.inner.solve(max_csp_as_mip(problem, self.formulation), limits, hint=start)
         seconds = time.perf_counter() - started
@@ -94,16 +96,17 @@ class AsMip:
         return verified(program, replace(answer, solution=record, seconds=seconds))
 
     def _settled(self, program: MaxCsp, reduction: Reduction, started: float) -> SolveResult:
-        """Answer a problem in which no clause has a literal: every record is optimal."""
-        objective = float(program.objective(reduction.background))
+        """Answer a problem in which no clause and no rule names an attribute: every record is as good as any other."""
+        broken = program.broken_rules(reduction.background)
+        objective = None if broken else float(program.objective(reduction.background))
         return SolveResult(
-            termination=Termination.OPTIMAL,
+            termination=Termination.INFEASIBLE if broken else Termination.OPTIMAL,
             limit=None,
-            solution=reduction.background,
+            solution=None if broken else reduction.background,
             objective=objective,
             bound=objective,
             solver=self.name,
             version="",
-            native_status="no clause has a literal; nothing was solved",
+            native_status="no clause and no rule names an attribute; nothing was solved",
             seconds=time.perf_counter() - started,
         )

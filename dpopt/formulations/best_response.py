@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.released import SampledQueries
 
 
-def best_response(workload: Clauses, sizes: NDArray[np.int32], sampled: SampledQueries) -> MaxCsp:
+def best_response(
+    workload: Clauses,
+    sizes: NDArray[np.int32],
+    sampled: SampledQueries,
+    rules: ThresholdCircuit = NO_RULES,
+) -> MaxCsp:
     """Return the best response to one round's draw as a program.
 
     Parameters
@@ -30,6 +36,8 @@ def best_response(workload: Clauses, sizes: NDArray[np.int32], sampled: SampledQ
         Number of codes of each attribute.
     sampled
         Net counts of the drawn queries; at most s clauses result, however large the workload is.
+    rules
+        Hard rules on records, public; none if left out.
 
     Raises
     ------
@@ -37,10 +45,12 @@ def best_response(workload: Clauses, sizes: NDArray[np.int32], sampled: SampledQ
         The draw names a query that the workload does not hold.
     WorkloadError
         A clause does not fit the sizes.
+    SchemaError
+        A rule does not fit the sizes.
     """
     if sampled.queries.size and int(sampled.queries[-1]) >= len(workload):
         raise ProgramError(
             f"round {sampled.round} names query {int(sampled.queries[-1])}; the workload has {len(workload)} "
             "(numbered from 0): the transcript belongs to another workload"
         )
-    return MaxCsp(sizes, workload.take(sampled.queries), sampled.counts)
+    return MaxCsp(sizes, workload.take(sampled.queries), sampled.counts, rules)

@@ -1,4 +1,4 @@
-"""A MaxCsp over conjunctions and their negations as a mixed-integer program.
+"""A MaxCsp as a mixed-integer program: clauses of every kind, weights of both signs, hard rules.
 
 Page: models/best_response. Labels (BR-1 ...) are those of the page.
 
@@ -18,31 +18,41 @@ The aggregated form has one row for each clause, as printed in the paper, and ne
         w_j > 0, conjunction:  k c_j <= sum lit                                   BR-8
         w_j < 0, negation:     k (1 - c_j) <= sum lit                             BR-9
 
-in place of BR-3 and BR-5. Its linear relaxation is weaker.
+in place of BR-3 and BR-5. Its linear relaxation is weaker. The third form strengthens BR-3 to BR-6 by rows that follow
+from BR-2 (`clique_rows`, BR-10 to BR-12). Thresholds, parities, other masks and rules: `clause_rows`, `parity_rows`,
+`counted_rows`, `rule_rows`, each with its own page.
 
 Source: Gaboardi et al. (2014), section 5 (k = 3, aggregated); per-literal rows: the standard linearization of products.
 """
 
 from __future__ import annotations
 
-import enum
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
+from dpopt.formulations.clause_rows import threshold_rows
+from dpopt.formulations.clique_rows import clique_rows
+from dpopt.formulations.counted_rows import counted_columns, counted_rows
+from dpopt.formulations.formulation import Formulation
+from dpopt.formulations.max_csp_points import point_from_record, record_from_point
+from dpopt.formulations.parity_rows import parity_columns, parity_rows
+from dpopt.formulations.rewarded_clauses import RewardedClauses, rewarded_clauses
+from dpopt.formulations.row_blocks import RowBlock, Variables, assembled
+from dpopt.formulations.rule_rows import gate_variables, rule_rows
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.queries.arrays import freeze
+
+__all__ = ["Formulation", "MipParts", "max_csp_as_mip", "mip_parts", "point_from_record", "record_from_point"]
 
 
-class Formulation(enum.Enum):
-    """The two ways to write the rows of a clause whose every literal binds it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class MipParts:
+    """Variables and rows of the mixed-integer program of a MaxCsp, for programs that add to them."""
 
-    PER_LITERAL = "per-literal"
-    """One row per literal (BR-3, BR-5), continuous clause variables; the tighter relaxation."""
-    AGGREGATED = "aggregated"
-    """One row per clause (BR-8, BR-9), binary clause variables; as in the paper."""
+    rewarded: RewardedClauses
+    variables: Variables
+    blocks: list[RowBlock]
 
 
 def max_csp_as_mip(
@@ -50,108 +60,57 @@ def max_csp_as_mip(
 ) -> MixedIntegerProgram:
     """Write the program as a mixed-integer program.
 
-    Columns: x[a, v] at `program.offsets()[a] + v`, then c_j. Rows: BR-2 for each attribute, then those of the
-    clauses in order. Nothing is looped over in Python: 100,000 clauses take well under a second.
-
-    Raises
-    ------
-    ProgramError
-        A clause is neither a conjunction nor the negation of one.
+    Columns: x[a, v] at `program.offsets()[a] + v`, then c_j, then what parities, clauses of other masks and inner gates
+    of rules need besides, in this order. Rows: BR-2 for each attribute, then those of conjunctions, thresholds and their
+    negations in the order of the clauses, then the others. Nothing is looped over in Python clause by clause.
     """
-    clauses, weights = program.clauses, program.weights
-    m, d, widths = len(clauses), program.sizes.size, clauses.widths()
-    offsets = program.offsets()
-    number_of_x = int(offsets[-1])
-    negation = _negations(program)
-    every = (
-        weights > 0
-    ) != negation  # every literal binds c_j (BR-3, BR-5); else all of them together (BR-4, BR-6)
-    split = every & (formulation is Formulation.PER_LITERAL)
-    rows_of = np.where(split | (every & (widths == 0)), widths, 1)  # a clause without literals binds nothing
-    first_row = d + np.cumsum(rows_of) - rows_of
-    number_of_rows = d + int(rows_of.sum())
+    parts = mip_parts(program, formulation)
+    return assembled(parts.variables, parts.blocks)
 
-    # Literals: lit = side * x + [side < 0]. A row reads  scale c_j - turn * sum (side x)  <= or >=  its bound.
-    used = clauses.attributes >= 0
-    clause, place = np.nonzero(used)
-    side = np.where(clauses.signs[used], 1, -1)
-    turn = np.where(negation, -1, 1)
-    literal_row = first_row[clause] + np.where(split[clause], place, 0)
-    literal_column = offsets[clauses.attributes[used]] + clauses.values[used]
-    scale = np.where(every & ~split, widths, 1)
-    row_clause = np.repeat(np.arange(m), rows_of)
 
-    # The constants of the literals, moved to the right-hand side.
-    constant = np.bincount(literal_row, weights=side < 0, minlength=number_of_rows)[d:]
-    width = widths[row_clause]
-    bound = np.select(
-        [
-            (every & ~negation)[row_clause],  # BR-3, BR-8: scale c - sum side x <= constant
-            (every & negation & split)[row_clause],  # BR-5: c + side x >= 1 - constant
-            (every & negation)[row_clause],  # BR-9: k c + sum side x >= k - constant
-            (~negation)[row_clause],  # BR-4: c - sum side x >= 1 - k + constant
-        ],
-        [constant, 1 - constant, width - constant, 1 - width + constant],
-        default=width - constant,  # BR-6: c + sum side x <= k - constant
+def mip_parts(program: MaxCsp, formulation: Formulation) -> MipParts:
+    """Return variables and rows of the mixed-integer program."""
+    rewarded = rewarded_clauses(program)
+    codes, m, d = int(program.offsets()[-1]), len(program.clauses), program.sizes.size
+    strengthened, without = (
+        clique_rows(program, rewarded, codes)
+        if formulation is Formulation.CLIQUE
+        else ([], np.zeros(m, dtype=np.bool_))
     )
-    at_most = (weights > 0)[row_clause]
+    thresholds, whole = threshold_rows(rewarded, formulation, codes, without)
+    if formulation is Formulation.AGGREGATED:
+        whole = np.ones(m, dtype=np.bool_)
+    owners, most, whole_halves = parity_columns(rewarded, formulation)
+    number_of_counts = counted_columns(rewarded).size
+    gates = gate_variables(program.rules, formulation)
+    further = (owners.size, number_of_counts, gates.size)
+    first_count, first_gate = codes + m + further[0], codes + m + further[0] + further[1]
 
-    row = np.concatenate(
-        (np.repeat(np.arange(d), program.sizes), literal_row, d + np.arange(row_clause.size))
-    )
-    column = np.concatenate((np.arange(number_of_x), literal_column, number_of_x + row_clause))
-    value = np.concatenate((np.ones(number_of_x), -(turn[clause] * side), scale[row_clause])).astype(
-        np.float64
-    )
-    order = np.lexsort((column, row))
-    ones = np.ones(d)
-    return MixedIntegerProgram(
-        maximize=True,
-        objective=freeze(np.concatenate((np.zeros(number_of_x), weights.astype(np.float64)))),
-        row_starts=freeze(np.searchsorted(row[order], np.arange(number_of_rows + 1)).astype(np.int64)),
-        columns=freeze(column[order].astype(np.int32)),
-        coefficients=freeze(value[order]),
-        row_lower=freeze(np.concatenate((ones, np.where(at_most, -np.inf, bound)))),
-        row_upper=freeze(np.concatenate((ones, np.where(at_most, bound, np.inf)))),
-        lower=freeze(np.zeros(number_of_x + m)),
-        upper=freeze(np.ones(number_of_x + m)),
-        integrality=freeze(
-            np.arange(number_of_x + m) < (number_of_x + m * (formulation is Formulation.AGGREGATED))
+    ones = np.ones(codes + m + sum(further))
+    variables = Variables(
+        objective=np.concatenate(
+            (np.zeros(codes), program.weights.astype(np.float64), np.zeros(sum(further)))
+        ),
+        lower=np.zeros_like(ones),
+        upper=np.concatenate((ones[: codes + m], most, ones[: further[1] + further[2]])),
+        integrality=np.concatenate(
+            (
+                np.ones(codes, dtype=np.bool_),
+                whole,
+                whole_halves,
+                np.ones(number_of_counts, dtype=np.bool_),
+                gates,
+            )
         ),
     )
-
-
-def record_from_point(program: MaxCsp, point: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the record (d,) int32 that a solution of the mixed-integer program stands for.
-
-    Every attribute takes the code whose x is largest, so that rounding errors of the solver do no harm.
-    """
-    offsets = program.offsets()
-    x = point[: int(offsets[-1])]
-    owner = np.repeat(np.arange(program.sizes.size), program.sizes)
-    order = np.lexsort((-x, owner))  # by attribute, largest first, lowest code first among equals
-    return freeze((order[offsets[:-1]] - offsets[:-1]).astype(np.int32))
-
-
-def point_from_record(program: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the solution of the mixed-integer program that a record (d,) int32 stands for, both x and c."""
-    from dpopt.queries.kernels import satisfied  # imports numba
-
-    program.require_record(record)
-    x = np.zeros(int(program.offsets()[-1]))
-    x[program.offsets()[:-1] + record] = 1.0
-    return freeze(np.concatenate((x, satisfied(program.clauses, record).astype(np.float64))))
-
-
-def _negations(program: MaxCsp) -> NDArray[np.bool_]:
-    """Return which clauses are negations of conjunctions, (m,); refuse what is neither."""
-    all_true = np.int64(1) << program.clauses.widths()
-    accepted = program.clauses.accepted.astype(np.int64)
-    negation: NDArray[np.bool_] = accepted == all_true - 1
-    other = ~negation & (accepted != all_true)
-    if other.any():
-        raise ProgramError(
-            f"clause {int(np.argmax(other))} is neither a conjunction nor the negation of one; this formulation "
-            "covers those alone. The local search and cp-sat take clauses of every kind"
-        )
-    return negation
+    attribute = np.repeat(np.arange(d, dtype=np.int64), program.sizes)
+    one_code = RowBlock(attribute, np.arange(codes, dtype=np.int64), np.ones(codes), np.ones(d), np.ones(d))
+    blocks = [
+        one_code,  # BR-2
+        thresholds,
+        *strengthened,
+        *parity_rows(rewarded, formulation, codes, codes + m),
+        *counted_rows(rewarded, codes, first_count),
+        *rule_rows(program.rules, program.offsets(), first_gate, formulation),
+    ]
+    return MipParts(rewarded, variables, blocks)

@@ -10,6 +10,7 @@ import pytest
 
 from dpopt.errors import ProgramError
 from dpopt.formulations import AsMip, Formulation, accepting_max_csp, point_from_record
+from dpopt.formulations.presolved import Presolved
 from dpopt.programs import (
     NO_LIMITS,
     Availability,
@@ -24,10 +25,12 @@ from dpopt.programs import (
     SolveResult,
     Termination,
 )
+from tests.circuits import Gate, among, circuit_of, outside, some
 from tests.strategies import clauses_of
 
+SIZES = [2, 9, 3, 4]
 PROBLEM = MaxCsp(
-    np.array([2, 9, 3, 4]),
+    np.array(SIZES),
     clauses_of([([(0, 1, True), (2, 2, True)], 4), ([(2, 0, True)], 2), ([(0, 1, True)], 2)]),
     np.array([5, -2, 1]),
 )
@@ -126,12 +129,12 @@ def test_a_solver_that_takes_a_max_csp_is_left_as_it_is() -> None:
     assert accepting_max_csp(plain) is plain
 
 
-def test_a_solver_of_mixed_integer_programs_is_wrapped() -> None:
+def test_a_solver_of_mixed_integer_programs_is_wrapped_behind_presolve() -> None:
     inner = Scripted(found([0, 0], None, Termination.LIMIT, Limit.TIME))
     wrapped = accepting_max_csp(inner, Formulation.AGGREGATED)
-    assert isinstance(wrapped, AsMip)
-    assert (wrapped.name, wrapped.inner, wrapped.formulation) == ("scripted", inner, Formulation.AGGREGATED)
-    assert wrapped.capabilities == {Capability.MAX_CSP, Capability.WARM_START}
+    assert wrapped == Presolved(AsMip(inner, Formulation.AGGREGATED))
+    assert wrapped.name == "scripted"
+    assert wrapped.capabilities == {Capability.MAX_CSP, Capability.RULES, Capability.WARM_START}
     assert wrapped.availability().available
 
 
@@ -154,3 +157,61 @@ def test_a_hint_that_is_no_record_is_refused() -> None:
         solver.solve(PROBLEM, hint=np.array([0, 9, 0, 0], dtype=np.int32))
     with pytest.raises(ProgramError):
         point_from_record(PROBLEM, np.array([0, 0, 3, 0], dtype=np.int32))
+
+
+RULED = MaxCsp(
+    PROBLEM.sizes,
+    PROBLEM.clauses,
+    PROBLEM.weights,
+    circuit_of({"no third code": [some(outside(2, [2], SIZES))]}),
+)
+
+
+@pytest.mark.parametrize("formulation", Formulation)
+def test_rules_are_rows_and_the_point_of_a_hint_has_every_variable(formulation: Formulation) -> None:
+    parity = ([(0, 1, True), (1, 4, True), (2, 0, True), (3, 2, True)], 0b01010)
+    either = Gate(1, (Gate(2, (among(0, [1], SIZES), among(2, [0], SIZES))), among(3, [1, 2], SIZES)))
+    problem = MaxCsp(
+        np.array(SIZES),
+        clauses_of([parity, ([(0, 1, True)], 2)]),
+        np.array([3, 1]),
+        circuit_of({"r": [either]}),
+    )
+    seen: list[MixedIntegerProgram] = []
+
+    def fail(mip: MixedIntegerProgram) -> SolveResult:
+        seen.append(mip)
+        return SolveResult(Termination.LIMIT, Limit.TIME, None, None, None, "scripted", "1", "native", 0.0)
+
+    inner = Scripted(fail)
+    AsMip(inner, formulation).solve(problem, hint=np.array([1, 8, 1, 2], dtype=np.int32))
+    hint = inner.seen[0][1]
+    assert hint is not None
+    assert seen[0].violation(hint.astype(np.float64)) == 0
+
+
+def test_a_hint_that_breaks_a_rule_is_not_passed_on() -> None:
+    inner = Scripted(found([0, 0], None, Termination.LIMIT, Limit.TIME))
+    AsMip(inner).solve(RULED, hint=np.array([1, 4, 2, 0], dtype=np.int32))
+    assert inner.seen[0][1] is None
+    AsMip(inner).solve(RULED, hint=np.array([1, 4, 1, 0], dtype=np.int32))
+    assert inner.seen[1][1] is not None
+
+
+def test_a_record_that_breaks_a_rule_is_refused() -> None:
+    def broken(mip: MixedIntegerProgram) -> SolveResult:
+        point = np.zeros(mip.number_of_variables)
+        point[[0, 3]] = 1  # attribute 2 has its second code of the reduced problem, which is code 2
+        return SolveResult(Termination.OPTIMAL, None, point, 5.0, 5.0, "scripted", "1", "native", 0.0)
+
+    result = AsMip(Scripted(broken)).solve(RULED)
+    assert (result.termination, result.solution) == (Termination.IMPRECISE, None)
+    assert "breaks the rule 'no third code'" in result.native_status
+
+
+def test_a_rule_that_nothing_can_obey_is_infeasible_without_a_solver() -> None:
+    problem = MaxCsp(
+        np.array([3, 4]), clauses_of([([], 1)]), np.array([-5]), circuit_of({"never": [Gate(1, ())]})
+    )
+    result = AsMip(Scripted(found([0, 0], None, Termination.LIMIT, Limit.TIME))).solve(problem)
+    assert (result.termination, result.solution, result.bound) == (Termination.INFEASIBLE, None, None)

@@ -1,0 +1,151 @@
+"""Write the files of the catalogue's instances again: `python models/write_instances.py`.
+
+A .toml file is an instance. The small ones are stated by hand and stay as they are. The larger ones are rounds of DualQuery on
+public populations (`public_rounds`); what is known of them is kept as long as their problem is the same. Where an instance has
+an .mps or .mps.gz file beside it, for solvers that read files, that is the program that dpopt makes of it, and the .toml states
+its fingerprint.
+
+    python models/write_instances.py --transcript DIR --rounds 1,10,60 --out FOLDER
+
+writes rounds of a release as instances of the same form; all of them were public once the release was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import re
+from pathlib import Path
+
+from instance_table import instance_files, write_table
+from instance_text import Known, instance_text
+from public_rounds import FAMILIES, Family, rounds
+
+from dpopt.algorithms.replay import load
+from dpopt.formulations.best_response import best_response
+from dpopt.formulations.instances import Instance, read_instance
+from dpopt.formulations.max_csp_as_mip import Formulation, max_csp_as_mip
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import mps_text
+
+MODELS = Path(__file__).parent
+FOLDERS = {
+    "conjunctions": "best_response",
+    "parities": "best_response_parities",
+    "thresholds": "best_response_thresholds",
+    "rules": "best_response_with_rules",
+}
+
+
+def family_file(family: Family, number: int) -> Path:
+    """Return the .toml file of a round."""
+    folder = FOLDERS[family.name.partition("-")[2]]
+    return MODELS / folder / "instances" / f"{family.name}-{number}.toml"
+
+
+def program(instance: Instance) -> MixedIntegerProgram:
+    """Return the instance as the mixed-integer program that it names."""
+    return max_csp_as_mip(instance.problem, Formulation(instance.stated["formulation"]))
+
+
+def mps(instance: Instance) -> bytes:
+    """Return the text of the .mps file."""
+    return mps_text(program(instance), name=instance.name)
+
+
+def compressed(text: bytes) -> bytes:
+    """Return the same bytes on every machine and day, up to the version of zlib."""
+    return gzip.compress(text, 9, mtime=0)
+
+
+def statement(family: Family, number: int, problem: MaxCsp, known: Known) -> str:
+    """Return the text of a round's .toml file."""
+    title = f"Round {number} of DualQuery on a public population in the shape of {family.shape.like}: {family.what}."
+    stated: dict[str, object] = {
+        "formulation": Formulation.PER_LITERAL.value,
+        "family": family.name,
+        "round": number,
+        "made": f"python models/write_instances.py: {family.shape.draws} draws of {family.workload} for a public population "
+        "with seed 1, step 1.4",
+    }
+    if family.shape.programs and number == 1:
+        stated["mip_fingerprint"] = ""  # written with the program
+    return instance_text(title, problem, known, stated)
+
+
+def known_of(path: Path, problem: MaxCsp) -> Known | None:
+    """Return what a file says of this problem; None if there is no such file, or it states another problem."""
+    if not path.exists():
+        return None
+    found = read_instance(path)
+    return Known.of(found) if found.problem.fingerprint() == problem.fingerprint() else None
+
+
+def write_family(family: Family) -> None:
+    """Play the rounds of a family and write them."""
+    for number, (problem, record) in rounds(family).items():
+        path = family_file(family, number)
+        known = known_of(path, problem) or Known.first(problem, record, "steepest ascent")
+        path.write_text(statement(family, number, problem, known), encoding="utf-8")
+
+
+def write_programs() -> None:
+    """Write the .mps and .mps.gz files, and their fingerprints in the .toml files."""
+    for path in instance_files():
+        instance = read_instance(path)
+        if "mip_fingerprint" not in instance.stated:
+            continue
+        line = f'mip_fingerprint = "{program(instance).fingerprint()}"'
+        text = re.sub(r"^mip_fingerprint = .*$", line, path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        path.write_text(text, encoding="utf-8")
+        if "family" in instance.stated:
+            path.with_suffix(".mps.gz").write_bytes(compressed(mps(instance)))
+        else:
+            path.with_suffix(".mps").write_bytes(mps(instance))
+
+
+def write_transcript(folder: Path, numbers: list[int], out: Path) -> None:
+    """Write rounds of a release as instances: problem, record and bound as the transcript has them."""
+    release = load(folder)
+    job, plan = release.job, release.job.plan
+    out.mkdir(parents=True, exist_ok=True)
+    for number in numbers:
+        if not 1 <= number <= len(release.rounds):
+            raise SystemExit(f"round {number}: the release has rounds 1 to {len(release.rounds)}")
+        done = release.rounds[number - 1]
+        problem = best_response(job.record_clauses(), job.record_sizes(), done.sampled, job.record_rules())
+        known = Known.first(problem, done.record, f"the release, {done.solver}")
+        stated = {
+            "formulation": Formulation.PER_LITERAL.value,
+            "made": f"round {number} of a release: T = {plan.rounds}, s = {plan.draws}, step {plan.step}; the "
+            f"workload has the fingerprint {job.workload.fingerprint}",
+        }
+        path = out / f"{folder.resolve().name}-{number}.toml"
+        title = f"Round {number} of a release of {len(job.workload):,} queries."
+        path.write_text(instance_text(title, problem, known, stated), encoding="utf-8")
+        print(path)
+
+
+def main() -> None:
+    """Write the catalogue, or rounds of a release."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--transcript", type=Path, metavar="DIR", help="folder of a finished release")
+    parser.add_argument("--rounds", default="1", help="rounds of the release, separated by commas")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where its instances go")
+    given = parser.parse_args()
+    if given.transcript is not None:
+        if given.out is None:
+            parser.error("--transcript needs --out")
+        write_transcript(given.transcript, [int(number) for number in given.rounds.split(",")], given.out)
+        return
+    for family in FAMILIES.values():
+        write_family(family)
+    write_programs()
+    write_table()
+
+
+if __name__ == "__main__":
+    main()
