@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import resource
 import signal
 import sys
 import threading
 import time
 import traceback
+from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 from dpopt.programs.limits import SolveLimits
@@ -44,6 +47,34 @@ def main(adapter_path: str, parent: int) -> None:
 
 
 def _answer(adapter: Adapter, program: Program, limits: SolveLimits, hint: Point | None) -> SolveResult:
+    started = time.perf_counter()
+    result = _outcome(adapter, program, limits, hint)
+    figures = {
+        # The largest of this process and of those that it started and has waited for.
+        "peak_memory_mb": round(max(_own_peak_memory(), _peak_memory(resource.RUSAGE_CHILDREN)), 1),
+        # Import of the library, translation and solve: what is left of `seconds` went into the child's start and the pipe.
+        "adapter_seconds": time.perf_counter() - started,
+    }
+    return replace(result, report={**result.report, **figures})
+
+
+def _own_peak_memory() -> float:
+    """Return this process's largest memory so far in megabytes.
+
+    Linux counts into `ru_maxrss` what the parent held when it started this process, so the figure is read elsewhere there.
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
+    return _peak_memory(resource.RUSAGE_SELF)
+
+
+def _peak_memory(who: int) -> float:
+    """Return the largest memory so far in megabytes."""
+    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def _outcome(adapter: Adapter, program: Program, limits: SolveLimits, hint: Point | None) -> SolveResult:
     try:
         return adapter.solve(program, limits, hint=hint)
     except MemoryError:

@@ -33,6 +33,7 @@ from dpopt.programs.results import Limit, Point, SolveResult, Termination, as_re
 from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
 from dpopt.solvers.adapter import HEADER
+from dpopt.solvers.without_variables import without_variables
 
 GRACE_SECONDS = 10.0
 """How long past its time limit a child may answer: its start and the translation of the program take time too."""
@@ -104,6 +105,8 @@ class InChildProcess:
             The library is not there.
         """
         self._check(program, hint)
+        if not isinstance(program, MaxCsp) and program.number_of_variables == 0:
+            return without_variables(program, self._name)  # libraries disagree about such programs, or crash
         started = time.perf_counter()
         with self._lock:
             try:
@@ -136,10 +139,7 @@ class InChildProcess:
     def _check(self, program: Program, hint: Point | None) -> None:
         reason = why_refused(self, program)
         if reason is not None:
-            raise ProgramError(
-                f"{reason}; for a MaxCsp wrap a solver of mixed-integer programs in dpopt.formulations.AsMip, or take "
-                "the local search or cp-sat"
-            )
+            raise ProgramError(f"{reason}; {_way_out(program)}")
         length = program.sizes.size if isinstance(program, MaxCsp) else program.objective.size
         if hint is not None and hint.shape != (length,):
             raise ProgramError(f"the hint has shape {hint.shape}; this program has {length} variables")
@@ -166,6 +166,13 @@ class InChildProcess:
         if self._last_rites is not None:
             self._last_rites()  # once
         self._child = self._last_rites = None
+
+
+def _way_out(program: Program) -> str:
+    """Return what to do with a program that a solver does not take."""
+    if isinstance(program, MaxCsp):
+        return "wrap a solver of mixed-integer programs in dpopt.formulations.AsMip, or take the local search or cp-sat"
+    return "'dpopt solvers' lists what each solver takes"
 
 
 _Failure = tuple[Termination, Limit | None, str]

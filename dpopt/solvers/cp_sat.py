@@ -1,8 +1,8 @@
-"""CP-SAT of OR-Tools: a MaxCsp as it is, with a proven bound.
+"""CP-SAT of OR-Tools: a MaxCsp as it is, rules included, with a proven bound.
 
 Model: a Boolean for each code of an attribute, exactly one of them true (an attribute with two codes: one Boolean
 and its negation); a Boolean c_j for each clause, tied to its truth in the direction that the weight does not push it;
-maximize sum_j w_j c_j.
+the rules as in cp_sat_rules.py; maximize sum_j w_j c_j.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.cp_sat_rules import add_rules
+from dpopt.solvers.history import History
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -34,6 +36,8 @@ STATUS: dict[str, Verdict] = {
 }
 """Every name of CpSolverStatus. Which limit it was is made precise by `_limit`."""
 
+_INFINITE = 2.0**62  # objectives are whole and smaller
+
 
 @dataclass(frozen=True, slots=True)
 class CpSat:
@@ -41,7 +45,7 @@ class CpSat:
 
     name: str = "cp-sat"
     capabilities: frozenset[Capability] = frozenset(
-        {Capability.MAX_CSP, Capability.WARM_START, Capability.DETERMINISTIC_LIMIT}
+        {Capability.MAX_CSP, Capability.RULES, Capability.WARM_START, Capability.DETERMINISTIC_LIMIT}
     )
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
@@ -50,15 +54,18 @@ class CpSat:
 
         if not isinstance(program, MaxCsp):
             raise ProgramError("cp-sat takes a MaxCsp")
+        history = History(beyond=_INFINITE)
         reduction = reduce_max_csp(program, hint)
         model = cp_model.CpModel()
         codes = _codes(model, reduction.problem)
+        add_rules(model, reduction.problem.rules, reduction.problem.offsets(), codes)
         truths = _truths(model, reduction.problem, codes)
         model.maximize(sum(w * c for w, c in zip(reduction.problem.weights.tolist(), truths, strict=True)))
         if hint is not None:
             _add_hint(model, codes, reduction.problem, reduction.shrink())
         solver = _configured(cp_model.CpSolver(), limits)
-        status = solver.solve(model)
+        solver.best_bound_callback = lambda bound: history.note(bound=bound)
+        status = solver.solve(model, _listener(history))
         native = solver.status_name(status)
         termination, limit = STATUS.get(native, UNKNOWN_STATUS)
         found = native in {"OPTIMAL", "FEASIBLE"}
@@ -74,6 +81,8 @@ class CpSat:
             record = reduction.expand(chosen.astype(np.int32))
         bounded = found or native == "UNKNOWN"
         bound = float(solver.best_objective_bound)
+        if found:
+            history.note(objective=float(solver.objective_value), bound=bound)
         return SolveResult(
             termination=termination,
             limit=_limit(solver, limits) if limit is not None else None,
@@ -85,7 +94,19 @@ class CpSat:
             native_status=native,
             seconds=0.0,
             report={"branches": int(solver.num_branches), "deterministic_seconds": float(_work(solver))},
+            history=history.entries(),
         )
+
+
+def _listener(history: History) -> cp_model.CpSolverSolutionCallback:
+    """Return a callback that notes every new incumbent and the bound at that moment."""
+    from ortools.sat.python import cp_model
+
+    class Listener(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            history.note(objective=float(self.objective_value), bound=float(self.best_objective_bound))
+
+    return Listener()
 
 
 def _version() -> str:

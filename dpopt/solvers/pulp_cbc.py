@@ -8,8 +8,6 @@ seconds for 100,000 clauses. PuLP tells where its CBC is; its reading of the out
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +22,8 @@ from dpopt.programs.mps import write_mps
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
-from dpopt.solvers.end_with_parent import end_with_parent
+from dpopt.solvers.external_program import run
+from dpopt.solvers.history import History
 
 STATUS: dict[str, Verdict] = {
     "Optimal": (Termination.OPTIMAL, None),
@@ -43,6 +42,8 @@ NO_INTEGER_SOLUTION = " (no integer solution - continuous used)"
 """Marks a solution file that holds the linear relaxation's point."""
 
 _BOUND = re.compile(r"^Lower bound:\s+(\S+)", re.MULTILINE)
+_INCUMBENT = re.compile(r"Integer solution of (\S+) found")
+_BOTH = re.compile(r"(\S+) (?:best solution, |\()best possible ([^\s)]+)")
 _HALF_DIGIT = 0.0005  # the bound is printed with three decimals
 _VERSION = re.compile(r"^Version:\s+(\S+)", re.MULTILINE)
 
@@ -71,9 +72,11 @@ class PulpCbc:
                 "-solution",
                 str(answer),
             ]
-            log = _run(command)
+            history = History(beyond=1e50)
+            sign = -1.0 if program.maximize else 1.0
+            log = run(command, lambda line: _listen(history, line, sign))
             text = answer.read_text(encoding="ascii") if answer.exists() else ""
-        return self.read(program, text, log)
+        return replace(self.read(program, text, log), history=history.entries())
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
         """Read a solution file and what CBC printed."""
@@ -121,19 +124,12 @@ def _options(limits: SolveLimits) -> list[str]:
     return options
 
 
-def _run(command: list[str]) -> str:
-    """Run CBC and return what it printed. It ends with this process."""
-    finished = subprocess.run(  # noqa: S603  # the program that PuLP installed
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-        preexec_fn=end_with_parent if sys.platform == "linux" else None,  # one system call
-    )
-    return finished.stdout
+def _listen(history: History, line: str, sign: float) -> None:
+    """Note an incumbent, or incumbent and bound, in a line of CBC's log (which minimizes)."""
+    if (found := _INCUMBENT.search(line)) is not None:
+        history.note(objective=sign * float(found.group(1)))
+    elif (found := _BOTH.search(line)) is not None:
+        history.note(objective=sign * float(found.group(1)), bound=sign * float(found.group(2)))
 
 
 def _point(program: MixedIntegerProgram, text: str) -> NDArray[np.float64]:

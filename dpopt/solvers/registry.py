@@ -1,8 +1,9 @@
 """Which solvers there are, in order, and how to get one by name.
 
 The table holds import strings: a solver's file is imported when the solver is first asked for, its library only in
-its child process. Solvers from outside register under the entry-point group `dpopt.solvers`; each entry names a
-callable without arguments that returns a `Solver` (wrap an adapter in `InChildProcess` if it loads a library).
+its child process. After the table come what else PuLP finds (`pulp-gurobi`), then solvers from outside, which register
+under the entry-point group `dpopt.solvers`; each entry names a callable without arguments that returns a `Solver` (wrap an
+adapter in `InChildProcess` if it loads a library).
 """
 
 from __future__ import annotations
@@ -11,87 +12,93 @@ import difflib
 import functools
 import importlib
 import importlib.metadata
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
 from dpopt.errors import SolverUnavailableError
-from dpopt.programs.solver import Availability, AvailabilityStatus, Solver
+from dpopt.programs.solver import Solver
 from dpopt.solvers.adapter import Adapter
+from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
 
 ENTRY_POINTS = "dpopt.solvers"
 AUTO = "auto"
 DEFAULT = "local-search"
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A library that a solver needs: at_least <= version < below, where given; whole numbers between dots."""
-
-    module: str
-    distribution: str
-    at_least: tuple[int, ...] = ()
-    below: tuple[int, ...] = ()
-
-    def availability(self) -> Availability:
-        """Look the library up without importing it."""
-        if importlib.util.find_spec(self.module) is None:
-            return Availability(
-                AvailabilityStatus.NOT_INSTALLED, f"{self.module} is not installed; {self._remedy()}"
-            )
-        try:
-            text = importlib.metadata.version(self.distribution)
-        except importlib.metadata.PackageNotFoundError:
-            return Availability(AvailabilityStatus.AVAILABLE, f"{self.module}, version unknown")
-        found = version_numbers(text)
-        if found < self.at_least or (self.below and found >= self.below):
-            explanation = f"{self.distribution} {text} is installed; {self._remedy()}"
-            return Availability(AvailabilityStatus.WRONG_VERSION, explanation)
-        return Availability(AvailabilityStatus.AVAILABLE, f"{self.distribution} {text}")
-
-    def specifier(self) -> str:
-        """Return the requirement as pip reads it."""
-        bounds = [
-            f"{sign}{'.'.join(map(str, at))}" for sign, at in ((">=", self.at_least), ("<", self.below)) if at
-        ]
-        return self.distribution + ",".join(bounds)
-
-    def _remedy(self) -> str:
-        return f"run: python -m pip install '{self.specifier()}'"
+PULP = "pulp-"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A solver of this package: where its class is, and the library it needs.
+    """A solver of this package: where it is (see `load`), and what it needs.
 
-    With a requirement the class is an `Adapter`, run in a child process; without one it is a `Solver` itself.
+    With requirements it is an `Adapter`, run in a child process; without any it is a `Solver` itself.
     """
 
     path: str
-    requirement: Requirement | None = None
+    requirements: tuple[Requirement, ...] = ()
 
+
+_ORTOOLS = Library("ortools", "ortools", at_least=(9, 15))
+_CVXPY = Library("cvxpy", "cvxpy", at_least=(1, 6))
+_PULP = Library("pulp", "pulp", at_least=(3, 3), below=(4,))  # PuLP 4 no longer bundles CBC
+_PULP_NEEDS: dict[str, tuple[Requirement, ...]] = {
+    # ERGO-Code/HiGHS: issues 3002, 3043, 3073, 3094; mixed-integer programs only, so that cvxpy-highs may use any version.
+    "pulp-highs": (
+        Library("highspy", "highspy", at_least=(1, 15), why="and HiGHS 1.14 calls wrong solutions optimal"),
+    ),
+}
 
 SOLVERS: dict[str, Entry] = {
     "local-search": Entry("dpopt.solvers.local_search:LocalSearch"),
-    "cp-sat": Entry("dpopt.solvers.cp_sat:CpSat", Requirement("ortools", "ortools", at_least=(9, 15))),
-    "highs": Entry("dpopt.solvers.scipy_highs:ScipyHighs", Requirement("scipy", "scipy", at_least=(1, 13))),
-    # PuLP 4 no longer bundles CBC.
-    "cbc": Entry("dpopt.solvers.pulp_cbc:PulpCbc", Requirement("pulp", "pulp", at_least=(3, 3), below=(4,))),
+    "cp-sat": Entry("dpopt.solvers.cp_sat:CpSat", (_ORTOOLS,)),
+    "highs": Entry("dpopt.solvers.scipy_highs:ScipyHighs", (Library("scipy", "scipy", at_least=(1, 13)),)),
+    "cbc": Entry("dpopt.solvers.pulp_cbc:PulpCbc", (_PULP,)),
+    "glpk": Entry("dpopt.solvers.glpk:Glpk", (ProgramOnPath("glpsol", "apt install glpk-utils"),)),
+    "gscip": Entry("dpopt.solvers.math_opt:MathOpt:gscip", (_ORTOOLS,)),
+    "mathopt-highs": Entry("dpopt.solvers.math_opt:MathOpt:mathopt-highs", (_ORTOOLS,)),
+    "glop": Entry("dpopt.solvers.math_opt:MathOpt:glop", (_ORTOOLS,)),
+    "pdlp": Entry("dpopt.solvers.math_opt:MathOpt:pdlp", (_ORTOOLS,)),
+    "clarabel": Entry(
+        "dpopt.solvers.cvxpy_convex:CvxpyConvex:clarabel", (_CVXPY, Library("clarabel", "clarabel"))
+    ),
+    "osqp": Entry("dpopt.solvers.cvxpy_convex:CvxpyConvex:osqp", (_CVXPY, Library("osqp", "osqp"))),
+    "scs": Entry("dpopt.solvers.cvxpy_convex:CvxpyConvex:scs", (_CVXPY, Library("scs", "scs"))),
+    "cvxpy-highs": Entry(
+        "dpopt.solvers.cvxpy_convex:CvxpyConvex:cvxpy-highs", (_CVXPY, Library("highspy", "highspy"))
+    ),
+    "gurobi": Entry(
+        "dpopt.solvers.gurobi:Gurobi",
+        (
+            Library("gurobipy", "gurobipy", at_least=(12,)),
+            Licence("gurobipy", "import gurobipy; gurobipy.Env(params={'OutputFlag': 0})"),
+        ),
+    ),
+    "rc2": Entry(
+        "dpopt.solvers.maxsat_rc2:Rc2",
+        (Library("pysat", "python-sat", at_least=(1, 9), stage=".dev17"),),
+    ),
 }
 
 
 def solver_names() -> tuple[str, ...]:
-    """Return the names of all registered solvers, those of this package first, then others by name."""
+    """Return the names of all registered solvers: those of this package, what PuLP finds, then others by name."""
+    known = (*SOLVERS, *_found_by_pulp())
     outside = sorted(
-        {point.name for point in importlib.metadata.entry_points(group=ENTRY_POINTS)} - set(SOLVERS)
+        {point.name for point in importlib.metadata.entry_points(group=ENTRY_POINTS)} - set(known)
     )
-    return (*SOLVERS, *outside)
+    return (*known, *outside)
 
 
 def available_solvers() -> tuple[str, ...]:
-    """Return the names of the solvers that can run here."""
-    return tuple(name for name in solver_names() if get_solver(name).availability().available)
+    """Return the names of the solvers that can run here. One from outside that does not load cannot."""
+    return tuple(name for name in solver_names() if _can_run(name))
+
+
+def _can_run(name: str) -> bool:
+    try:
+        return get_solver(name).availability().available
+    except SolverUnavailableError:
+        return False
 
 
 def get_solver(name_or_solver: str | Solver) -> Solver:
@@ -115,6 +122,10 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
 def _named(name: str) -> Solver:
     if name in SOLVERS:
         return _of_entry(name, SOLVERS[name])
+    if name.startswith(PULP) and name in _found_by_pulp():
+        path = f"dpopt.solvers.pulp_other:PulpOther:{_found_by_pulp()[name]}"
+        entry = Entry(path, (_PULP, *_PULP_NEEDS.get(name, ())))
+        return _of_entry(name, entry)
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         if point.name == name:
             return _of_entry_point(point)
@@ -129,43 +140,50 @@ def _named(name: str) -> Solver:
 def _of_entry(name: str, entry: Entry) -> Solver:
     from dpopt.solvers.child_process import InChildProcess
 
-    if entry.requirement is None:
+    if not entry.requirements:
         return cast("Callable[[], Solver]", load(entry.path))()
     adapter = load(entry.path)()
     return InChildProcess(
         entry.path,
         name=name,
         capabilities=adapter.capabilities,
-        availability=entry.requirement.availability,
+        availability=functools.partial(availability_of, entry.requirements),
     )
 
 
 def _of_entry_point(point: importlib.metadata.EntryPoint) -> Solver:
+    registered = f"the solver {point.name!r} is registered as {point.value!r}"
     try:
         solver: Solver = point.load()()
     except Exception as problem:
         raise SolverUnavailableError(
-            f"the solver {point.name!r} is registered as {point.value!r}, which does not load: "
-            f"{type(problem).__name__}: {problem}"
+            f"{registered}, which does not load: {type(problem).__name__}: {problem}"
         ) from problem
+    missing = [name for name in _MEMBERS if not hasattr(solver, name)]
+    if missing:
+        raise SolverUnavailableError(
+            f"{registered}, which gives a {type(solver).__name__} without {', '.join(missing)}; a solver has "
+            f"{', '.join(_MEMBERS)} (dpopt.programs.Solver)"
+        )
     return solver
 
 
+_MEMBERS = ("name", "capabilities", "availability", "solve")
+
+
+@functools.cache
+def _found_by_pulp() -> dict[str, str]:
+    """Return what PuLP finds beyond the table, by registered name; looked up once, in a process of its own."""
+    if not _PULP.availability().available:
+        return {}
+    find = cast("Callable[[], dict[str, str]]", load("dpopt.solvers.pulp_other:found_by_pulp"))
+    return find()
+
+
 def load(path: str) -> Callable[[], Adapter]:
-    """Import "module:Class" and return the class."""
-    module, _, name = path.partition(":")
-    return cast("Callable[[], Adapter]", getattr(importlib.import_module(module), name))
-
-
-def version_numbers(text: str) -> tuple[int, ...]:
-    """Return the leading whole numbers of a version: "9.15.6755" gives (9, 15, 6755), "4.0.0a12" gives (4, 0, 0)."""
-    numbers = []
-    for part in text.split("."):
-        digits = "".join(character for character in part if character.isdigit()) if part.isdigit() else part
-        leading = len(digits) - len(digits.lstrip("0123456789"))
-        if leading == 0:
-            break
-        numbers.append(int(digits[:leading]))
-        if leading < len(digits):
-            break
-    return tuple(numbers)
+    """Import "module:name" and return what it names; of "module:name:word", return the call of it with that word."""
+    module, name, word = (*path.split(":"), "")[:3]
+    found = cast("Callable[[], Adapter]", getattr(importlib.import_module(module), name))
+    if not word:
+        return found
+    return functools.partial(cast("Callable[[str], Adapter]", found), word)

@@ -7,12 +7,23 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from dpopt.programs import Capability, Limit, MaxCsp, Point, Program, SolveLimits, SolveResult, Termination
+from dpopt.programs import (
+    Capability,
+    Limit,
+    MaxCsp,
+    Point,
+    Program,
+    Progress,
+    QuadraticProgram,
+    SolveLimits,
+    SolveResult,
+    Termination,
+)
 
 
 def zeros(program: Program, text: str = "fine") -> SolveResult:
@@ -90,3 +101,34 @@ class Lying(Obedient):
         assert isinstance(program, MaxCsp)
         record = program.sizes.copy()
         return SolveResult(Termination.OPTIMAL, None, record, 5.0, 5.0, "scripted", "1", "sure", 0.0)
+
+
+class Historic(Obedient):
+    """Answers with a history and duals that are not for a record."""
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        answer = zeros(program)
+        steps = (Progress(0.25, None, 9.0), Progress(0.5, 7.0, 8.0))
+        return replace(answer, history=steps, report={"nodes": 3})
+
+
+class Squaring(Obedient):
+    """Answers a quadratic program with its targets, whatever the rows say; the objective is a lie."""
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        assert isinstance(program, QuadraticProgram)
+        duals = np.array([0.5] * program.linear.number_of_rows)
+        return SolveResult(
+            Termination.OPTIMAL, None, program.targets, -1e6, None, "scripted", "1", "sure", 0.0, duals=duals
+        )
+
+
+class Remembering(Obedient):
+    """Needs 200 megabytes; with the seed 1 in a process of its own, which it waits for."""
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        if limits.seed == 1:
+            subprocess.run([sys.executable, "-c", "print(len(b'x' * 200_000_000))"], check=True)
+        else:
+            np.ones(25_000_000).sum()
+        return zeros(program)

@@ -22,10 +22,14 @@ from dpopt.programs import (
     Capability,
     Limit,
     MaxCsp,
+    Progress,
+    QuadraticProgram,
     SolveLimits,
     Termination,
 )
 from dpopt.solvers.child_process import InChildProcess
+from tests.circuits import Amount, Gate, among, circuit_of, some
+from tests.programs.mixed_integer_programs import INFINITY, dense
 from tests.programs.test_mps import PROGRAM as MIXED_INTEGER
 from tests.source_code import ROOT
 from tests.strategies import clauses_of
@@ -41,12 +45,16 @@ class Children:
         self.made: list[InChildProcess] = []
 
     def __call__(
-        self, adapter: str, grace: float = 60.0, availability: Availability = HERE
+        self,
+        adapter: str,
+        grace: float = 60.0,
+        availability: Availability = HERE,
+        capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP}),
     ) -> InChildProcess:
         solver = InChildProcess(
             f"scripted_adapters:{adapter}",
             name="scripted",
-            capabilities=frozenset({Capability.MAX_CSP}),
+            capabilities=capabilities,
             availability=lambda: availability,
             grace=grace,
         )
@@ -104,6 +112,81 @@ def test_the_objective_is_evaluated_anew_in_the_parent(child: Children) -> None:
 def test_a_record_that_does_not_exist_is_refused(child: Children) -> None:
     result = child("Lying").solve(PROBLEM)
     assert (result.termination, result.solution) == (Termination.IMPRECISE, None)
+
+
+RULED = MaxCsp(
+    PROBLEM.sizes,
+    PROBLEM.clauses,
+    PROBLEM.weights,
+    circuit_of({"not the first": [some(among(0, [1], [2, 3]))]}),
+)
+WITH_RULES = frozenset({Capability.MAX_CSP, Capability.RULES})
+
+
+def test_a_record_that_breaks_a_rule_is_refused_and_the_rule_is_named(child: Children) -> None:
+    result = child("Obedient", capabilities=WITH_RULES).solve(RULED)
+    assert (result.termination, result.solution) == (Termination.IMPRECISE, None)
+    assert "'not the first'" in result.native_status
+
+
+def test_rules_are_refused_before_any_child_is_started_by_a_solver_that_takes_none(child: Children) -> None:
+    solver = child("Obedient")
+    with pytest.raises(ProgramError, match="takes no rules"):
+        solver.solve(RULED)
+    counting = child("Obedient", capabilities=frozenset({Capability.MAX_CSP, Capability.CARDINALITY_RULES}))
+    weighted = circuit_of({"sum": [Gate(3, (Amount(1, (0, 2, 5)),))]})
+    with pytest.raises(ProgramError, match="'sum' adds up numbers"):
+        counting.solve(MaxCsp(PROBLEM.sizes, PROBLEM.clauses, PROBLEM.weights, weighted))
+    assert counting.solve(RULED).termination is Termination.IMPRECISE  # taken; the answer was wrong
+    assert solver._child is None
+
+
+def quadratic(low: float) -> QuadraticProgram:
+    """Minimize (x - 2)^2 / 2 with low <= x <= 9."""
+    linear = dense([0], [[1]], [(low, INFINITY)], [(-9, 9)], [False], maximize=False)
+    one = np.array([1.0])
+    return QuadraticProgram(linear, np.array([0, 1]), np.array([0]), one, np.array([2.0]), one)
+
+
+def test_quadratic_programs_travel_and_come_back_evaluated_anew(child: Children) -> None:
+    solver = child("Squaring", capabilities=frozenset({Capability.CONVEX_QP}))
+    result = solver.solve(quadratic(0))
+    assert (result.termination, result.objective) == (Termination.OPTIMAL, 0.0)
+    assert result.require_solution().tolist() == [2.0]
+    assert result.duals is not None
+    assert result.duals.tolist() == [0.5]
+    assert not result.duals.flags.writeable
+
+
+def test_a_point_that_breaks_a_row_of_a_quadratic_program_is_refused(child: Children) -> None:
+    result = child("Squaring", capabilities=frozenset({Capability.CONVEX_QP})).solve(quadratic(3))
+    assert (result.termination, result.solution) == (Termination.IMPRECISE, None)
+    assert "breaks a constraint by 1" in result.native_status
+
+
+def test_a_quadratic_program_is_refused_by_a_solver_that_takes_none(child: Children) -> None:
+    with pytest.raises(ProgramError, match="does not take quadratic programs; 'dpopt solvers' lists"):
+        child("Obedient").solve(quadratic(0))
+
+
+def test_the_history_and_the_report_come_back(child: Children) -> None:
+    result = child("Historic").solve(PROBLEM)
+    assert result.history == (Progress(0.25, None, 9.0), Progress(0.5, 7.0, 8.0))
+    assert result.report["nodes"] == 3
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_peak_memory_is_that_of_the_child_or_of_what_it_started(child: Children, seed: int) -> None:
+    solver = child("Remembering")
+    peak = solver.solve(PROBLEM, SolveLimits(seed=seed)).report["peak_memory_mb"]
+    assert 200 < float(peak) < 600
+    assert float(child("Obedient").solve(PROBLEM).report["peak_memory_mb"]) < 200
+
+
+def test_a_failure_reports_its_memory_too(child: Children) -> None:
+    report = child("Raising").solve(PROBLEM).report
+    assert float(report["peak_memory_mb"]) > 1
+    assert float(report["adapter_seconds"]) >= 0
 
 
 def test_a_crash_is_a_failure_with_its_last_words_and_the_next_solve_works(child: Children) -> None:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.programs import Capability, Limit, MaxCsp, SolveLimits, SolveResult, Termination, reduce_max_csp
 from dpopt.queries import Clauses
-from dpopt.solvers import local_search
 from dpopt.solvers import local_search_kernels as kernels
-from dpopt.solvers.local_search import LocalSearch, build_index, new_state
+from dpopt.solvers.local_search import LocalSearch
+from dpopt.solvers.local_search_layout import boltzmann_table, build_index, new_state
 from tests.models.catalogue import enumerated_optimum
 from tests.programs.test_mps import PROGRAM
 from tests.strategies import clause_lists, clauses_of
@@ -104,7 +104,7 @@ def test_annealing_keeps_count_and_remembers_the_best_sweep(
     scales = np.full(5, kernels.RESOLUTION / temperature)
     random = np.array([seed], dtype=np.uint64)
     walk.objective, top = kernels.anneal(
-        walk.index, walk.state, start, scales, local_search.boltzmann_table(), random, best, start
+        walk.index, walk.state, start, scales, boltzmann_table(), random, best, start
     )
     walk.assert_consistent()
     assert walk.exact(best) == top >= start
@@ -147,7 +147,7 @@ def test_a_heat_bath_move_follows_the_boltzmann_law(codes: int) -> None:
     law = np.exp(gains / 2.0) / np.exp(gains / 2.0).sum()
     counts = np.zeros(codes)
     random, best = np.array([5], dtype=np.uint64), walk.first.copy()
-    table, scales = local_search.boltzmann_table(), np.array([kernels.RESOLUTION / 2.0])
+    table, scales = boltzmann_table(), np.array([kernels.RESOLUTION / 2.0])
     for _ in range(20_000):
         kernels.anneal(walk.index, walk.state, 0, scales, table, random, best, 10**6)
         counts[walk.state.chosen[0]] += 1
@@ -278,6 +278,8 @@ def test_it_is_always_available_and_says_what_it_can() -> None:
     assert SOLVER.availability().available
     assert SOLVER.capabilities == {
         Capability.MAX_CSP,
+        Capability.RULES,
+        Capability.CARDINALITY_RULES,
         Capability.WARM_START,
         Capability.DETERMINISTIC_LIMIT,
     }

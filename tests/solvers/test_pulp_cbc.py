@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dpopt.programs import Limit, MixedIntegerProgram, SolveLimits, SolveResult, Termination
+from dpopt.solvers import pulp_cbc
+from dpopt.solvers.history import History
 from dpopt.solvers.pulp_cbc import PulpCbc
 from tests.programs.mixed_integer_programs import INFINITY, dense
 
@@ -105,3 +107,21 @@ def test_files_are_removed_also_when_cbc_cannot_be_run(
 def test_the_number_of_a_column_is_read_from_its_name() -> None:
     text = "Optimal - objective value -1.00000000\n**   1 x1   1   0\n"
     assert np.array_equal(read(text, "").require_solution(), [0, 1])
+
+
+def test_lines_of_the_log_are_noted_with_the_sign_of_the_program() -> None:
+    history = History(beyond=1e50)
+    for line in (
+        "Cbc0010I After 0 nodes, 1 on tree, 1e+50 best solution, best possible -140.25 (0.56 seconds)",
+        "Cbc0012I Integer solution of -86 found by rounding after 0 iterations and 0 nodes (0.60 seconds)",
+        "Cbc0010I After 100 nodes, 51 on tree, -90 best solution, best possible -139 (4.56 seconds)",
+        "Cbc0005I Partial search - best objective -92 (best possible -137.5), took 0 iterations and 0 nodes (4.79 seconds)",
+        "Cbc0038I Pass  67: (4.53 seconds) suminf.   25.12148 (102) obj. -109.231 iterations 295",
+    ):
+        pulp_cbc._listen(history, line, -1.0)
+    assert [(one.objective, one.bound) for one in history.entries()] == [
+        (None, 140.25),
+        (86.0, 140.25),
+        (90.0, 139.0),
+        (92.0, 137.5),
+    ]

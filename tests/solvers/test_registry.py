@@ -17,7 +17,8 @@ from dpopt.programs import AvailabilityStatus, Capability
 from dpopt.solvers import available_solvers, get_solver, solver_names
 from dpopt.solvers.child_process import InChildProcess
 from dpopt.solvers.local_search import LocalSearch
-from dpopt.solvers.registry import SOLVERS, Entry, Requirement, _named, version_numbers
+from dpopt.solvers.registry import SOLVERS, _found_by_pulp, _named, load
+from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, availability_of, version_numbers
 
 
 def outside() -> LocalSearch:
@@ -28,12 +29,17 @@ def broken() -> LocalSearch:
     raise RuntimeError("no such thing")
 
 
+def half_done() -> object:
+    return SimpleNamespace(name="half", capabilities=frozenset())
+
+
 @pytest.fixture
 def entry_points(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Register two solvers from outside, and one that tries to take a name of dpopt's own."""
+    """Register solvers from outside: one that works, two that do not, one that tries to take a name of dpopt's own."""
     points = [
         SimpleNamespace(name="theirs", value="package:outside", load=lambda: outside),
         SimpleNamespace(name="broken", value="package:broken", load=lambda: broken),
+        SimpleNamespace(name="half", value="package:half_done", load=lambda: half_done),
         SimpleNamespace(name="highs", value="package:outside", load=lambda: outside),
     ]
     monkeypatch.setattr(
@@ -45,8 +51,13 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_solvers_of_dpopt_come_in_this_order() -> None:
-    assert tuple(SOLVERS) == ("local-search", "cp-sat", "highs", "cbc")
-    assert solver_names()[:4] == tuple(SOLVERS)
+    first, *_ = names = tuple(SOLVERS)
+    assert first == "local-search"
+    assert set(names) == {
+        *("local-search", "cp-sat", "highs", "cbc", "glpk", "gscip", "mathopt-highs", "glop", "pdlp"),
+        *("clarabel", "osqp", "scs", "cvxpy-highs", "gurobi", "rc2"),
+    }
+    assert solver_names()[: len(names)] == names
 
 
 def test_auto_is_the_local_search() -> None:
@@ -74,12 +85,13 @@ def test_an_unknown_name_is_refused_with_a_suggestion() -> None:
 def test_each_solver_has_its_registered_name_and_says_what_it_takes(name: str) -> None:
     solver = get_solver(name)
     assert solver.name == name
-    assert solver.capabilities & {Capability.MAX_CSP, Capability.MIP}
+    assert solver.capabilities & {Capability.MAX_CSP, Capability.MIP, Capability.LP}
     assert name in repr(solver)
 
 
 def test_all_solvers_but_the_local_search_run_in_a_child() -> None:
-    assert [isinstance(get_solver(name), InChildProcess) for name in SOLVERS] == [False, True, True, True]
+    inside = [name for name in SOLVERS if not isinstance(get_solver(name), InChildProcess)]
+    assert inside == ["local-search"]
 
 
 def test_available_solvers_are_those_that_say_so() -> None:
@@ -90,7 +102,7 @@ def test_available_solvers_are_those_that_say_so() -> None:
 
 
 def test_solvers_from_outside_come_after_and_cannot_take_a_name(entry_points: None) -> None:
-    assert solver_names() == (*SOLVERS, "broken", "theirs")
+    assert solver_names() == (*SOLVERS, *_found_by_pulp(), "broken", "half", "theirs")
     assert get_solver("theirs").name == "theirs"
     assert isinstance(get_solver("highs"), InChildProcess)
 
@@ -100,30 +112,120 @@ def test_a_solver_from_outside_that_does_not_load_says_why(entry_points: None) -
         get_solver("broken")
 
 
+def test_a_solver_from_outside_that_lacks_something_says_what(entry_points: None) -> None:
+    with pytest.raises(SolverUnavailableError, match="'package:half_done'.*without availability, solve"):
+        get_solver("half")
+
+
+def test_a_broken_solver_from_outside_does_not_hide_the_others(entry_points: None) -> None:
+    available = available_solvers()
+    assert "theirs" in available
+    assert "local-search" in available
+    assert not {"broken", "half"} & set(available)
+
+
+@pytest.mark.solver("cbc")
+def test_what_else_pulp_finds_has_names_of_its_own() -> None:
+    found = _found_by_pulp()
+    assert all(name.startswith("pulp-") for name in found)
+    assert not {"PULP_CBC_CMD", "GLPK_CMD"} & set(found.values())
+    assert set(found) <= set(solver_names())
+    for name in found:
+        assert get_solver(name).name == name
+        assert isinstance(get_solver(name), InChildProcess)
+
+
+def test_a_name_that_pulp_does_not_know_is_refused() -> None:
+    with pytest.raises(SolverUnavailableError, match="no solver 'pulp-nothing'"):
+        get_solver("pulp-nothing")
+
+
+def test_a_path_may_name_a_word_for_the_class() -> None:
+    assert load("dpopt.solvers.math_opt:MathOpt:glop")().name == "glop"
+    assert load("dpopt.solvers.cp_sat:CpSat")().name == "cp-sat"
+
+
+@pytest.mark.parametrize("name", [name for name, entry in SOLVERS.items() if entry.requirements])
+def test_an_adapter_and_its_registered_solver_agree(name: str) -> None:
+    adapter = load(SOLVERS[name].path)()
+    assert (adapter.name, adapter.capabilities) == (name, get_solver(name).capabilities)
+
+
 def test_a_missing_library_is_named_with_the_command_that_brings_it() -> None:
-    availability = Requirement("no_such_module", "no-such-thing", at_least=(1, 2), below=(3,)).availability()
+    availability = Library("no_such_module", "no-such-thing", at_least=(1, 2), below=(3,)).availability()
     assert availability.status is AvailabilityStatus.NOT_INSTALLED
     assert "pip install 'no-such-thing>=1.2,<3'" in availability.explanation
 
 
 @pytest.mark.parametrize(("at_least", "below"), [((999,), ()), ((), (1,))])
 def test_a_version_out_of_bounds_is_named(at_least: tuple[int, ...], below: tuple[int, ...]) -> None:
-    availability = Requirement("numpy", "numpy", at_least, below).availability()
+    availability = Library("numpy", "numpy", at_least, below).availability()
     assert availability.status is AvailabilityStatus.WRONG_VERSION
     assert "is installed; run: python -m pip install 'numpy" in availability.explanation
 
 
+def test_what_is_wrong_with_a_version_is_told() -> None:
+    availability = Library("numpy", "numpy", (999,), why="and it cannot count").availability()
+    assert "is installed, and it cannot count; run:" in availability.explanation
+
+
 def test_a_library_within_bounds_is_available_with_its_version() -> None:
-    availability = Requirement("numpy", "numpy", (1,), (999,)).availability()
+    availability = Library("numpy", "numpy", (1,), (999,)).availability()
     assert availability.available
     assert availability.explanation == f"numpy {importlib.metadata.version('numpy')}"
 
 
-@pytest.mark.parametrize("entry", [entry for entry in SOLVERS.values() if entry.requirement])
-def test_the_bounds_are_those_of_the_package(entry: Entry, checkout: Path) -> None:
+@pytest.mark.parametrize("name", [name for name, entry in SOLVERS.items() if entry.requirements])
+def test_the_bounds_are_those_of_the_package(name: str, checkout: Path) -> None:
     project = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert entry.requirement is not None
-    assert entry.requirement.specifier() in project["dependencies"]
+    extras = project["optional-dependencies"]
+    declared = {*project["dependencies"], *extras["gurobi"], *extras["maxsat"]}
+    libraries = [one for one in SOLVERS[name].requirements if isinstance(one, Library)]
+    assert {one.specifier() for one in libraries if one.at_least} <= declared
+    assert name == "glpk" or any(one.at_least for one in libraries)
+
+
+def test_a_program_that_is_missing_is_named_with_the_command_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    availability = get_solver("glpk").availability()
+    assert availability.status is AvailabilityStatus.NOT_INSTALLED
+    assert "apt install glpk-utils" in availability.explanation
+
+
+def test_a_program_on_the_path_is_available_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "tool").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    availability = ProgramOnPath("tool", "apt install tool").availability()
+    assert (availability.available, availability.explanation) == (True, str(tmp_path / "tool"))
+
+
+def test_a_licence_that_is_not_found_is_told_in_the_words_of_the_library() -> None:
+    availability = Licence("example", "raise SystemExit('no licence file')").availability()
+    assert availability.status is AvailabilityStatus.NO_LICENCE
+    assert availability.explanation == "example finds no licence: no licence file"
+    assert Licence("example", "pass").availability().available
+
+
+def test_a_licence_server_that_does_not_answer_is_no_licence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpopt.solvers.requirement.LICENCE_SECONDS", 0.5)
+    availability = Licence("example", "import time; time.sleep(60)").availability()
+    assert availability.status is AvailabilityStatus.NO_LICENCE
+    assert "no answer within 0.5 s" in availability.explanation
+
+
+def test_the_first_requirement_that_is_missing_is_the_one_that_is_told() -> None:
+    there, missing = Library("numpy", "numpy"), Library("no_such_module", "no-such-thing")
+    never = Licence("example", "raise SystemExit('asked')")
+    found = availability_of((there, missing, never))
+    assert found.status is AvailabilityStatus.NOT_INSTALLED
+    assert "no-such-thing" in found.explanation
+    assert "asked" not in found.explanation
+    assert availability_of((there, there)).explanation.count("numpy") == 2
 
 
 @pytest.mark.parametrize(
@@ -143,7 +245,8 @@ def test_versions_are_compared_by_their_leading_numbers(text: str, numbers: tupl
 def test_asking_whether_solvers_are_there_loads_none_of_them() -> None:
     code = (
         "import sys; from dpopt.solvers import available_solvers; available_solvers();"
-        "print([name for name in ('ortools', 'pulp', 'highspy', 'numba', 'scipy.optimize') if name in sys.modules])"
+        "names = ('cvxpy', 'gurobipy', 'highspy', 'numba', 'ortools', 'pulp', 'pysat', 'scipy.optimize');"
+        "print([name for name in names if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

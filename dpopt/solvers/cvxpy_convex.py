@@ -1,0 +1,291 @@
+"""Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
+
+Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds; a maximization is negated.
+
+No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
+proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.solver import Capability, Program
+from dpopt.solvers import cvxpy_status
+from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+
+if TYPE_CHECKING:
+    import cvxpy
+    from scipy.sparse import csr_array
+
+KEPT_OUT = ("ortools", "gurobipy")
+"""CVXPY would import these; OR-Tools and highspy each bring a HiGHS, and may crash together."""
+
+_ACCURACY = 1e-8
+_ITERATIONS = 1_000_000  # of first-order methods, where no limit is given
+_USABLE = 1e-6  # a point at a limit that breaks a row by more is no incumbent
+
+
+@dataclass(frozen=True, slots=True)
+class CvxpyConvex:
+    """The adapter of the solver of this name.
+
+    `limits.work` counts iterations. Gaps do not apply, hints are not taken. Not honoured: the seed by Clarabel, OSQP and SCS,
+    which draw nothing; threads by OSQP and SCS, which run on one. OSQP is for quadratic programs: on the linear
+    relaxation of a best response of 2,000 variables it does not get near these tolerances in 10 s, the others need .3 s.
+    """
+
+    name: str
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.LP, Capability.CONVEX_QP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT}
+    )
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        """Solve a linear or a quadratic program."""
+        for name in KEPT_OUT:
+            sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # None: an import of it fails
+        if isinstance(program, MaxCsp):
+            raise ProgramError(f"{self.name} takes linear and quadratic programs")
+        linear = program.linear if isinstance(program, QuadraticProgram) else program
+        library = LIBRARIES[self.name]
+        problem, x, rows = _problem(program, linear)
+        options = library.options(limits)
+        data, chain, inverse = problem.get_problem_data(library.name, solver_opts=dict(options))
+        answer = chain.solve_via_data(
+            problem, data, warm_start=False, verbose=False, solver_opts=dict(options)
+        )
+        native, words = library.native(answer)
+        termination, limit = library.verdict(native, words)
+        point = duals = None
+        if termination in {Termination.OPTIMAL, Termination.IMPRECISE, Termination.LIMIT}:
+            point, duals = _values(problem, x, rows, (answer, chain, inverse))
+        if termination is Termination.LIMIT and (not library.iterates or not _feasible(linear, point)):
+            point = duals = None
+        if point is None and termination is Termination.OPTIMAL:
+            termination, limit = UNKNOWN_STATUS
+        return SolveResult(
+            termination=termination,
+            limit=limit,
+            solution=point,
+            objective=None if point is None else program.evaluate(point),
+            bound=None,
+            solver=self.name,
+            version=library.version(),
+            native_status=words,
+            seconds=0.0,
+            duals=None if duals is None or point is None else duals,
+        )
+
+
+def _problem(
+    program: MixedIntegerProgram | QuadraticProgram, linear: MixedIntegerProgram
+) -> tuple[cvxpy.Problem, cvxpy.Variable, _Rows]:
+    import cvxpy
+
+    x = cvxpy.Variable(linear.number_of_variables, bounds=[linear.lower, linear.upper])
+    objective = (-linear.objective if linear.maximize else linear.objective) @ x
+    if isinstance(program, QuadraticProgram) and program.targets.size:
+        roots = np.sqrt(program.weights)
+        owner = np.repeat(roots, np.diff(program.square_starts))
+        matrix = _matrix(
+            program.square_starts,
+            program.square_columns,
+            program.square_coefficients * owner,
+            linear.number_of_variables,
+        )
+        objective += cvxpy.sum_squares(matrix @ x - roots * program.targets) / 2
+    rows = _Rows.of(linear, x)
+    return cvxpy.Problem(cvxpy.Minimize(objective), [one for one, _, _ in rows.constraints]), x, rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Constraints of the problem: each with the rows that it stands for and the sign of its duals."""
+
+    constraints: list[tuple[cvxpy.Constraint, NDArray[np.int64], float]]
+    sign: float
+    number: int
+
+    @staticmethod
+    def of(program: MixedIntegerProgram, x: cvxpy.Variable) -> _Rows:
+        """Write the rows: equations, then upper sides, then lower sides."""
+        matrix = _matrix(
+            program.row_starts, program.columns, program.coefficients, program.number_of_variables
+        )
+        lower, upper = program.row_lower, program.row_upper
+        equal = np.flatnonzero(lower == upper)
+        above = np.flatnonzero(np.isfinite(upper) & (lower != upper))
+        below = np.flatnonzero(np.isfinite(lower) & (lower != upper))
+        constraints = []
+        if equal.size:
+            constraints.append((matrix[equal] @ x == upper[equal], equal, -1.0))
+        if above.size:
+            constraints.append((matrix[above] @ x <= upper[above], above, -1.0))
+        if below.size:
+            constraints.append((matrix[below] @ x >= lower[below], below, 1.0))
+        return _Rows(constraints, -1.0 if program.maximize else 1.0, program.number_of_rows)
+
+    def duals(self) -> NDArray[np.float64] | None:
+        """Return the dual of each row; a row with two sides has two constraints, of which one at most is active."""
+        total = np.zeros(self.number)
+        for constraint, row, sign in self.constraints:
+            if constraint.dual_value is None:
+                return None
+            total[row] += (
+                self.sign * sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
+            )
+        return total
+
+
+def _values(
+    problem: cvxpy.Problem, x: cvxpy.Variable, rows: _Rows, answer: tuple[object, object, object]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Let CVXPY turn the library's answer back into values of the variables and of the rows' duals."""
+    import cvxpy
+
+    try:
+        problem.unpack_results(*answer)
+    except cvxpy.error.SolverError:
+        return None, None
+    if x.value is None:
+        return None, None
+    return np.atleast_1d(np.asarray(x.value, dtype=np.float64)), rows.duals()
+
+
+def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64] | None) -> bool:
+    if point is None:
+        return False
+    inside = np.clip(point, program.lower, program.upper)
+    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
+
+
+def _matrix(
+    starts: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float64], width: int
+) -> csr_array[np.float64]:
+    from scipy.sparse import csr_array
+
+    return csr_array((values, columns, starts), shape=(starts.size - 1, width))
+
+
+Options = dict[str, float | int | bool | str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """One solver behind CVXPY.
+
+    `native` returns the status by the name in `statuses`, and the status in the library's words. `iterates`: at a limit it
+    leaves its last iterate (HiGHS leaves zeros, which CVXPY copies).
+    """
+
+    name: str
+    module: str
+    statuses: dict[str, Verdict]
+    options: Callable[[SolveLimits], Options]
+    native: Callable[[object], tuple[str, str]]
+    iterates: bool = True
+
+    def version(self) -> str:
+        """Return the version of the library where it tells, and of CVXPY."""
+        import cvxpy
+
+        own = vars(sys.modules[self.module]).get("__version__", "")
+        return f"{self.module} {own} (CVXPY {cvxpy.__version__})".replace("  ", " ")
+
+    def verdict(self, native: str, words: str) -> Verdict:
+        """Return what a status means; SCS says in words only that a limit was reached."""
+        found = self.statuses.get(native, UNKNOWN_STATUS)
+        if self.name == "SCS" and found[0] in {Termination.IMPRECISE, Termination.FAILED}:
+            found = next(
+                (meaning for text, meaning in cvxpy_status.SCS_LIMITS.items() if text in words), found
+            )
+        return found
+
+
+def _timed(limits: SolveLimits, seconds: str, work: str, options: Options) -> Options:
+    if limits.seconds is not None:
+        options[seconds] = limits.seconds
+    if limits.work is not None:
+        options[work] = limits.work
+    return options
+
+
+def _clarabel(limits: SolveLimits) -> Options:
+    return _timed(limits, "time_limit", "max_iter", {"max_threads": limits.threads})
+
+
+def _osqp(limits: SolveLimits) -> Options:
+    options: Options = {
+        "eps_abs": _ACCURACY,
+        "eps_rel": _ACCURACY,
+        "max_iter": _ITERATIONS,
+        "polishing": True,
+    }
+    return _timed(limits, "time_limit", "max_iter", options)
+
+
+def _scs(limits: SolveLimits) -> Options:
+    options: Options = {"eps_abs": _ACCURACY, "eps_rel": _ACCURACY, "max_iters": _ITERATIONS}
+    return _timed(limits, "time_limit_secs", "max_iters", options)
+
+
+def _highs(limits: SolveLimits) -> Options:
+    options: Options = {"threads": limits.threads, "random_seed": limits.seed}
+    if limits.work is not None:
+        options |= {"qp_iteration_limit": limits.work, "ipm_iteration_limit": limits.work}
+    return _timed(limits, "time_limit", "simplex_iteration_limit", options)
+
+
+class _Information(Protocol):
+    """What OSQP tells about a solve."""
+
+    status: str
+    status_val: int
+
+
+class _Answer(Protocol):
+    """What Clarabel (status) and OSQP (info) answer."""
+
+    status: object
+    info: _Information
+
+
+def _clarabel_says(answer: object) -> tuple[str, str]:
+    status = str(cast("_Answer", answer).status)
+    return status, status
+
+
+def _osqp_says(answer: object) -> tuple[str, str]:
+    information = cast("_Answer", answer).info
+    return str(int(information.status_val)), str(information.status)
+
+
+def _scs_says(answer: object) -> tuple[str, str]:
+    information = cast("dict[str, dict[str, object]]", answer)["info"]
+    return str(information["status_val"]), str(information["status"])
+
+
+def _highs_says(answer: object) -> tuple[str, str]:
+    status = str(cast("dict[str, object]", answer)["model_status"])
+    return status, status
+
+
+LIBRARIES: dict[str, _Library] = {
+    "clarabel": _Library("CLARABEL", "clarabel", cvxpy_status.CLARABEL, _clarabel, _clarabel_says),
+    "osqp": _Library("OSQP", "osqp", cvxpy_status.OSQP, _osqp, _osqp_says),
+    "scs": _Library("SCS", "scs", cvxpy_status.SCS, _scs, _scs_says),
+    "cvxpy-highs": _Library("HIGHS", "highspy", cvxpy_status.HIGHS, _highs, _highs_says, iterates=False),
+}
+"""Names in the registry."""

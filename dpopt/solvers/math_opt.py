@@ -1,0 +1,254 @@
+"""Solvers behind OR-Tools' MathOpt: SCIP and HiGHS for mixed-integer programs, Glop and PDLP for linear ones.
+
+The model is one protocol buffer, filled from the arrays: adding variable by variable would take a second for 100,000.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.solver import Capability, Program
+from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.history import History
+
+if TYPE_CHECKING:
+    from ortools.math_opt import model_pb2
+    from ortools.math_opt.python import mathopt
+
+STATUS: dict[str, Verdict] = {
+    "OPTIMAL": (Termination.OPTIMAL, None),
+    "INFEASIBLE": (Termination.INFEASIBLE, None),
+    "UNBOUNDED": (Termination.UNBOUNDED, None),
+    "INFEASIBLE_OR_UNBOUNDED": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
+    "IMPRECISE": (Termination.IMPRECISE, None),
+    "FEASIBLE": (Termination.LIMIT, Limit.TIME),
+    "NO_SOLUTION_FOUND": (Termination.LIMIT, Limit.TIME),
+    "NUMERICAL_ERROR": (Termination.FAILED, None),
+    "OTHER_ERROR": (Termination.FAILED, None),
+}
+"""Every name of TerminationReason. Which limit FEASIBLE and NO_SOLUTION_FOUND mean is in `LIMIT`."""
+
+LIMIT: dict[str, Verdict] = {
+    "UNDETERMINED": (Termination.FAILED, None),
+    "ITERATION": (Termination.LIMIT, Limit.WORK),
+    "TIME": (Termination.LIMIT, Limit.TIME),
+    "NODE": (Termination.LIMIT, Limit.WORK),
+    "SOLUTION": (Termination.FAILED, None),  # never set here
+    "MEMORY": (Termination.LIMIT, Limit.MEMORY),
+    "OBJECTIVE": (Termination.FAILED, None),  # never set here
+    "NORM": (Termination.FAILED, None),
+    "INTERRUPTED": (Termination.LIMIT, Limit.INTERRUPTED),
+    "SLOW_PROGRESS": (Termination.IMPRECISE, None),
+    "OTHER": (Termination.FAILED, None),
+}
+"""Every name of MathOpt's Limit, read where `STATUS` says LIMIT. UNDETERMINED is made precise by `verdict`."""
+
+_LINEAR = frozenset({Capability.LP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT})
+_WHOLE = frozenset({Capability.LP, Capability.MIP, Capability.WARM_START, Capability.DETERMINISTIC_LIMIT})
+KINDS: dict[str, tuple[str, frozenset[Capability]]] = {
+    "gscip": ("GSCIP", _WHOLE),
+    "mathopt-highs": ("HIGHS", _WHOLE | {Capability.DUALS}),
+    "glop": ("GLOP", _LINEAR),
+    "pdlp": ("PDLP", _LINEAR),
+}
+"""Names in the registry: the solver's name in MathOpt, and what it accepts and gives."""
+
+_PDLP_TOLERANCE = 1e-9
+_NEARLY = 0.5  # Glop was seen to stop after .015 s of .02
+_HIGHS_LINE = re.compile(r"^ ?[A-Za-z]? +\d+ +\d+ +\d+ +[\d.]+% +(\S+) +(\S+) ")
+
+
+@dataclass(frozen=True, slots=True)
+class MathOpt:
+    """The adapter of the solver of this name.
+
+    `limits.work` counts nodes of a mixed-integer program and iterations of a linear one. Not honoured: seed and gap by
+    PDLP, gap and threads by Glop, threads by SCIP (which is built for one here), work on a linear program by SCIP.
+    """
+
+    name: str
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the solver accepts and gives."""
+        return KINDS[self.name][1]
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        """Solve a MixedIntegerProgram."""
+        import ortools
+        from ortools.math_opt.python import mathopt
+
+        if not isinstance(program, MixedIntegerProgram):
+            raise ProgramError(f"{self.name} takes a MixedIntegerProgram")
+        history = History(beyond=1e19)  # SCIP's infinity is 1e20
+        model = mathopt.Model.from_model_proto(_model(program))
+        variables = sorted(model.variables(), key=lambda variable: variable.id)
+        start = mathopt.ModelSolveParameters()
+        if hint is not None and Capability.WARM_START in self.capabilities:
+            values = dict(zip(variables, hint.tolist(), strict=True))
+            start.solution_hints.append(mathopt.SolutionHint(variable_values=values))
+        answer = _solved(
+            model,
+            mathopt.SolverType[KINDS[self.name][0]],
+            params=_parameters(self.name, program, limits),
+            model_params=start,
+            msg_cb=None if self.name == "pdlp" else lambda lines: _listen(history, lines),
+        )
+        termination, limit = verdict(answer, limits)
+        point = duals = None
+        if termination in {Termination.OPTIMAL, Termination.IMPRECISE, Termination.LIMIT}:
+            if answer.has_primal_feasible_solution():
+                point = np.array(answer.variable_values(variables), dtype=np.float64)
+            if answer.has_dual_feasible_solution() and Capability.DUALS in self.capabilities:
+                rows = sorted(model.linear_constraints(), key=lambda row: row.id)
+                duals = np.array(answer.dual_values(rows), dtype=np.float64)
+        bound = float(answer.termination.objective_bounds.dual_bound)
+        proven = termination in {Termination.OPTIMAL, Termination.LIMIT} and math.isfinite(bound)
+        objective = None if point is None else program.evaluate(point)
+        history.note(objective=objective, bound=bound if proven else None)
+        return SolveResult(
+            termination=termination,
+            limit=limit,
+            solution=point,
+            objective=objective,
+            bound=bound if proven and abs(bound) < 1e19 else None,
+            solver=self.name,
+            version=f"OR-Tools {vars(ortools).get('__version__', '')}",
+            native_status=_words(answer.termination),
+            seconds=0.0,
+            report={
+                "nodes": int(answer.solve_stats.node_count),
+                "iterations": int(
+                    answer.solve_stats.simplex_iterations + answer.solve_stats.first_order_iterations
+                ),
+            },
+            duals=duals,
+            history=history.entries(),
+        )
+
+
+def verdict(answer: mathopt.SolveResult, limits: SolveLimits) -> Verdict:
+    """Return what MathOpt's reason, and its limit where it names one, mean.
+
+    Glop does not say which limit it was: it is found out from what was used up.
+    """
+    found = STATUS.get(answer.termination.reason.name, UNKNOWN_STATUS)
+    limit = answer.termination.limit
+    if found[0] is not Termination.LIMIT:
+        return found
+    if limit is None:
+        return UNKNOWN_STATUS
+    if limit.name != "UNDETERMINED":
+        return LIMIT.get(limit.name, UNKNOWN_STATUS)
+    if limits.work is not None and answer.solve_stats.simplex_iterations >= limits.work:
+        return Termination.LIMIT, Limit.WORK
+    elapsed = answer.solve_stats.solve_time.total_seconds()
+    if limits.seconds is not None and elapsed >= _NEARLY * limits.seconds:
+        return Termination.LIMIT, Limit.TIME
+    return LIMIT[limit.name]
+
+
+def _words(termination: mathopt.Termination) -> str:
+    limit = "" if termination.limit is None else f", {termination.limit.name}"
+    return f"{termination.reason.name}{limit}" + (f": {termination.detail}" if termination.detail else "")
+
+
+def _solved(
+    model: mathopt.Model,
+    kind: mathopt.SolverType,
+    *,
+    params: mathopt.SolveParameters,
+    model_params: mathopt.ModelSolveParameters,
+    msg_cb: object,
+) -> mathopt.SolveResult:
+    from ortools.math_opt.python import mathopt
+
+    try:
+        return mathopt.solve(model, kind, params=params, model_params=model_params, msg_cb=msg_cb)
+    except AttributeError as problem:
+        # OR-Tools 9.15 stumbles over its own error; what the solver said is behind it.
+        if problem.__context__ is None:
+            raise
+        raise RuntimeError(str(problem.__context__)) from problem
+
+
+def _parameters(name: str, program: MixedIntegerProgram, limits: SolveLimits) -> mathopt.SolveParameters:
+    from ortools.math_opt.python import mathopt
+
+    whole = bool(program.integrality.any())
+    parameters = mathopt.SolveParameters()
+    if limits.seconds is not None:
+        parameters.time_limit = dt.timedelta(seconds=limits.seconds)
+    if name != "pdlp":
+        parameters.random_seed = limits.seed
+    if whole:
+        parameters.relative_gap_tolerance = 0.0
+        parameters.absolute_gap_tolerance = limits.gap
+    if limits.work is not None and whole:
+        parameters.node_limit = limits.work
+    elif limits.work is not None and name != "gscip":
+        parameters.iteration_limit = limits.work
+    if name == "mathopt-highs":
+        parameters.highs.int_options["threads"] = limits.threads  # MathOpt's own field is refused
+    elif name == "pdlp":
+        parameters.threads = limits.threads
+        criteria = parameters.pdlp.termination_criteria.simple_optimality_criteria
+        criteria.eps_optimal_absolute = criteria.eps_optimal_relative = _PDLP_TOLERANCE
+    return parameters
+
+
+def _model(program: MixedIntegerProgram) -> model_pb2.ModelProto:
+    from ortools.math_opt import model_pb2
+
+    model = model_pb2.ModelProto()
+    variables, rows, objective = model.variables, model.linear_constraints, model.objective
+    variables.ids.extend(range(program.number_of_variables))
+    variables.lower_bounds.extend(program.lower.tolist())
+    variables.upper_bounds.extend(program.upper.tolist())
+    variables.integers.extend(program.integrality.tolist())
+    objective.maximize = program.maximize
+    used = np.flatnonzero(program.objective)
+    objective.linear_coefficients.ids.extend(used.tolist())
+    objective.linear_coefficients.values.extend(program.objective[used].tolist())
+    rows.ids.extend(range(program.number_of_rows))
+    rows.lower_bounds.extend(program.row_lower.tolist())
+    rows.upper_bounds.extend(program.row_upper.tolist())
+    owner: NDArray[np.int64] = program.row_of_entry()
+    order = np.lexsort((program.columns, owner))  # by row, then by column, as MathOpt demands
+    matrix = model.linear_constraint_matrix
+    matrix.row_ids.extend(owner[order].tolist())
+    matrix.column_ids.extend(program.columns[order].tolist())
+    matrix.coefficients.extend(program.coefficients[order].tolist())
+    return model
+
+
+def _listen(history: History, lines: list[str]) -> None:
+    """Note bounds and objectives in lines of SCIP's and HiGHS's tables."""
+    for line in lines:
+        cells = line.split("|")
+        if len(cells) >= 15:  # SCIP: ... | dualbound | primalbound | gap | compl.
+            found = cells[-4], cells[-3]
+        elif (match := _HIGHS_LINE.match(line)) is not None:
+            found = match.group(1), match.group(2)
+        else:
+            continue
+        bound, objective = (_number(text) for text in found)
+        history.note(objective=objective, bound=bound)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

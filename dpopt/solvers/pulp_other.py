@@ -1,0 +1,192 @@
+"""Whatever else PuLP can call: Gurobi, CPLEX, SCIP, Xpress, Mosek and others, by PuLP's name.
+
+The general way, through PuLP's own objects: slow to build (seconds for 100,000 clauses), without bounds. Where there
+is an adapter of its own, take that.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.solver import Capability, Program
+from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+
+if TYPE_CHECKING:
+    import pulp
+
+STATUS: dict[int, Verdict] = {
+    1: (Termination.OPTIMAL, None),
+    2: (Termination.LIMIT, Limit.TIME),  # a solution was found
+    0: (Termination.LIMIT, Limit.TIME),  # none was found
+    -1: (Termination.INFEASIBLE_OR_UNBOUNDED, None),  # PuLP counts "infeasible or unbounded" here
+    -2: (Termination.UNBOUNDED, None),
+}
+"""Every number of `sol_status`. (`status` says "optimal" of a run that the time limit stopped.)"""
+
+UNDECIDED = frozenset({0, -3})
+"""Numbers of `status`, "not solved" and "undefined", for which PuLP makes up a `sol_status` of -1 where it knows none."""
+
+OWN_ADAPTERS = frozenset({"PULP_CBC_CMD", "GLPK_CMD"})
+"""What PuLP calls cbc and glpk, which have files of their own here."""
+
+_NO_GAP = 1e-12  # PuLP takes 0 for "not given", and Gurobi and HiGHS would stop at 1e-4
+_NEARLY = 0.95  # a run that took less of its time was not stopped by it
+_LIST = "import json, pulp; print(json.dumps(pulp.listSolvers(onlyAvailable=True)))"
+_USABLE = 1e-6  # a point at a limit that breaks a row by more is no incumbent
+
+
+@dataclass(frozen=True, slots=True)
+class PulpOther:
+    """The adapter of the solver that PuLP calls by this name.
+
+    Time limit and threads are passed on where PuLP's class has such a parameter. Not honoured: gap (PuLP tells no bound, so
+    that "optimal" within a gap could not be told from optimal), work, seed, hints. A limit of nodes or memory that a
+    solver sets itself cannot be told from a failure.
+    """
+
+    library: str
+    capabilities: frozenset[Capability] = frozenset({Capability.LP, Capability.MIP})
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+        return registered_name(self.library)
+
+    def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
+        """Solve a MixedIntegerProgram."""
+        import pulp
+
+        if not isinstance(program, MixedIntegerProgram):
+            raise ProgramError(f"{self.name} takes a MixedIntegerProgram")
+        problem, variables = _problem(program)
+        solver = _configured(self.library, limits)
+        started = time.perf_counter()
+        problem.solve(solver)
+        elapsed = time.perf_counter() - started
+        stopped = limits.seconds is not None and elapsed >= _NEARLY * limits.seconds
+        termination, limit = verdict(problem.status, problem.sol_status, program, stopped=stopped)
+        point = None
+        if termination in {Termination.OPTIMAL, Termination.LIMIT}:
+            point = _point(program, variables)
+        if termination is Termination.LIMIT and point is not None and not _feasible(program, point):
+            point = None
+        if termination is Termination.OPTIMAL and point is None:
+            termination, limit = UNKNOWN_STATUS
+        objective = None if point is None else program.evaluate(point)
+        # A linear program's optimum is its own bound; PuLP tells no other.
+        proven = termination is Termination.OPTIMAL and not program.integrality.any()
+        return SolveResult(
+            termination=termination,
+            limit=limit,
+            solution=point,
+            objective=objective,
+            bound=objective if proven else None,
+            solver=self.name,
+            version=f"PuLP {pulp.__version__}",
+            native_status=f"{pulp.LpSolution.get(problem.sol_status)} ({pulp.LpStatus.get(problem.status)})",
+            seconds=0.0,
+        )
+
+
+def registered_name(library: str) -> str:
+    """Return the name in the registry of what PuLP calls so: GUROBI is pulp-gurobi."""
+    return f"pulp-{library.lower().replace('_', '-')}"
+
+
+def found_by_pulp() -> dict[str, str]:
+    """Return registered names and PuLP's names of the solvers that PuLP finds here; asks in a process of its own."""
+    done = subprocess.run(  # noqa: S603  # our own interpreter
+        [sys.executable, "-W", "ignore", "-c", _LIST],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    lines = done.stdout.splitlines()
+    if done.returncode != 0 or not lines:
+        return {}
+    found: list[str] = json.loads(lines[-1])
+    return {registered_name(name): name for name in found if name not in OWN_ADAPTERS}
+
+
+def verdict(status: int, sol_status: int, program: MixedIntegerProgram, *, stopped: bool) -> Verdict:
+    """Return what PuLP's two numbers mean; `stopped`: the time limit was used up."""
+    if status in UNDECIDED and sol_status == -1:
+        sol_status = 0
+    termination, limit = STATUS.get(sol_status, UNKNOWN_STATUS)
+    if termination is Termination.LIMIT and not stopped:
+        return UNKNOWN_STATUS
+    bounded = bool(np.isfinite(program.lower).all() and np.isfinite(program.upper).all())
+    if termination is Termination.INFEASIBLE_OR_UNBOUNDED and bounded:
+        return Termination.INFEASIBLE, None
+    return termination, limit
+
+
+def _problem(program: MixedIntegerProgram) -> tuple[pulp.LpProblem, list[pulp.LpVariable]]:
+    """Write the program in PuLP's objects, one call for each variable and row."""
+    import pulp
+
+    problem = pulp.LpProblem("dpopt", pulp.LpMaximize if program.maximize else pulp.LpMinimize)
+    kinds = np.where(program.integrality, pulp.LpInteger, pulp.LpContinuous).tolist()
+    bounds = zip(_ends(program.lower), _ends(program.upper), kinds, strict=True)
+    variables = [pulp.LpVariable(f"x{j}", *one) for j, one in enumerate(bounds)]
+    problem += pulp.LpAffineExpression(zip(variables, program.objective.tolist(), strict=True))
+    starts, columns = program.row_starts.tolist(), program.columns.tolist()
+    coefficients = program.coefficients.tolist()
+    for i, (low, high) in enumerate(zip(_ends(program.row_lower), _ends(program.row_upper), strict=True)):
+        entries = range(starts[i], starts[i + 1])
+        row = pulp.LpAffineExpression([(variables[columns[e]], coefficients[e]) for e in entries])
+        if low is not None and low == high:
+            problem += row == low, f"r{i}"
+            continue
+        if high is not None:
+            problem += row <= high, f"r{i}"
+        if low is not None:
+            problem += row >= low, f"r{i}_"
+    return problem, variables
+
+
+def _ends(values: NDArray[np.float64]) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _configured(library: str, limits: SolveLimits) -> pulp.LpSolver:
+    import pulp
+
+    wanted: dict[str, float | int | bool] = {"msg": False, "threads": limits.threads, "gapRel": _NO_GAP}
+    if limits.seconds is not None:
+        wanted["timeLimit"] = limits.seconds
+    classes = {kind.name: kind for kind in pulp.apis._all_solvers}  # noqa: SLF001
+    known = inspect.signature(classes[library]).parameters
+    return classes[library](**{name: value for name, value in wanted.items() if name in known})
+
+
+def _point(program: MixedIntegerProgram, variables: list[pulp.LpVariable]) -> NDArray[np.float64] | None:
+    """Return the values, or None if there are none; a variable that no row and no objective names has no value."""
+    values = [variable.varValue for variable in variables]
+    if values and all(value is None for value in values) and program.columns.size:
+        return None
+    anything = np.clip(0.0, program.lower, program.upper)
+    return np.where(
+        [value is None for value in values],
+        anything,
+        np.array([0.0 if value is None else value for value in values]),
+    )
+
+
+def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64]) -> bool:
+    inside = np.clip(np.where(program.integrality, np.round(point), point), program.lower, program.upper)
+    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
