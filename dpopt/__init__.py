@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpopt.queries.attribute import Attribute as Attribute
     from dpopt.queries.attribute import AttributeKind as AttributeKind
     from dpopt.queries.clauses import Clauses as Clauses
+    from dpopt.queries.rules.rule import Rule as Rule
     from dpopt.queries.schema import Schema as Schema
     from dpopt.queries.workload import Workload as Workload
     from dpopt.queries.workload import parse_workload as parse_workload
@@ -61,6 +62,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "DualQueryPlan": "dpopt.algorithms.plan",
     "NeighbouringRelation": "dpopt.accounting.relations",
     "PlanRequest": "dpopt.algorithms.plan_request",
+    "Rule": "dpopt.queries.rules.rule",
     "Schema": "dpopt.queries.schema",
     "Settings": "dpopt.algorithms.synthesize",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",

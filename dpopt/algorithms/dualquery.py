@@ -26,6 +26,7 @@ from dpopt.programs.results import SolveResult, Termination
 from dpopt.programs.solver import Solver
 from dpopt.queries.arrays import frozen
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import SampledQueries
 
@@ -115,6 +116,11 @@ class BestResponder:
         Limits per round.
     free_attributes : FreeAttributeRule
         Fills what the drawn queries do not mention.
+    rules : ThresholdCircuit
+        Hard rules on records; every record obeys them.
+    legal : (d,) int32 array or None
+        A record that obeys the rules: the first round's hint, and the last resort. None, where there are no rules, stands for
+        the first value of every attribute.
     """
 
     clauses: Clauses
@@ -123,17 +129,20 @@ class BestResponder:
     fallback: Solver
     limits: SolveLimits
     free_attributes: FreeAttributeRule
+    rules: ThresholdCircuit = NO_RULES
+    legal: NDArray[np.int32] | None = None
 
     def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
-        """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x."""
-        problem = best_response(self.clauses, self.sizes, sampled)
+        """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
+        problem = best_response(self.clauses, self.sizes, sampled, self.rules)
+        hint = self.legal if hint is None else hint
         limits = self.limits.with_seed((self.limits.seed + sampled.round) % 2**31)
         result = self._ask(problem, limits, hint)
         record, fallback = read_record(problem, result)
         if record is None:
             record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]
             if record is None:
-                record = np.zeros(len(self.sizes), dtype=np.int32)
+                record = np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint
         record = self.free_attributes.fill(problem, record, sampled.round)
         answered = result if fallback is None else None
         return Round(
@@ -163,13 +172,19 @@ def _plain(text: str) -> str:
     return text.encode("ascii", "replace").decode()[:200].strip()
 
 
-def recertify(clauses: Clauses, sizes: NDArray[np.int32], sampled: SampledQueries, entry: Entry) -> Round:
+def recertify(
+    clauses: Clauses,
+    sizes: NDArray[np.int32],
+    sampled: SampledQueries,
+    entry: Entry,
+    rules: ThresholdCircuit = NO_RULES,
+) -> Round:
     """Read a recorded round back and recompute its certificate from draw and record alone.
 
     Raises
     ------
     TranscriptError
-        If the record does not fit the schema, or its recorded objective is not its exact one.
+        If the record does not fit the schema, breaks a rule, or its recorded objective is not its exact one.
     """
     try:
         record = np.array(entry["record"], dtype=np.int32)
@@ -179,8 +194,13 @@ def recertify(clauses: Clauses, sizes: NDArray[np.int32], sampled: SampledQuerie
         raise TranscriptError(f"round {sampled.round}: the record on file is damaged: {error!r}") from error
     if record.shape != sizes.shape or np.any(record < 0) or np.any(record >= sizes):
         raise TranscriptError(f"round {sampled.round}: the record on file does not fit the schema")
-    problem = best_response(clauses, sizes, sampled)
+    problem = best_response(clauses, sizes, sampled, rules)
     certificate = certify(problem, record)
+    if certificate.broken_rules:
+        raise TranscriptError(
+            f"round {sampled.round}: the record on file breaks the rule {certificate.broken_rules[0]!r}; the transcript "
+            "is damaged or belongs to another schema"
+        )
     if certificate.objective != objective:
         raise TranscriptError(
             f"round {sampled.round}: the record on file has objective {certificate.objective}, "
@@ -236,7 +256,7 @@ def run(
             done = responder.respond(sampled, hint=hint)
             journal.append(done.to_json(), wait=False)
         else:
-            done = recertify(responder.clauses, responder.sizes, sampled, entry)
+            done = recertify(responder.clauses, responder.sizes, sampled, entry, responder.rules)
         curator.observe(done.record)
         rounds.append(done)
         on_round(len(rounds), len(charges), done)

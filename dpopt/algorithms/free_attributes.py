@@ -44,22 +44,48 @@ class FreeAttributeRule:
         self._laws = _laws(rule, schema, encoding, marginals)
 
     def fill(self, problem: MaxCsp, record: NDArray[np.int32], round_number: int) -> NDArray[np.int32]:
-        """Return the record with every attribute that `problem` does not mention set by the rule."""
+        """Return the record with every attribute that no clause of `problem` mentions set by the rule.
+
+        Attributes that hard rules mention are set one after the other, each by the rule among the codes that leave every
+        hard rule obeyed, so a record that obeys them still does.
+        """
         used = np.unique(problem.clauses.attributes)
         free = np.setdiff1d(np.arange(len(record)), used, assume_unique=False)
         if len(free) == 0:
             return record
         filled = record.copy()
+        bound = np.isin(free, problem.rules.attributes())
         if self._rule is FreeAttributes.FIRST:
-            filled[free] = 0
+            filled[free[~bound]] = 0
+            for attribute in free[bound].tolist():
+                filled[attribute] = _legal_codes(problem, filled, attribute)[0]
             return filled
         points = uniforms(public_stream(self._seed, f"free attributes of round {round_number}"), len(record))
-        for attribute in free.tolist():
-            cumulative = self._laws[attribute]
-            filled[attribute] = min(
-                int(np.searchsorted(cumulative, points[attribute], side="right")), len(cumulative) - 1
-            )
+        for attribute in free[~bound].tolist():
+            filled[attribute] = self._drawn(attribute, points[attribute], None)
+        for attribute in free[bound].tolist():
+            legal = _legal_codes(problem, filled, attribute)
+            filled[attribute] = self._drawn(attribute, points[attribute], legal)
         return filled
+
+    def _drawn(self, attribute: int, point: float, legal: NDArray[np.int64] | None) -> int:
+        """Return the code of the attribute's law at a point in [0, 1); one of the legal codes, if they are given."""
+        cumulative = self._laws[attribute]
+        if legal is None:
+            return min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)
+        shares = np.diff(cumulative, prepend=0.0)[legal]
+        if shares.sum() <= 0:
+            shares = np.ones(legal.size)
+        sums = np.cumsum(shares)
+        place = min(int(np.searchsorted(sums, point * sums[-1], side="right")), legal.size - 1)
+        return int(legal[place])
+
+
+def _legal_codes(problem: MaxCsp, record: NDArray[np.int32], attribute: int) -> NDArray[np.int64]:
+    """Return the codes, increasing, that the attribute can take so that the record obeys every hard rule."""
+    candidates = np.tile(record, (int(problem.sizes[attribute]), 1))
+    candidates[:, attribute] = np.arange(len(candidates))
+    return np.flatnonzero(~problem.rules.broken(candidates).any(axis=1))
 
 
 def _laws(

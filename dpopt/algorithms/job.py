@@ -16,6 +16,7 @@ from dpopt.errors import PlanError, WorkloadError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.json_files import sha256_of_json
 from dpopt.queries.schema import Schema
+from dpopt.queries.threshold_circuit import ThresholdCircuit
 from dpopt.queries.workload import Workload
 
 FORMATS = ("csv", "parquet")
@@ -39,7 +40,7 @@ class Job:
     Raises
     ------
     PlanError
-        If the records cannot be written as `output` says.
+        If the records cannot be written as `output` says, or the schema has rules and records are coded as free bits.
     WorkloadError
         If the workload was made for another schema.
     """
@@ -53,6 +54,7 @@ class Job:
     def __post_init__(self) -> None:
         check_output(self.output)
         check_workload(self.workload, self.schema)
+        check_rules(self.schema, self.plan.encoding)
         cells = (self.rows or 0) * len(self.record_sizes())
         if cells > MOST_CELLS:
             raise PlanError(
@@ -100,6 +102,10 @@ class Job:
         """Return the workload's queries over coded records."""
         return self.workload.clauses.as_bits(self.schema) if self._in_bits() else self.workload.clauses
 
+    def record_rules(self) -> ThresholdCircuit:
+        """Return the rules that coded records obey."""
+        return self.schema.circuit()
+
     def record_sizes(self) -> NDArray[np.int32]:
         """Return the number of values of each attribute of a coded record."""
         return (
@@ -131,6 +137,21 @@ def check_output(output: Mapping[str, Any]) -> None:
         raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")
     if output.get("rows") is not None:
         whole_number("the number of rows", output["rows"], least=1)
+
+
+def check_rules(schema: Schema, encoding: Encoding) -> None:
+    """Refuse rules on records where records are coded as free indicator bits, which need not stand for any record.
+
+    Raises
+    ------
+    PlanError
+        With what to do.
+    """
+    if encoding is Encoding.BITS and schema.rules:
+        raise PlanError(
+            f"the schema declares {len(schema.rules)} rules on records, and --encoding bits makes records of free "
+            "indicator bits, which need not decode and cannot obey them. Use --encoding records, or a schema without rules"
+        )
 
 
 def check_workload(workload: Workload, schema: Schema) -> None:

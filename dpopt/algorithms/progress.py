@@ -15,6 +15,10 @@ class Progress(Protocol):
         """Tell the user something that needs no answer; public values only."""
         ...
 
+    def owner_note(self, text: str) -> None:
+        """Tell the owner of the table something that depends on it; stored nowhere."""
+        ...
+
     def begin(self, stage: str) -> None:
         """Take note that a stage begins."""
         ...
@@ -40,6 +44,9 @@ class Silent:
         self._begun: dict[str, float] = {}
 
     def note(self, text: str) -> None:
+        """Say nothing."""
+
+    def owner_note(self, text: str) -> None:
         """Say nothing."""
 
     def begin(self, stage: str) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.folder_files import (
     RELEASE,
@@ -18,6 +21,8 @@ from dpopt.algorithms.past import Past, read_past, reservation
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release_folder import create_folder
+from dpopt.algorithms.rule_conflicts import legal_record, require_rules_taken
+from dpopt.algorithms.solver_choice import clause_solver
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import (
     AccountingError,
@@ -30,7 +35,6 @@ from dpopt.errors import (
     SolverUnavailableError,
     WorkloadError,
 )
-from dpopt.formulations.as_mip import accepting_max_csp
 from dpopt.private.curator import NOT_PRIVATE_DRAWS, Curator, is_trusted
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.public_facts import check_schema
@@ -135,6 +139,7 @@ def _play(
     plan = job.plan
     check_schema(dataset, job.schema)
     solver = _solver(job)
+    legal = _legal(job, solver, progress)
     past = read_past(contents, job)
     ledger = job.ledger()
     with stage(progress, "counting exact answers"):
@@ -152,7 +157,7 @@ def _play(
     if not past.started:
         journal.append(reservation(job))
     one_way = _one_way(curator, plan, past)
-    responder = _responder(job, solver, one_way)
+    responder = _responder(job, solver, one_way, legal)
     with stage(progress, "playing rounds"):
         rounds = run(
             plan,
@@ -185,12 +190,22 @@ def _one_way(curator: Curator, plan: DualQueryPlan, past: Past) -> NoisyAnswers 
 
 
 def _solver(job: Job) -> Solver:
-    from dpopt.solvers.registry import get_solver
-
-    return accepting_max_csp(get_solver(job.plan.solver))
+    return clause_solver(job.plan.solver)
 
 
-def _responder(job: Job, solver: Solver, one_way: NoisyAnswers | None) -> BestResponder:
+def _legal(job: Job, solver: Solver, progress: Progress) -> NDArray[np.int32] | None:
+    """Return a record that obeys the rules, if there are any; refuses rules that contradict, and solvers that take none."""
+    rules = job.record_rules()
+    if not rules.number_of_rules:
+        return None
+    require_rules_taken(solver, rules, job.record_sizes())
+    with stage(progress, "checking the rules"):
+        return legal_record(rules, job.record_sizes())
+
+
+def _responder(
+    job: Job, solver: Solver, one_way: NoisyAnswers | None, legal: NDArray[np.int32] | None
+) -> BestResponder:
     from dpopt.solvers.registry import get_solver
 
     plan = job.plan
@@ -203,6 +218,8 @@ def _responder(job: Job, solver: Solver, one_way: NoisyAnswers | None) -> BestRe
         free_attributes=FreeAttributeRule(
             plan.free_attributes, job.schema, plan.encoding, seed=plan.seed, marginals=one_way
         ),
+        rules=job.record_rules(),
+        legal=legal,
     )
 
 

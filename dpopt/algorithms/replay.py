@@ -62,9 +62,9 @@ def _recertified(folder: Path) -> tuple[Job, Past, list[Round]]:
         raise TranscriptError(
             f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'"
         )
-    clauses, sizes = job.record_clauses(), job.record_sizes()
+    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
     rounds = [
-        recertify(clauses, sizes, known.sampled, known.record)
+        recertify(clauses, sizes, known.sampled, known.record, rules)
         for known in past.rounds
         if known.sampled is not None and known.record is not None
     ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.certified_accuracy import RoundGaps, certified_accuracy
 from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, Encoding
@@ -32,12 +33,16 @@ def release_statement(
         "dpopt_release": 1,
         "algorithm": "dualquery",
         "privacy": privacy_statement(plan, ledger),
-        "accuracy": {key: job.statement.get(key) for key in ("proven", "predicted")},
+        "accuracy": {
+            **{key: job.statement.get(key) for key in ("proven", "predicted")},
+            "certified": certified_accuracy(job, [gaps_of(done) for done in rounds]),
+        },
         "records": {
             **output,
             "encoding": plan.encoding.value,
             "distinct": len(records.distinct),
             "rounds": len(rounds),
+            **_obedience(job, records),
             "records_that_decode": records.decodable(job.schema, plan.encoding),
             "decoding": DECODING_RULE
             if plan.encoding is Encoding.RECORDS
@@ -53,6 +58,18 @@ def release_statement(
         },
         "plan": plan.to_json(),
         "versions": job.statement.get("versions"),
+    }
+
+
+def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
+    """Return the rules by name and in how many rounds the record obeys all of them; nothing where there are none."""
+    rules = job.record_rules()
+    if not rules.number_of_rules:
+        return {}
+    obeys = ~rules.broken(records.distinct).any(axis=1)
+    return {
+        "rules": list(rules.names),
+        "records_that_obey_the_rules": int(records.multiplicity[obeys].sum()),
     }
 
 
@@ -81,6 +98,12 @@ def privacy_statement(plan: DualQueryPlan, ledger: Ledger) -> dict[str, Any]:
     }
 
 
+def gaps_of(done: Round) -> RoundGaps:
+    """Return the gaps that a round's own certificate gives; two records never differ by more than the draws."""
+    proven = done.certificate.proven_gap
+    return RoundGaps(done.sampled.charge.count if proven is None else proven, done.certificate.reported_gap)
+
+
 def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
     """Summarise the rounds' certificates: objectives recomputed exactly, and gaps to bounds divided by the draws."""
     gaps = [
@@ -88,6 +111,7 @@ def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
         for done in rounds
         if done.certificate.gap is not None
     ]
+    proven = [gaps_of(done).proven / max(1, done.sampled.charge.count) for done in rounds]
     stopped: dict[str, int] = {}
     for done in rounds:
         stopped[done.stopped] = stopped.get(done.stopped, 0) + 1
@@ -98,4 +122,5 @@ def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
         "fallback_reasons": sorted({done.fallback for done in rounds if done.fallback is not None}),
         "rounds_with_a_bound_reported_by_the_solver": len(gaps),
         "mean_gap_over_draws_by_reported_bounds": float(np.mean(gaps)) if gaps else None,
+        "mean_gap_over_draws_by_proven_bounds": float(np.mean(proven)) if proven else None,
     }

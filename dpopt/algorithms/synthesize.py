@@ -13,14 +13,16 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.folder_files import check_empty
-from dpopt.algorithms.job import Job, check_output, check_workload
+from dpopt.algorithms.job import Job, check_output, check_rules, check_workload
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA, PlanBy, PlanRequest
 from dpopt.algorithms.planning import log_universe, make_plan
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
 from dpopt.algorithms.release_folder import read_job
+from dpopt.algorithms.rule_conflicts import legal_record
 from dpopt.algorithms.simulation import predict_error
+from dpopt.algorithms.solver_choice import clause_solver
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError, SolverUnavailableError
 from dpopt.private.dataset import PrivateDataset
@@ -28,6 +30,7 @@ from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_table import AnyTable
 from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
+from dpopt.private.rule_report import broken_rows
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
 
@@ -217,10 +220,13 @@ def synthesize(
             )
     queries = parse_workload(workload, schema) if isinstance(workload, str) else workload
     check_workload(queries, schema)
+    check_rules(schema, choice(Encoding, chosen.encoding, "encoding"))
+    legal_record(schema.circuit(), schema.sizes)  # refuses rules that contradict each other
     with stage(told, "reading the table"):
         dataset = read_table(
             table, schema, on_unknown=parse_on_unknown(chosen.on_unknown), column_names=column_names
         )
+    _tell_owner_of_broken_rules(dataset, schema, told)
     size = public_size(dataset, choice(NeighbouringRelation, chosen.neighbours, "neighbours"), chosen.n0)
     with stage(told, "planning"):
         plan = make_plan(chosen.request(size), queries)
@@ -234,6 +240,25 @@ def synthesize(
         told.note(warning)
     job = Job(plan, schema, queries, chosen.output(), statement)
     return release(dataset, job, folder, progress=told)
+
+
+def _tell_owner_of_broken_rules(dataset: PrivateDataset, schema: Schema, told: Progress) -> None:
+    """Tell the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
+    if not schema.rules:
+        return
+    with stage(told, "holding rows against rules"):
+        report = broken_rows(dataset, schema.circuit())
+    if report.rows_breaking_any == 0:
+        return
+    broken = [
+        f"{count:,} {'rows break' if count > 1 else 'row breaks'} '{name}', the first is row {first:,}"
+        for name, count, first in zip(report.names, report.broken, report.first_rows, strict=True)
+        if first is not None
+    ]
+    told.owner_note(
+        f"{report.rows_breaking_any:,} of {report.rows:,} rows of the table break a rule: {'; '.join(broken)}. "
+        "They are used as they are; no synthetic record breaks a rule"
+    )
 
 
 def continue_run(
@@ -312,9 +337,7 @@ def require_solver(name: str) -> None:
     SolverUnavailableError
         With the reason and what to do.
     """
-    from dpopt.solvers.registry import get_solver
-
-    availability = get_solver(name).availability()
+    availability = clause_solver(name).availability()
     if not availability.available:
         raise SolverUnavailableError(f"the solver {name!r} cannot run here: {availability.explanation}")
 

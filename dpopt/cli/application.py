@@ -13,7 +13,7 @@ import typer.core
 
 from dpopt.errors import DpoptError, PrivateDataError
 
-ORDER = ("demo", "schema", "plan", "release", "resume", "replay", "evaluate", "solvers")
+ORDER = ("demo", "schema", "plan", "release", "resume", "replay", "certify", "evaluate", "compare", "solvers")
 
 
 class _InOrder(typer.core.TyperGroup):

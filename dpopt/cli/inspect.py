@@ -57,25 +57,13 @@ def evaluate(
 
 @command("solvers")
 def solvers(as_json: options.JsonOption = False) -> None:
-    """List the best-response solvers, what they accept, and whether they can run here."""
+    """List the solvers, what they accept and give, and whether they can run here."""
     from rich.table import Table
 
     from dpopt.cli.reports import console
-    from dpopt.solvers.registry import get_solver, solver_names
+    from dpopt.solvers.registry import solver_names
 
-    rows: list[dict[str, Any]] = []
-    for name in solver_names():
-        solver = get_solver(name)
-        availability = solver.availability()
-        rows.append(
-            {
-                "name": name,
-                "available": availability.available,
-                "status": availability.status.value,
-                "explanation": availability.explanation,
-                "capabilities": sorted(capability.name.lower() for capability in solver.capabilities),
-            }
-        )
+    rows = [_solver_row(name) for name in solver_names()]
     if as_json:
         print_json({"solvers": rows})
         return
@@ -83,3 +71,27 @@ def solvers(as_json: options.JsonOption = False) -> None:
     for row in rows:
         table.add_row(row["name"], row["status"], ", ".join(row["capabilities"]), row["explanation"])
     console().print(table)
+
+
+def _solver_row(name: str) -> dict[str, Any]:
+    from dpopt.errors import SolverUnavailableError
+    from dpopt.solvers.registry import get_solver
+
+    try:
+        solver = get_solver(name)
+    except SolverUnavailableError as problem:  # from outside, and broken
+        return {
+            "name": name,
+            "available": False,
+            "status": "broken",
+            "explanation": str(problem),
+            "capabilities": [],
+        }
+    availability = solver.availability()
+    return {
+        "name": name,
+        "available": availability.available,
+        "status": availability.status.value,
+        "explanation": availability.explanation,
+        "capabilities": sorted(capability.name.lower() for capability in solver.capabilities),
+    }

@@ -11,10 +11,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from dpopt.cli import demo, inspect, plan, release, schema
+from dpopt.cli import certify, compare, demo, inspect, plan, release, schema
 from dpopt.cli.application import application
 
-__all__ = ["demo", "inspect", "main", "plan", "release", "schema"]
+__all__ = ["certify", "compare", "demo", "inspect", "main", "plan", "release", "schema"]
 
 
 def _show_version(wanted: bool) -> None:

@@ -18,8 +18,9 @@ WorkloadOption = Annotated[
     str,
     typer.Option(
         "--workload",
-        help="Queries to keep: marginals:3, marginals:3,count=64,seed=1, conjunctions:3,count=500000,seed=7, or a JSON file. "
-        "',occurring' restricts to values declared as occurring. Public.",
+        help="Queries to keep: marginals:3, marginals:3,count=64,seed=1, conjunctions:3,count=500000,seed=7, "
+        "threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), parity:3,count=100000,seed=7 (an odd number of 3 hold), "
+        "or a JSON file. ',occurring' restricts to values declared as occurring. Public.",
     ),
 ]
 EpsilonOption = Annotated[
@@ -61,7 +62,13 @@ PlanByOption = Annotated[
         help="How T, s and eta are chosen where left out: rule, simulation (slower; on public synthetic data), or bound.",
     ),
 ]
-SolverOption = Annotated[str, typer.Option("--solver", help="Best-response solver; see 'dpopt solvers'.")]
+SolverOption = Annotated[
+    str,
+    typer.Option(
+        "--solver",
+        help="Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'.",
+    ),
+]
 WorkOption = Annotated[
     int | None,
     typer.Option(
@@ -97,6 +104,14 @@ NoHeaderOption = Annotated[
     bool,
     typer.Option(
         "--no-header", help="The CSV file has no header line; its columns are those of the schema, in order."
+    ),
+]
+ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads that a solver may use.")]
+FormulationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--formulation",
+        help="How clauses become rows: clique, per-literal or aggregated; the tightest one if left out.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -45,6 +45,7 @@ def plan(
     from dpopt.algorithms.explain import explain_accuracy, explain_plan
     from dpopt.algorithms.plan_request import DEFAULT_DELTA
     from dpopt.algorithms.planning import make_plan
+    from dpopt.algorithms.rule_conflicts import legal_record
     from dpopt.algorithms.synthesize import Settings, choice, delta_warning, plan_statement
     from dpopt.cli.release import require_algorithm
     from dpopt.queries.schema import Schema
@@ -55,6 +56,7 @@ def plan(
     size = _size(relation, n, n0)
     declared = Schema.read(schema)
     queries = parse_workload(workload, declared)
+    legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     if accuracy is not None:
         if rho is not None:
             raise PlanError("--accuracy goes with --epsilon and --delta (or with neither), not with --rho")

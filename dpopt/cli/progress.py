@@ -16,11 +16,13 @@ from dpopt.algorithms.progress import Silent
 class TerminalProgress(Silent):
     """Shows stages and rounds on standard error and keeps the seconds by stage.
 
-    On a terminal it draws bars; elsewhere it prints one line per stage, so that logs stay readable.
+    On a terminal it draws bars; elsewhere it prints one line per stage, so that logs stay readable. `figure` says what the
+    number beside the rounds is.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, figure: str = "value") -> None:
         super().__init__()
+        self._figure = figure
         self._console = Console(stderr=True, quiet=quiet)
         self._bars = Progress(
             TextColumn("{task.description:<22}"),
@@ -52,18 +54,22 @@ class TerminalProgress(Silent):
         """Print a note above the bars."""
         self._console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
+    def owner_note(self, text: str) -> None:
+        """Print what depends on the table above the bars, and say so."""
+        self.note(f"{text}\n(This depends on the table: it is for its owner and is stored nowhere.)")
+
     def share(self, done: float) -> None:
         """Move the bar of the stage."""
         if self._task is not None:
             self._bars.update(self._task, completed=done)
 
     def round(self, number: int, rounds: int, value: float) -> None:
-        """Move the bar of the rounds and show the value: the record's objective divided by the draws."""
+        """Move the bar of the rounds and show the figure: by default the record's objective divided by the draws."""
         if self._task is not None:
             self._bars.update(
                 self._task,
                 completed=number / rounds,
-                text=f"{number:,} of {rounds:,}, value {value:+.3f}",
+                text=f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}",
             )
 
     def end(self, stage: str) -> None:

@@ -56,7 +56,31 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
             "(simulated on public synthetic data, no bound)"
         )
+    return lines + certified_lines(accuracy.get("certified"))
+
+
+def certified_lines(certified: Mapping[str, Any] | None) -> list[str]:
+    """Return the sentences on the errors that the rounds' own gaps allow: proven here, and by the solvers' word."""
+    if certified is None:
+        return []
+    proven, reported = certified["by_proven_bounds"], certified["by_reported_bounds"]
+    first = (
+        f"with the rounds' proven gaps: {_largest_error(proven)}. Mean gap {proven['mean_gap_over_draws']:.4f} per draw, by "
+        "bounds computed here without any solver's word"
+    )
+    lines = [first]
+    if reported["mean_gap_over_draws"] < proven["mean_gap_over_draws"]:
+        lines.append(
+            f"with reported gaps: {_largest_error(reported)}. Mean gap {reported['mean_gap_over_draws']:.4f} per draw, if the "
+            f"bounds that solvers state in {reported['rounds_with_a_reported_bound']:,} of {reported['rounds']:,} rounds hold "
+            "(their word, no proof)"
+        )
     return lines
+
+
+def _largest_error(error: Mapping[str, Any]) -> str:
+    says = "" if error["says_something"] else " (1 or more says nothing)"
+    return f"largest error at most {error['bound']:.4f} with probability {1 - error['failure_probability']:g}{says}"
 
 
 def report_release(statement: Mapping[str, Any], folder: object) -> None:
@@ -71,6 +95,7 @@ def report_release(statement: Mapping[str, Any], folder: object) -> None:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")
     out.print(
         f"records: {records['rounds']:,} rounds, {records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
+        f"{_obedience(records)}"
         f"{records['rows']:,} rows in {records['file']}"
         + (f" with weights in '{records['weight_column']}'" if records["weight_column"] else "")
     )
@@ -79,6 +104,12 @@ def report_release(statement: Mapping[str, Any], folder: object) -> None:
     for line in accuracy_lines(statement["accuracy"]):
         out.print(line)
     out.print(f"written to {folder}")
+
+
+def _obedience(records: Mapping[str, Any]) -> str:
+    if "rules" not in records:
+        return ""
+    return f"{records['records_that_obey_the_rules']:,} obey all {len(records['rules']):,} rules; "
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
@@ -106,6 +137,36 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
             "stays charged, and was paid for by giving up the last round"
         )
     return lines
+
+
+def report_certified(report: Mapping[str, Any]) -> None:
+    """Print the gaps of certified rounds, proven and reported, in all and by third of the run."""
+    out, found = console(), report["summary"]
+    table = Table(
+        "rounds", "certified", "proven: mean", "largest", "reported: mean", "largest", title_justify="left"
+    )
+    table.title = "gap between record and bound, divided by the draws"
+    for name, row in (("all", found), *((third["rounds"], third) for third in found["by_third"])):
+        figures = [
+            "–" if gaps is None else f"{gaps[key]:.4f}"
+            for gaps in (row["proven_gap_over_draws"], row["reported_gap_over_draws"])
+            for key in ("mean", "largest")
+        ]
+        table.add_row(name, f"{row['rounds_certified']:,}", *figures)
+    out.print(table)
+    out.print(
+        f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, without any "
+        "solver's word"
+    )
+    if found["rounds_with_a_better_record"]:
+        out.print(
+            f"in {found['rounds_with_a_better_record']:,} rounds a better record was found; the release stays as it is"
+        )
+    if found["rounds_certified"] < found["rounds_played"]:
+        others = found["rounds_played"] - found["rounds_certified"]
+        out.print(f"the {others:,} other rounds enter below with the bounds of the release")
+    for line in certified_lines(found["accuracy"]):
+        out.print(line)
 
 
 def report_errors(errors: Mapping[str, Any]) -> None:

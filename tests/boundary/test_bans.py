@@ -38,6 +38,7 @@ BANS: dict[str, tuple[str, ...]] = {
 # Loaded inside functions only, except in files that are themselves loaded inside functions.
 HEAVY: dict[str, tuple[str, ...]] = {
     "cvxpy": (),
+    "gurobipy": (),
     "highspy": (),
     "llvmlite": ("dpopt/queries/comp*.py", "*kernels.py"),
     "matplotlib": (),
@@ -47,6 +48,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "pandas": (),
     "pulp": (),
     "pyarrow": (),
+    "pysat": (),
     "rich": ("dpopt/cli/*.py",),
     "scipy.optimize": (),
     "scipy.stats": (),

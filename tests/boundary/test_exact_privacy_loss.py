@@ -8,6 +8,7 @@ import pytest
 
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.queries.workload import workload_from_json
 from tests.exact_law import law, signed_scores
 from tests.exact_loss import Game, as_decimal, check_game, check_losses, implemented_weights
 from tests.tiny_runs import (
@@ -23,6 +24,16 @@ from tests.tiny_runs import (
 TWO_BITS, ONE_BIT = bits_schema(2), bits_schema(1)
 TWO_QUERIES = conjunctions(TWO_BITS, "a", "!a b")
 ONE_QUERY = conjunctions(ONE_BIT, "a")
+PARITY_AND_THRESHOLD = workload_from_json(
+    {
+        "dpopt_workload": 1,
+        "queries": [
+            {"literals": [["a", "=", True], ["b", "=", True]], "accepted": [1]},
+            {"literals": [["a", "=", True], ["b", "!=", True]], "accepted": [1, 2]},
+        ],
+    },
+    TWO_BITS,
+)
 STEPS = ["0.4", "3", "40"]  # ranges of about 1, above 4, and so large that nearly every score is clamped
 
 
@@ -36,6 +47,17 @@ def test_replace_one_two_queries_three_rounds(step: str) -> None:
 def test_add_remove_two_queries_three_rounds_whatever_the_true_size(step: str, sizes: list[int]) -> None:
     """n0 = 2; tables of 1 to 3 records."""
     game = Game.of(TWO_QUERIES, rounds=3, draws=2, step=step, size=2, relation=ADD_REMOVE)
+    check_game(game, sizes)
+
+
+@pytest.mark.parametrize(
+    ("relation", "step", "sizes"), [(REPLACE, "0.4", [2]), (REPLACE, "3", [2]), (ADD_REMOVE, "3", [1, 2])]
+)
+def test_a_parity_and_a_threshold_cost_no_more_than_conjunctions(
+    relation: NeighbouringRelation, step: str, sizes: list[int]
+) -> None:
+    game = Game.of(PARITY_AND_THRESHOLD, rounds=3, draws=2, step=step, size=2, relation=relation)
+    assert game.charges(((0, 0), (1, 0))) == plan_charges(3, 2, float(step), 2, relation)
     check_game(game, sizes)
 
 

@@ -41,6 +41,7 @@ from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
+from dpopt.queries import Rule, equivalent, implies, literal
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
 from dpopt.queries.workload import Workload, parse_workload
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -53,6 +54,13 @@ SCHEMA = Schema(
     )
 )
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
+RULED = Schema(
+    SCHEMA.attributes,
+    rules=(
+        Rule(implies(literal("a", "=", True), literal("b", "!=", "z")), "no z with a"),
+        Rule(equivalent(literal("b", "=", "x"), literal("c", "<", 10)), "x is small"),
+    ),
+)
 SIGNED = 2 * len(WORKLOAD)
 ROUNDS, DRAWS, SIZE = 3, 4, 5
 BUDGETS = {
@@ -68,7 +76,7 @@ class Watcher:
     behaviour: str = "local-search"
     seen: list[str] = field(default_factory=list)
     name: str = "watcher"
-    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP})
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.RULES})
 
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "for tests")
@@ -90,6 +98,9 @@ class Watcher:
 
     def note(self, text: str) -> None:
         self.seen.append(f"note {text}")
+
+    def owner_note(self, text: str) -> None:
+        """See nothing: only who has the table hears this."""
 
     def begin(self, stage: str) -> None:
         self.seen.append(f"begin {stage}")
@@ -153,15 +164,21 @@ class Public:
     script: list[list[int]]
     noise: list[int]
     cut: int | None
+    ruled: bool = False
 
     def run(self, table: list[list[int]]) -> tuple[list[str], dict[str, bytes]]:
         """Play on a table; return what was seen and the folder."""
         watcher = Watcher(self.behaviour)
-        dataset = PrivateDataset.from_codes(SCHEMA, list(np.array(table, dtype=np.int32).T))
-        job = Job(self.plan, SCHEMA, WORKLOAD, self.output, {"versions": {"dpopt": "test"}})
+        schema = RULED if self.ruled else SCHEMA
+        workload = parse_workload("marginals:2", schema)
+        job = Job(self.plan, schema, workload, self.output, {"versions": {"dpopt": "test"}})
+        dataset = PrivateDataset.from_codes(schema, list(np.array(table, dtype=np.int32).T))
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
+            mock.patch(
+                "dpopt.algorithms.release.legal_record", return_value=np.array([0, 0, 0], dtype=np.int32)
+            ),
             mock.patch("dpopt.private.curator.OpendpNoise", return_value=ScriptedNoise(self.noise)),
             mock.patch("os.fsync"),
         ):
@@ -208,6 +225,7 @@ def publics(draw: st.DrawFn) -> Public:
         "format": draw(st.sampled_from(["csv", "parquet"])),
         "rows": draw(st.sampled_from([None, 7])),
     }
+    ruled = plan.encoding is Encoding.RECORDS and draw(st.booleans())
     queries = st.lists(st.integers(0, SIGNED - 1), min_size=DRAWS, max_size=DRAWS)
     return Public(
         plan,
@@ -216,6 +234,7 @@ def publics(draw: st.DrawFn) -> Public:
         draw(st.lists(queries, min_size=ROUNDS, max_size=ROUNDS)),
         draw(st.lists(st.integers(-3, 9), min_size=1, max_size=8)),
         draw(st.none() | st.integers(0, 999)),
+        ruled,
     )
 
 

@@ -183,6 +183,9 @@ def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: P
         def note(self, text: str) -> None:
             told.append(text)
 
+        def owner_note(self, text: str) -> None:
+            told.append(text)
+
         def begin(self, stage: str) -> None:
             told.append(stage)
 

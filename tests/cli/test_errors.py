@@ -33,7 +33,11 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         (["--rho", 1, "--free-attributes", "zero"], "--free-attributes is one of"),
         (["--rho", 1, "--encoding", "binary"], "--encoding is one of records, bits; found 'binary'"),
         (["--rho", 1, "--on-unknown", "drop"], "on-unknown 'drop'"),
-        (["--rho", 1, "--solver", "gurobi"], "there is no solver 'gurobi'"),
+        (["--rho", 1, "--solver", "simplex"], "there is no solver 'simplex'"),
+        (
+            ["--rho", 1, "--solver", "highs:tight"],
+            "a formulation is one of aggregated, per-literal, clique; found 'tight'",
+        ),
         (["--rho", 1, "--algorithm", "mwem"], "--algorithm is dualquery; found 'mwem'"),
         (["--rho", 1, "--format", "xlsx"], "the format is one of csv, parquet; found 'xlsx'"),
         (["--rho", 1, "--rows", 0], "the number of rows must be a whole number of at least 1, found 0"),

@@ -12,6 +12,7 @@ from dpopt.cli.application import application
 from tests.cli.command_line import call, succeed
 
 HEAVY = [
+    "cvxpy",
     "highspy",
     "llvmlite",
     "matplotlib",
@@ -27,11 +28,14 @@ HEAVY = [
 COMMANDS = [
     ["demo"],
     ["schema", "infer"],
+    ["schema", "check"],
     ["plan"],
     ["release"],
     ["resume"],
     ["replay"],
+    ["certify"],
     ["evaluate"],
+    ["compare"],
     ["solvers"],
 ]
 WATCHED = """

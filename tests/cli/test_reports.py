@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from dpopt.cli.reports import accuracy_lines, console, report_errors, report_plan, report_release, report_rows
+from dpopt.cli.reports import (
+    accuracy_lines,
+    certified_lines,
+    console,
+    report_errors,
+    report_plan,
+    report_release,
+    report_rows,
+)
 from tests.algorithms.small_runs import small_release
 
 PROVEN = {"bound": 0.25, "failure_probability": 0.05, "says_something": True}
@@ -24,6 +32,39 @@ def test_proven_and_predicted_errors_are_told_apart() -> None:
 def test_a_bound_that_says_nothing_is_marked() -> None:
     (line,) = accuracy_lines({"proven": {**PROVEN, "bound": 1.5, "says_something": False}})
     assert line.endswith("(1 or more says nothing)")
+
+
+def gaps(bound: float, mean: float) -> dict[str, Any]:
+    return {
+        "bound": bound,
+        "says_something": bound < 1,
+        "failure_probability": 0.05,
+        "mean_gap_over_draws": mean,
+        "rounds": 60,
+        "rounds_with_a_reported_bound": 21,
+    }
+
+
+def test_what_is_proven_and_what_solvers_report_are_told_apart() -> None:
+    certified = {"by_proven_bounds": gaps(1.25, 0.3), "by_reported_bounds": gaps(0.95, 0.01)}
+    proven, reported = accuracy_lines({"certified": certified})
+    assert proven == (
+        "with the rounds' proven gaps: largest error at most 1.2500 with probability 0.95 (1 or more says nothing). Mean gap "
+        "0.3000 per draw, by bounds computed here without any solver's word"
+    )
+    assert reported == (
+        "with reported gaps: largest error at most 0.9500 with probability 0.95. Mean gap 0.0100 per draw, if the bounds that "
+        "solvers state in 21 of 60 rounds hold (their word, no proof)"
+    )
+
+
+def test_reported_gaps_that_say_no_more_are_left_out() -> None:
+    certified = {"by_proven_bounds": gaps(0.9, 0.3), "by_reported_bounds": gaps(0.9, 0.3)}
+    (line,) = certified_lines(certified)
+    assert line.startswith(
+        "with the rounds' proven gaps: largest error at most 0.9000 with probability 0.95. Mean"
+    )
+    assert certified_lines(None) == []
 
 
 def test_a_run_that_is_not_private_is_reported_as_such(

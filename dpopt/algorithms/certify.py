@@ -1,0 +1,255 @@
+"""Bounds for the rounds of a finished run, computed afterwards from its transcript alone.
+
+For each round's best response (maximize the weight of the drawn queries over records) and the record on file:
+
+- the proven bound: the duals of the linear relaxation of a formulation, turned into a bound by exact weak duality
+  (`dpopt.programs.duality`), or the sum of the positive weights where that is smaller;
+- the reported bound: what a solver states after some seconds; asked only where the proven bound leaves a gap;
+- a better record, if that solver finds one. It is reported and changes nothing: the release is what was drawn for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import DpoptError, PlanError, TranscriptError
+from dpopt.formulations.as_mip import accepting_max_csp
+from dpopt.formulations.best_response import best_response
+from dpopt.formulations.formulation import Formulation
+from dpopt.formulations.relaxation_bound import RelaxationBound, relaxation_bound
+from dpopt.programs.certificate import certify
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.solver import Solver, why_refused
+
+NOT_ASKED = "not asked: the proven bound shows that the record is optimal"
+NO_SOLVER = "not asked: no solver was named"
+LEAST_LP_SECONDS = 60.0
+"""Seconds that a linear program may take at least. At 1,750 draws the relaxation of a round takes a fraction of one, its
+pairwise lifting some ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certifier:
+    """What bounds the rounds.
+
+    Attributes
+    ----------
+    lp_solver : Solver
+        Solves linear relaxations and gives duals; not trusted.
+    solver : Solver or None
+        Searches for bounds and better records; None: proven bounds only.
+    formulation : Formulation
+        Rows of the linear relaxation, and of the mixed-integer programs.
+    limits : SolveLimits
+        Limits of the search per round.
+    lift : bool
+        Whether the pairwise lifting is solved too, where the relaxation of the rows leaves a gap.
+    """
+
+    lp_solver: Solver
+    solver: Solver | None
+    formulation: Formulation
+    limits: SolveLimits
+    lift: bool = True
+
+    def left(self, wanted: Collection[int], known: Collection[CertifiedRound]) -> list[int]:
+        """Return the wanted rounds that are not known; one that was never searched, and could be, is done again."""
+        searched = self.solver is None
+        return sorted(set(wanted) - {one.round for one in known if searched or one.stopped != NO_SOLVER})
+
+    def bound(self, problem: MaxCsp, record: NDArray[np.int32], number: int) -> CertifiedRound:
+        """Return what is proven and reported of one round's record.
+
+        Raises
+        ------
+        ProgramError
+            A proven bound is below the record's objective: a defect of dpopt.
+        """
+        started = time.perf_counter()
+        relaxed = self._relaxed(problem, self.formulation)
+        proven = certify(problem, record, proven=relaxed.bound)
+        if self.lift and proven.proven_gap:
+            lifted = self._relaxed(problem, None)
+            if lifted.bound is not None and (relaxed.bound is None or lifted.bound < relaxed.bound):
+                relaxed, proven = lifted, certify(problem, record, proven=lifted.bound)
+        objective, bound = proven.objective, proven.proven_bound
+        if objective is None or bound is None:
+            raise TranscriptError(f"round {number}: the record on file is not feasible")
+        found = _Found(None, None, NOT_ASKED, None)
+        if bound > objective:
+            found = self._search(problem, record, objective)
+        return CertifiedRound(
+            round=number,
+            objective=objective,
+            proven_bound=bound,
+            proven_by=proven_by(relaxed, bound, problem),
+            reported_bound=found.bound,
+            reported_by=found.solver,
+            stopped=found.stopped,
+            better_objective=None if found.better is None else problem.objective(found.better),
+            better_record=None if found.better is None else tuple(found.better.tolist()),
+            seconds=round(time.perf_counter() - started, 3),
+        )
+
+    def _relaxed(self, problem: MaxCsp, formulation: Formulation | None) -> RelaxationBound:
+        seconds = max(LEAST_LP_SECONDS, self.limits.seconds or 0.0)
+        limits = SolveLimits(seconds=seconds, threads=self.limits.threads)
+        return relaxation_bound(problem, self.lp_solver, formulation, limits)
+
+    def _search(self, problem: MaxCsp, record: NDArray[np.int32], objective: int) -> _Found:
+        """Ask the solver; whatever it does costs this round's reported bound at most."""
+        if self.solver is None:
+            return _Found(None, None, NO_SOLVER, None)
+        name = self.solver.name
+        try:
+            solver = accepting_max_csp(self.solver, self.formulation)
+            refusal = why_refused(solver, problem)
+            if refusal is not None:
+                return _Found(None, name, f"refused: {refusal}", None)
+            result = solver.solve(problem, self.limits, hint=record)
+        except DpoptError as error:
+            return _Found(None, name, f"refused: {error}", None)
+        except Exception as error:  # noqa: BLE001  # whatever a solver raises costs its own bound only
+            return _Found(None, name, f"raised {type(error).__name__}", None)
+        stopped = result.termination.value if result.limit is None else f"{result.limit.value} limit"
+        better, best = None, record
+        if result.solution is not None:
+            answer = certify(problem, result)
+            if answer.objective is not None and answer.objective > objective:
+                better = best = result.require_record()
+        reported = certify(
+            problem, best, bound=result.bound
+        ).reported_bound  # one that the best disproves is dropped
+        return _Found(reported, f"{name} {result.version}".strip(), stopped, better)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    bound: int | None
+    solver: str | None
+    stopped: str
+    better: NDArray[np.int32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedRound:
+    """What is known of one round's record afterwards.
+
+    Attributes
+    ----------
+    round : int
+    objective : int
+        Exact objective of the record on file.
+    proven_bound : int
+        Upper bound on every record's objective, without any solver's word.
+    proven_by : str
+        The argument.
+    reported_bound : int or None
+        Upper bound that a solver states.
+    reported_by : str or None
+        That solver and its version.
+    stopped : str
+        Why that solver stopped, or why none was asked.
+    better_objective, better_record :
+        Exact objective and codes of a better record that the solver found; None if it found none.
+    seconds : float
+        Wall-clock seconds for this round.
+    """
+
+    round: int
+    objective: int
+    proven_bound: int
+    proven_by: str
+    reported_bound: int | None
+    reported_by: str | None
+    stopped: str
+    better_objective: int | None
+    better_record: tuple[int, ...] | None
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the round as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, obj: Any) -> CertifiedRound:
+        """Read a round back.
+
+        Raises
+        ------
+        PlanError
+            If it is none.
+        """
+        names = [field.name for field in fields(cls)]
+        if not isinstance(obj, dict) or sorted(obj) != sorted(names):
+            raise PlanError(f"a certified round has the keys {', '.join(names)}; found {obj!r:.100}")
+        whole = ("round", "objective", "proven_bound")
+        optional = ("reported_bound", "better_objective")
+        if not all(isinstance(obj[name], int) for name in whole) or not all(
+            obj[name] is None or isinstance(obj[name], int) for name in optional
+        ):
+            raise PlanError(f"a certified round holds whole numbers; found {obj!r:.100}")
+        record = obj["better_record"]
+        return cls(**{**obj, "better_record": None if record is None else tuple(record)})
+
+
+def proven_by(relaxed: RelaxationBound, bound: int, problem: MaxCsp) -> str:
+    """Return the argument that proves a bound."""
+    if relaxed.bound is not None and bound < problem.upper_bound():
+        return f"weak duality, {relaxed.relaxation}, multipliers of {relaxed.solver}"
+    return "sum of the positive weights" + (f" ({relaxed.why_none})" if relaxed.why_none else "")
+
+
+def certify_rounds(
+    finished: SyntheticRelease,
+    certifier: Certifier,
+    wanted: Collection[int],
+    *,
+    known: Collection[CertifiedRound] = (),
+    on_round: Callable[[list[CertifiedRound]], None] = lambda rounds: None,
+) -> list[CertifiedRound]:
+    """Bound the wanted rounds of a run, in order, leaving out those that are known.
+
+    Parameters
+    ----------
+    finished
+        The run, read from its transcript.
+    certifier
+        What bounds the rounds.
+    wanted
+        Numbers of rounds, from 1.
+    known
+        Rounds done before; those of the run's other rounds are kept as they are.
+    on_round
+        Called with all rounds done so far, by number, after each one.
+
+    Raises
+    ------
+    PlanError
+        If a known round does not belong to this run.
+    """
+    done = {one.round: one for one in known}
+    by_number = {played.sampled.round: played for played in finished.rounds}
+    for one in done.values():
+        played = by_number.get(one.round)
+        if played is None or played.certificate.objective != one.objective:
+            raise PlanError(
+                f"round {one.round} on file is worth {one.objective}, which is not what the transcript gives; it belongs to "
+                "another run. Name another file"
+            )
+    job = finished.job
+    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
+    for number in certifier.left(wanted, done.values()):
+        played = by_number[number]
+        problem = best_response(clauses, sizes, played.sampled, rules)
+        done[number] = certifier.bound(problem, played.record, number)
+        on_round(sorted(done.values(), key=lambda one: one.round))
+    return sorted(done.values(), key=lambda one: one.round)

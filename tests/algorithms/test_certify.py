@@ -1,0 +1,219 @@
+"""Bounds after the run: they hold for the original problem, whatever the solvers do, and change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.algorithms.certify import NO_SOLVER, NOT_ASKED, CertifiedRound, Certifier, certify_rounds
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import PlanError
+from dpopt.formulations.best_response import best_response
+from dpopt.formulations.formulation import Formulation
+from dpopt.programs import (
+    NO_LIMITS,
+    Availability,
+    AvailabilityStatus,
+    Capability,
+    Limit,
+    MaxCsp,
+    Point,
+    Program,
+    SolveLimits,
+    SolveResult,
+    Termination,
+    certify,
+)
+from dpopt.programs.solver import Solver
+from dpopt.solvers.registry import get_solver
+from tests.algorithms.small_runs import small_release
+from tests.formulations.test_relaxation_bound import Suggesting
+from tests.models.catalogue import all_records
+
+
+@dataclass
+class Answering:
+    """A solver of MaxCsp with a scripted record and bound."""
+
+    record: list[int] | None = None
+    bound: float | None = None
+    name: str = "answering"
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.RULES})
+
+    def availability(self) -> Availability:
+        return Availability(AvailabilityStatus.AVAILABLE, "here")
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        assert isinstance(program, MaxCsp)
+        record = None if self.record is None else np.array(self.record, dtype=np.int32)
+        value = None if record is None else 1e6
+        return SolveResult(
+            Termination.LIMIT, Limit.TIME, record, value, self.bound, self.name, "2", "scripted", 0.0
+        )
+
+
+@pytest.fixture(scope="module")
+def finished() -> SyntheticRelease:
+    return small_release(solver="local-search")
+
+
+def problems(release: SyntheticRelease) -> dict[int, MaxCsp]:
+    job = release.job
+    return {
+        done.sampled.round: best_response(job.record_clauses(), job.record_sizes(), done.sampled)
+        for done in release.rounds
+    }
+
+
+def best_records(release: SyntheticRelease) -> dict[int, list[int]]:
+    records = all_records(release.job.record_sizes())
+    return {
+        number: cast(
+            "list[int]", max(records.tolist(), key=lambda r: problem.objective(np.array(r, np.int32)))
+        )
+        for number, problem in problems(release).items()
+    }
+
+
+def certifier(solver: Solver | None = None, lp: Solver | None = None, **changes: bool) -> Certifier:
+    return Certifier(
+        lp or Suggesting(duals=False), solver, Formulation.CLIQUE, SolveLimits(seconds=20.0), **changes
+    )
+
+
+@pytest.mark.solver("highs")
+def test_the_bounds_of_a_run_hold_for_every_record(finished: SyntheticRelease) -> None:
+    rounds = certify_rounds(finished, certifier(lp=get_solver("highs")), range(1, 7))
+    best = best_records(finished)
+    for one, done in zip(rounds, finished.rounds, strict=True):
+        optimum = problems(finished)[one.round].objective(np.array(best[one.round], np.int32))
+        assert one.objective == done.certificate.objective
+        assert one.objective <= optimum <= one.proven_bound
+        assert one.proven_bound <= problems(finished)[one.round].upper_bound()
+    assert any("weak duality" in one.proven_by and "highs" in one.proven_by for one in rounds)
+
+
+def test_without_duals_the_sum_of_the_positive_weights_is_proven(finished: SyntheticRelease) -> None:
+    for one in certify_rounds(finished, certifier(), [1, 3]):
+        assert one.proven_bound == problems(finished)[one.round].upper_bound()
+        assert one.proven_by == "sum of the positive weights (suggesting ended 'failed' without duals)"
+        assert one.stopped == (NOT_ASKED if one.proven_bound == one.objective else NO_SOLVER)
+
+
+def with_a_gap(release: SyntheticRelease) -> int:
+    """Return a round whose record is worth less than the positive weights."""
+    return next(
+        done.sampled.round
+        for done in release.rounds
+        if done.certificate.proven_gap is not None and done.certificate.proven_gap > 0
+    )
+
+
+def test_a_reported_bound_stays_apart_from_the_proven_one(finished: SyntheticRelease) -> None:
+    number = with_a_gap(finished)
+    (plain,) = certify_rounds(finished, certifier(), [number])
+    claimed = float(plain.proven_bound - 1)
+    (one,) = certify_rounds(finished, certifier(Answering(None, claimed)), [number])
+    assert (one.proven_bound, one.reported_bound) == (plain.proven_bound, plain.proven_bound - 1)
+    assert (one.reported_by, one.stopped) == ("answering 2", "time limit")
+    assert (one.better_objective, one.better_record) == (None, None)
+
+
+def test_a_bound_that_the_record_disproves_is_dropped(finished: SyntheticRelease) -> None:
+    number = with_a_gap(finished)
+    (one,) = certify_rounds(finished, certifier(Answering(None, -99.0)), [number])
+    assert one.reported_bound is None
+
+
+def test_a_better_record_is_reported_with_its_exact_value_and_the_release_stays() -> None:
+    finished = small_release(solver="local-search")
+    number = with_a_gap(finished)
+    worst = _worst(problems(finished)[number])
+    spoiled = replace(
+        finished,
+        rounds=[
+            replace(done, record=worst, certificate=certify(problems(finished)[number], worst))
+            if done.sampled.round == number
+            else done
+            for done in finished.rounds
+        ],
+    )
+    best = best_records(finished)[number]
+    (one,) = certify_rounds(spoiled, certifier(Answering(best)), [number])
+    assert one.better_record == tuple(best)
+    assert one.better_objective == problems(finished)[number].objective(np.array(best, np.int32))
+    assert one.better_objective > one.objective
+    assert spoiled.rounds[number - 1].record.tolist() == worst.tolist()
+
+
+def _worst(problem: MaxCsp) -> NDArray[np.int32]:
+    records = all_records(problem.sizes)
+    return np.array(min(records.tolist(), key=lambda r: problem.objective(np.array(r, np.int32))), np.int32)
+
+
+@dataclass
+class Broken(Answering):
+    """A solver that takes nothing that a round needs."""
+
+    capabilities: frozenset[Capability] = frozenset({Capability.LP})
+
+
+def test_a_solver_that_cannot_take_the_problem_costs_its_bound_only(finished: SyntheticRelease) -> None:
+    (one,) = certify_rounds(finished, certifier(Broken()), [with_a_gap(finished)])
+    assert one.reported_bound is None
+    assert one.stopped.startswith("refused: ")
+
+
+def test_rounds_that_are_known_are_not_done_again(finished: SyntheticRelease) -> None:
+    (first,) = certify_rounds(finished, certifier(), [2])
+    marked = replace(first, proven_by="kept")
+    seen: list[list[int]] = []
+    rounds = certify_rounds(
+        finished,
+        certifier(),
+        [1, 2, 3],
+        known=[marked],
+        on_round=lambda so_far: seen.append([one.round for one in so_far]),
+    )
+    assert [one.round for one in rounds] == [1, 2, 3]
+    assert rounds[1] == marked
+    assert seen == [[1, 2], [1, 2, 3]]
+
+
+def test_a_round_that_was_never_searched_is_done_again_when_a_solver_is_named(
+    finished: SyntheticRelease,
+) -> None:
+    number = with_a_gap(finished)
+    known = certify_rounds(finished, certifier(), [number])
+    (one,) = certify_rounds(finished, certifier(Answering()), [number], known=known)
+    assert one.stopped == "time limit"
+
+
+def test_a_known_round_of_another_run_is_refused(finished: SyntheticRelease) -> None:
+    (first,) = certify_rounds(finished, certifier(), [2])
+    for other in (replace(first, objective=first.objective + 1), replace(first, round=99)):
+        with pytest.raises(PlanError, match="belongs to another run"):
+            certify_rounds(finished, certifier(), [1], known=[other])
+
+
+def test_a_round_comes_back_from_its_json() -> None:
+    one = CertifiedRound(3, 5, 9, "because", 8, "s 1", "time limit", 6, (0, 2), 0.5)
+    assert CertifiedRound.from_json(one.to_json()) == one
+    assert CertifiedRound.from_json({**one.to_json(), "better_record": None}).better_record is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"round": "3"}, {"proven_bound": None}, {"reported_bound": "9"}, {"more": 1}]
+)
+def test_a_round_on_file_that_is_none_is_refused(change: dict[str, object]) -> None:
+    one = CertifiedRound(3, 5, 9, "because", 8, "s 1", "time limit", None, None, 0.5)
+    with pytest.raises(PlanError, match="certified round"):
+        CertifiedRound.from_json({**one.to_json(), **change})
+    with pytest.raises(PlanError, match="certified round"):
+        CertifiedRound.from_json([1])

@@ -1,0 +1,182 @@
+"""Whole runs under rules: every record obeys, whatever the solver does; the owner alone hears of the table's own rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpopt.algorithms.past import read_past
+from dpopt.algorithms.plan import Encoding, FreeAttributes
+from dpopt.algorithms.progress import Silent
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import load, replay
+from dpopt.algorithms.synthesize import synthesize
+from dpopt.errors import PlanError, RulesError, SolverUnavailableError, TranscriptError
+from dpopt.programs import Capability, Termination
+from dpopt.queries import Rule, at_most, equivalent, implies, literal
+from dpopt.queries.schema import Schema
+from dpopt.solvers import registry
+from dpopt.transcript.journal import read_journal
+from tests.algorithms.small_runs import ROWS, SCHEMA, codes, dataset, job, seeded, write_table
+from tests.algorithms.test_dualquery import Fake, codes_of, result
+
+RULES = (
+    Rule(implies(literal("colour", "=", "red"), literal("town", "=", "north")), "red lives in the north"),
+    Rule(
+        equivalent(literal("age", "<", 20), literal("smoker", "=", False)),
+        "nobody below 20 smokes, all others do",
+    ),
+    Rule(
+        at_most(
+            1, [literal("colour", "=", "red"), literal("smoker", "=", True), literal("town", "is", "missing")]
+        ),
+        "at most one of three",
+    ),
+)
+RULED = Schema(SCHEMA.attributes, rules=RULES)
+CONTRADICTING = Schema(
+    SCHEMA.attributes,
+    rules=(
+        *RULES,
+        Rule(literal("colour", "=", "red"), "all red"),
+        Rule(literal("town", "=", "south"), "all south"),
+    ),
+)
+
+
+def released(schema: Schema = RULED, **changes: Any) -> Any:
+    return release(dataset(), job(schema=schema, **changes), None, sampler=seeded())
+
+
+def obeys(schema: Schema, records: Any) -> bool:
+    return not schema.circuit().broken(np.asarray(records, dtype=np.int32)).any()
+
+
+class Notes(Silent):
+    """Keeps what is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.public: list[str] = []
+        self.for_the_owner: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.public.append(text)
+
+    def owner_note(self, text: str) -> None:
+        self.for_the_owner.append(text)
+
+
+@pytest.mark.parametrize("free", [FreeAttributes.FIRST, FreeAttributes.RANDOM])
+@pytest.mark.parametrize("solver", ["local-search", "cp-sat", "highs"])
+def test_every_record_obeys_every_rule(solver: str, free: FreeAttributes) -> None:
+    assert not obeys(RULED, codes())  # else the test shows nothing
+    done = released(solver=solver, free_attributes=free, rounds=12, draws=3)
+    assert obeys(RULED, done.records.distinct)
+    assert len(done.rounds) == 12
+
+
+LIES = {
+    "breaks a rule": lambda program, number: result(np.array([0, 0, 1, 1], dtype=np.int32)),
+    "breaks down": lambda program, number: result(None, termination=Termination.FAILED),
+    "gives nothing": lambda program, number: None,
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
+    lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    liar = Fake(LIES[lie], capabilities=frozenset({Capability.MAX_CSP, Capability.RULES}))
+    usual = registry.get_solver
+    monkeypatch.setattr(registry, "get_solver", lambda name: liar if name == "cp-sat" else usual(name))
+    done = released(solver="cp-sat")
+    assert obeys(RULED, done.records.distinct)
+    assert all(one.fallback is not None for one in done.rounds)
+
+
+def test_rules_that_contradict_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    table, out = write_table(tmp_path), tmp_path / "out"
+    with pytest.raises(RulesError, match="'red lives in the north'; 'all red'; 'all south'"):
+        synthesize(table, CONTRADICTING, "marginals:2", out=out, epsilon=1.0, delta=1e-6)
+    assert not out.exists()
+    with pytest.raises(RulesError, match="contradict"):
+        release(dataset(), job(schema=CONTRADICTING), out)
+    assert not out.exists()
+
+
+def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simple = Fake(codes_of(0))
+    usual = registry.get_solver
+    monkeypatch.setattr(registry, "get_solver", lambda name: simple if name == "cp-sat" else usual(name))
+    with pytest.raises(SolverUnavailableError, match="takes no rules"):
+        release(dataset(), job(schema=RULED, solver="cp-sat"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert simple.limits == []
+
+
+def test_free_bits_are_refused_under_rules() -> None:
+    with pytest.raises(PlanError, match="3 rules on records.*--encoding records"):
+        job(schema=RULED, encoding=Encoding.BITS)
+
+
+def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:
+    table, out, told = write_table(tmp_path), tmp_path / "out", Notes()
+    synthesize(table, RULED, "marginals:2", out=out, progress=told, epsilon=1.0, delta=1e-6, predict=False)
+    (note,) = told.for_the_owner
+    broken = RULED.circuit().broken(codes())
+    assert f"{int(broken.any(axis=1).sum())} of {ROWS} rows" in note
+    assert f"{int(broken[:, 1].sum())} rows break 'nobody below 20 smokes, all others do'" in note
+    assert told.public == []
+    texts = [path.read_text(encoding="utf-8") for path in out.iterdir()]
+    assert not any("rows break" in text or "rows of the table" in text for text in texts)
+
+
+def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
+    schema, told = (
+        Schema(SCHEMA.attributes, rules=(Rule(literal("age", ">=", 0), "age is not negative"),)),
+        Notes(),
+    )
+    synthesize(
+        write_table(tmp_path), schema, "marginals:2", progress=told, epsilon=1.0, delta=1e-6, predict=False
+    )
+    assert told.for_the_owner == []
+
+
+def test_a_release_under_rules_replays_byte_for_byte_and_states_its_rules(tmp_path: Path) -> None:
+    done = release(dataset(), job(schema=RULED), tmp_path / "out")
+    replay(tmp_path / "out", tmp_path / "again")
+    for path in (tmp_path / "out").iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+    records = done.statement["records"]
+    assert records["rules"] == [rule.name for rule in RULES]
+    assert records["records_that_obey_the_rules"] == len(done.rounds)
+
+
+def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
+    release(dataset(), job(schema=SCHEMA), tmp_path / "out")  # without rules
+    past = read_past(read_journal(tmp_path / "out" / "transcript.jsonl"), job(schema=SCHEMA))
+    assert past.finished
+    file = tmp_path / "out" / "schema.json"
+    declared = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**declared, "rules": RULED.to_json()["rules"]}), encoding="utf-8")
+    with pytest.raises((TranscriptError, ValueError)):
+        load(tmp_path / "out")
+
+
+def test_the_first_round_starts_from_a_legal_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    watcher = Fake(
+        lambda program, number: None, capabilities=frozenset({Capability.MAX_CSP, Capability.RULES})
+    )
+    usual = registry.get_solver
+    monkeypatch.setattr(registry, "get_solver", lambda name: watcher if name == "cp-sat" else usual(name))
+    done = released(solver="cp-sat")
+    hints = [hint for hint in watcher.hints if hint is not None]
+    assert len(hints) == len(done.rounds)
+    assert obeys(RULED, np.stack(hints))

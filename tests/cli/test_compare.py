@@ -1,0 +1,118 @@
+"""`dpopt compare`: small instances and rounds, in this process and interrupted in one of its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.algorithms.comparison.comparisons import comparison
+from tests.algorithms.comparison.test_cases import write
+from tests.algorithms.small_runs import small_release
+from tests.cli.command_line import call, refuse, start, succeed
+from tests.cli.test_interruption import PATIENCE, wait_until
+
+pytestmark = [pytest.mark.solver("highs"), pytest.mark.solver("cp-sat")]
+SOLVERS = "local-search,cp-sat,highs:aggregated"
+FILES = ["performance_profile.png", "results.csv", "results.json"]
+
+
+def test_instances_are_compared_and_everything_is_written(tmp_path: Path) -> None:
+    instance = write(tmp_path / "set" / "tiny.toml")
+    write(tmp_path / "set" / "other.toml", "[problem]\nrows = 3\n")
+    result = call(
+        *("compare", instance.parent, "--solvers", SOLVERS, "--seconds", 1, "--out", tmp_path / "out")
+    )
+    assert result.exit_code == 0, result.output
+    assert "left out:" in result.stderr
+    text = result.stdout
+    assert "tiny: 2 attributes, 2 clauses; proven bound 3" in text
+    assert "1 cases, 1 s each" in text
+    assert "highs:aggregated" in text
+    assert "…" not in text  # nothing is cut off
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    rows = list(csv.DictReader((tmp_path / "out" / "results.csv").read_text().splitlines()))
+    assert [(row["solver"], row["value"]) for row in rows] == [(name, "3") for name in SOLVERS.split(",")]
+    picture = (tmp_path / "out" / "performance_profile.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 5_000
+
+
+def test_rounds_of_a_transcript_are_compared(tmp_path: Path) -> None:
+    small_release(tmp_path / "release")
+    out = succeed(
+        *("compare", "--transcript", tmp_path / "release", "--rounds", "2,5", "--solvers", "cp-sat"),
+        *("--seconds", 1, "--json"),
+    )
+    found = json.loads(out)
+    assert [case["name"] for case in found["cases"]] == ["round 2", "round 5"]
+    assert all(row["value"] == row["best_value"] for row in found["rows"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give instances, or --transcript"),
+        (["nowhere"], "nowhere does not exist"),
+        (["x.toml", "--solvers", "nobody"], "there is no solver 'nobody'"),
+        (["x.toml", "--solvers", "cp-sat,cp-sat"], "--solvers names cp-sat twice"),
+        (["x.toml", "--solvers", "highs,highs:per-literal"], "--solvers names highs:per-literal twice"),
+        (["x.toml", "--solvers", ","], "--solvers names no solver"),
+        (["x.toml", "--solvers", "cp-sat:clique"], "leave ':clique' out"),
+        (["x.toml", "--solvers", "highs:best"], "a formulation is one of"),
+        (["x.toml", "--seconds", "0"], "seconds is 0"),
+        (["x.toml", "--threads", "0"], "threads is 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_runs(words: list[str], message: str) -> None:
+    assert message in refuse("compare", *words)
+
+
+def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
+    instance = write(tmp_path / "tiny.toml")
+    assert "is not empty" in refuse("compare", instance, "--out", tmp_path)
+
+
+def test_instances_and_a_transcript_together_are_refused(tmp_path: Path) -> None:
+    instance = write(tmp_path / "tiny.toml")
+    assert "and not both" in refuse("compare", instance, "--transcript", tmp_path)
+
+
+def test_an_interruption_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
+    for number in range(20):
+        write(tmp_path / "set" / f"case{number}.toml")
+    results = tmp_path / "out" / "results.json"
+    process = start(
+        *("compare", tmp_path / "set", "--solvers", "local-search", "--seconds", 1, "--out", results.parent)
+    )
+    try:
+        wait_until(results.exists, process)
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 130, messages
+    kept = len(json.loads(results.read_text())["rows"])
+    assert 1 <= kept < 20
+    assert (
+        messages.splitlines()[-1] == f"interrupted after {kept} of 20 rows; they are kept in {results.parent}"
+    )
+    assert sorted(path.name for path in results.parent.iterdir()) == FILES
+
+
+def test_tables_mark_the_solvers_own_word_and_false_claims(capsys: pytest.CaptureFixture[str]) -> None:
+    from dpopt.cli.reports_compare import report_case, report_comparison
+
+    report_case(comparison(), "first")
+    text = capsys.readouterr().out
+    good = next(line for line in text.splitlines() if " good " in line)
+    assert [cell.strip() for cell in good.split("│")[2:8]] == ["50*", "100*", "100", "100", "104", "4"]
+    assert "*: incumbents as the solver states them" in text
+    assert "quick: FALSE: states the bound 90, and 100 is reached" in text
+    report_case(comparison(), "second")
+    assert "quick: failed: signal 11, at once" in capsys.readouterr().out
+    report_comparison(comparison())
+    assert "2 cases, 5 s each" in capsys.readouterr().out
