@@ -20,6 +20,7 @@ from dpopt.queries.schema import Attribute, AttributeKind, Schema
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 QUICK_ROWS = 400
+NIST = "constrained/nist-acs-national2019.csv.gz"
 
 
 class MissingDataError(Exception):
@@ -71,7 +72,8 @@ def prepare(name: str, folder: Path, *, quick: bool = False) -> Table:
     """Return a table, written to `folder` where it is not a data set as it stands.
 
     The names are adult-raw (15 attributes, train part), adult-coded (the DualQuery coding, 235 indicator bits),
-    kdd99-raw (42 columns, no header), kdd99-coded (the DualQuery coding, 396 bits) and nist-acs (24 attributes).
+    kdd99-raw (42 columns, no header), kdd99-coded (the DualQuery coding, 396 bits) and nist-acs (24 attributes); with rules
+    on records declared: nist-acs-rules, adult-raw-rules and tic-tac-toe-rules (9 squares and a class).
     """
     return _made_up(name, folder) if quick else _TABLES[name](folder)
 
@@ -150,11 +152,17 @@ _SCHEMAS = {
     "kdd99-coded": "kdd99.json",
     "kdd99-raw": "kdd99.json",
     "nist-acs": "nist-acs.json",
+    "nist-acs-rules": "nist-acs-rules.json",
+    "adult-raw-rules": "adult-rules.json",
+    "tic-tac-toe-rules": "tic-tac-toe.json",
 }
 _TABLES = {
     "adult-coded": _coded("adult-coded"),
     "adult-raw": _raw("adult-raw", "adult/adult-train.csv.gz", 32_561),
     "kdd99-coded": _coded("kdd99-coded"),
     "kdd99-raw": _raw("kdd99-raw", "kdd99/kddcup.data_10_percent.gz", 494_021, header=False),
-    "nist-acs": _raw("nist-acs", "constrained/nist-acs-national2019.csv.gz", 27_253),
+    "nist-acs": _raw("nist-acs", NIST, 27_253),
+    "nist-acs-rules": _raw("nist-acs-rules", NIST, 27_253),
+    "adult-raw-rules": _raw("adult-raw-rules", "adult/adult-train.csv.gz", 32_561),
+    "tic-tac-toe-rules": _raw("tic-tac-toe-rules", "constrained/tic-tac-toe.csv.gz", 958),
 }

@@ -26,6 +26,12 @@ def _name(requirement: str) -> str:
     return re.split(r"[<>=!~\[; ]", requirement, maxsplit=1)[0].lower()
 
 
+def _extras(project: dict[str, Any]) -> list[str]:
+    """Return what the extras bring that are not for the tests: libraries that the code uses where they are there."""
+    extras = project["project"]["optional-dependencies"]
+    return [item for name, extra in extras.items() if name != "test" for item in extra]
+
+
 def _outside(trees: list[Any]) -> set[str]:
     """Return the distributions whose modules are imported."""
     modules = {name.split(".")[0] for tree in trees for name, _ in imported_names(tree)}
@@ -36,7 +42,14 @@ def _outside(trees: list[Any]) -> set[str]:
 
 def test_the_dependencies_are_what_the_code_imports(project: dict[str, Any]) -> None:
     declared = {_name(requirement) for requirement in project["project"]["dependencies"]}
-    assert declared == _outside([file.tree for file in source_files()])
+    optional = {_name(requirement) for requirement in _extras(project)}
+    assert declared.isdisjoint(optional)
+    assert declared | optional == _outside([file.tree for file in source_files()])
+
+
+def test_the_extra_of_the_tests_brings_every_other_extra(project: dict[str, Any]) -> None:
+    assert _extras(project)
+    assert set(_extras(project)) <= set(project["project"]["optional-dependencies"]["test"])
 
 
 def test_what_the_tests_import_is_declared(project: dict[str, Any], checkout: Path) -> None:

@@ -140,7 +140,9 @@ def test_the_documents_name_each_solver() -> None:
     from dpopt.solvers.registry import solver_names
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in solver_names() if name not in text] == []
+    # What PuLP finds differs from machine to machine; the README names the family.
+    assert [name for name in solver_names() if name not in text and not name.startswith("pulp-")] == []
+    assert "`pulp-gurobi`, `pulp-highs`, ..." in text
 
 
 def test_the_changelog_names_the_version() -> None:
@@ -155,11 +157,15 @@ def test_blocks_are_found_and_left_out_as_written() -> None:
     assert [shlex.split(line) for line in commands(found[1].text)] == [["dpopt", "plan", "x"]]
 
 
-def test_each_line_of_json_in_the_readme_declares_an_attribute() -> None:
+def test_the_readme_declares_attributes_and_rules_on_them() -> None:
+    from dpopt.queries.rules.rule_json import rule_from_json
+    from dpopt.queries.schema import Schema
     from dpopt.queries.schema_json import attribute_from_json
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = [line for block in blocks(text) if block.language == "json" for line in block.text.splitlines()]
-    assert len(lines) == 3
-    for number, line in enumerate(lines):
-        assert attribute_from_json(json.loads(line), number).size > 1
+    attributes, rules = [block.text.splitlines() for block in blocks(text) if block.language == "json"]
+    schema = Schema(
+        tuple(attribute_from_json(json.loads(line), number) for number, line in enumerate(attributes)),
+        rules=tuple(rule_from_json(json.loads(line), number) for number, line in enumerate(rules)),
+    )
+    assert (len(schema), schema.circuit().number_of_rules) == (3, 2)

@@ -123,3 +123,19 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
             assert attribute.edges[0] <= min(published["min"], 0 if "0" in published else published["min"])
             assert attribute.edges[-1] >= published["max"]
         assert (attribute.missing == "N") == ("N" in published or attribute.name == "INDP")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
+        ("formulation_strength", "| kdd99 | gscip | clique |"),
+        ("solver_ladder", "| kdd99 | cp-sat | first |"),
+    ],
+)
+def test_an_experiment_on_solvers_and_rules_still_runs(name: str, expected: str) -> None:
+    done = _run("-m", f"experiments.{name}", "--quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert expected in done.stdout
+    if name == "rules_cost_nothing":
+        assert "| 0 of 400 |" in done.stdout

@@ -76,11 +76,8 @@ def _draw(
     lines: dict[str, dict[str, float]],
     path: Path,
 ) -> None:
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        print("  matplotlib is not installed, so nothing is drawn: python -m pip install '.[experiments]'")
-        return
+    import matplotlib as mpl
+
     mpl.use("agg")
     from matplotlib import pyplot as plt
 

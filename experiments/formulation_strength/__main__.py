@@ -1,0 +1,214 @@
+"""`python -m experiments.formulation_strength`: how tight each formulation of the best response is, and what that is worth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dpopt.algorithms.replay import load
+from dpopt.formulations.as_mip import AsMip
+from dpopt.formulations.best_response import best_response
+from dpopt.formulations.max_csp_as_mip import Formulation, max_csp_as_mip
+from dpopt.formulations.pairwise_lifting import pairwise_lifting
+from dpopt.programs.duality import linear_relaxation
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.reduction import reduce_max_csp
+from dpopt.solvers.registry import get_solver
+from experiments.documents import circumstances, write_results
+from experiments.machine import describe_circumstances
+from experiments.transcripts import RECIPES, make_transcript, third_of
+
+PICTURE = Path(__file__).resolve().parent / "gaps.png"
+ROOT_ROUNDS, SOLVED_ROUNDS = (1, 2, 5, 10, 20, 30, 40, 50, 60), (1, 5, 15, 30, 50)
+SOLVERS = ("highs", "cbc", "gscip")
+LP_SOLVER = "highs"
+LONG_SEARCH = 400_000  # sweeps, a hundred times the default
+THIRDS = ("first", "second", "last")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure both parts and print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.formulation_strength")
+    parser.add_argument("--seconds", type=float, default=20.0, help="limit of each solve (20)")
+    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
+    parser.add_argument(
+        "--document", type=Path, help="put the tables into this document, and the picture beside it"
+    )
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    options = parser.parse_args(arguments)
+    report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "roots": [], "solved": []}
+    for recipe in RECIPES[:1] if options.quick else RECIPES:
+        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
+            run = load(make_transcript(recipe, Path(place), quick=options.quick))
+        clauses, sizes = run.job.record_clauses(), run.job.record_sizes()
+        for number, played in enumerate(run.rounds, start=1):
+            program = best_response(clauses, sizes, played.sampled)
+            about = {
+                "table": recipe.name,
+                "round": number,
+                "third": third_of(number, len(run.rounds)),
+                "draws": played.sampled.charge.count,
+            }
+            if options.quick and number > 1:
+                break
+            if number in ROOT_ROUNDS:
+                report["roots"].append({**about, **_roots(program)})
+            if number in SOLVED_ROUNDS:
+                report["solved"] += [
+                    {**about, **row} for row in _solved(program, 1.0 if options.quick else options.seconds)
+                ]
+            if options.json is not None:
+                options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    lines = [*root_lines(report["roots"]), "", *solved_lines(report["solved"])]
+    print("\n".join(lines))
+    if options.document is not None:
+        _draw(report, PICTURE)
+        write_results(options.document, [circumstances(report), "", *lines])
+    return 0
+
+
+def _best_known(program: MaxCsp) -> int:
+    result = get_solver("local-search").solve(program, SolveLimits(work=LONG_SEARCH, threads=2))
+    return program.objective(result.require_record())
+
+
+def _roots(program: MaxCsp) -> dict[str, Any]:
+    """Return the optimum of each linear relaxation, its seconds and its size, and the best value known."""
+    problem = reduce_max_csp(program).problem
+    makers: dict[str, Callable[[], MixedIntegerProgram]] = {
+        one.value: partial(_relaxed, problem, one) for one in Formulation
+    }
+    makers["pairwise lifting"] = partial(pairwise_lifting, problem)
+    found: dict[str, Any] = {
+        "best": _best_known(program),
+        "bounds": {},
+        "seconds": {},
+        "rows": {},
+        "columns": {},
+    }
+    for name, make in makers.items():
+        started = time.perf_counter()
+        relaxed = make()
+        result = get_solver(LP_SOLVER).solve(relaxed, SolveLimits(seconds=600.0))
+        found["bounds"][name] = result.objective
+        found["seconds"][name] = time.perf_counter() - started
+        found["rows"][name], found["columns"][name] = relaxed.number_of_rows, relaxed.number_of_variables
+    return found
+
+
+def _relaxed(problem: MaxCsp, formulation: Formulation) -> MixedIntegerProgram:
+    return linear_relaxation(max_csp_as_mip(problem, formulation))
+
+
+def _solved(program: MaxCsp, seconds: float) -> Iterator[dict[str, Any]]:
+    """Yield value, bound and seconds of each solver with each formulation under the same limit."""
+    hint = get_solver("local-search").solve(program, SolveLimits(work=1)).require_record()
+    best = _best_known(program)
+    for name in SOLVERS:
+        for formulation in Formulation:
+            solver = AsMip(get_solver(name), formulation)
+            result = solver.solve(program, SolveLimits(seconds=seconds), hint=hint)
+            value = None if result.solution is None else program.objective(result.require_record())
+            yield {
+                "solver": name,
+                "formulation": formulation.value,
+                "best": best,
+                "value": value,
+                "bound": result.bound,
+                "seconds": result.seconds,
+            }
+
+
+def root_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the table of relaxations: gap to the best known value, divided by the draws."""
+    names = list(rows[0]["bounds"])
+    yield "**Gap of the linear relaxation, divided by the draws (seconds of building and solving it)**\n"
+    yield "| table | round | best known | " + " | ".join(names) + " | aggregated / clique |"
+    yield "|" + "---|" * (len(names) + 4)
+    for row in rows:
+        gaps = {name: _gap(row["bounds"][name], row["best"], row["draws"]) for name in names}
+        cells = [
+            "–" if gaps[name] is None else f"{gaps[name]:.4f} ({row['seconds'][name]:.1f} s)"
+            for name in names
+        ]
+        ratio = _ratio(gaps["aggregated"], gaps["clique"])
+        yield "| " + " | ".join([row["table"], str(row["round"]), f"{row['best']:,}", *cells, ratio]) + " |"
+
+
+def solved_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the table of solves: median and largest gap of each solver's bound, by third of the run."""
+    yield "**Gap of the reported bound to the best known value at the limit, by the draws: median (largest) by third**\n"
+    yield (
+        "| table | solver | formulation | "
+        + " | ".join(f"{third} third" for third in THIRDS)
+        + " | median seconds |"
+    )
+    yield "|" + "---|" * (len(THIRDS) + 4)
+    best: dict[tuple[str, int], int] = {}
+    for row in rows:
+        key = row["table"], row["round"]
+        best[key] = max(best.get(key, row["best"]), row["value"] or 0)
+    for table, solver, formulation in dict.fromkeys(
+        (r["table"], r["solver"], r["formulation"]) for r in rows
+    ):
+        chosen = [
+            r for r in rows if (r["table"], r["solver"], r["formulation"]) == (table, solver, formulation)
+        ]
+        cells = []
+        for third in THIRDS:
+            gaps = [
+                _gap(r["bound"], best[table, r["round"]], r["draws"]) for r in chosen if r["third"] == third
+            ]
+            known = [gap for gap in gaps if gap is not None]
+            cells.append(_median_and_largest(known) if known and len(known) == len(gaps) else "–")
+        seconds = statistics.median(r["seconds"] for r in chosen)
+        yield "| " + " | ".join([table, solver, formulation, *cells, f"{seconds:.1f}"]) + " |"
+
+
+def _median_and_largest(gaps: Sequence[float]) -> str:
+    return f"{statistics.median(gaps):.4f} ({max(gaps):.4f})"
+
+
+def _gap(bound: float | None, best: int, draws: int) -> float | None:
+    return None if bound is None else max(0.0, bound - best) / draws
+
+
+def _ratio(one: float | None, other: float | None) -> str:
+    return f"{one / other:.1f}" if one is not None and other is not None and other > 1e-9 else "–"
+
+
+def _draw(report: dict[str, Any], path: Path) -> None:
+    """Draw the gaps of the relaxations against the round, one panel per table."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    tables = list(dict.fromkeys(row["table"] for row in report["roots"]))
+    figure, axes = plt.subplots(
+        1, len(tables), figsize=(4.5 * len(tables), 3.2), layout="constrained", squeeze=False
+    )
+    for panel, table in zip(axes[0], tables, strict=True):
+        rows = [row for row in report["roots"] if row["table"] == table]
+        for name in rows[0]["bounds"]:
+            gaps = [_gap(row["bounds"][name], row["best"], row["draws"]) for row in rows]
+            panel.plot([row["round"] for row in rows], gaps, marker="o", markersize=3, label=name)
+        panel.set_title(table)
+        panel.set_xlabel("round")
+        panel.set_ylabel("gap at the root / draws")
+        panel.legend(frameon=False, fontsize="small")
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""`python -m experiments.rules_cost_nothing`: the same run with and without rules on records, table by table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpopt.queries.schema import Schema
+from experiments.documents import circumstances, write_results
+from experiments.machine import describe_circumstances
+from experiments.rules_cost_nothing.plain_checks import violations
+from experiments.runs import run_dpopt, spread
+from experiments.tables import Table, prepare
+
+PICTURE = Path(__file__).resolve().parent / "errors.png"
+COLUMNS = (
+    "table",
+    "rules",
+    "T",
+    "s",
+    "rows that break a rule",
+    "distinct records",
+    "max error",
+    "mean error",
+    "seconds",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One table, its workload, and how many rows are written."""
+
+    name: str
+    epsilon: float
+    workload: str | None
+    rows: int
+
+
+CASES = (
+    Case("nist-acs", 1.0, None, 27_253),
+    Case("adult-raw", 1.0, "marginals:3", 32_561),
+    Case("tic-tac-toe", 1.0, "marginals:2", 958),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure every table with and without its rules and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.rules_cost_nothing")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each variant (5)")
+    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
+    parser.add_argument(
+        "--document", type=Path, help="put the table into this document, and the picture beside it"
+    )
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    options = parser.parse_args(arguments)
+    runs = 1 if options.quick else options.runs
+    report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": options.quick, "rows": []}
+    for case in CASES[2:] if options.quick else CASES:
+        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
+            report["rows"] += _measure(case, Path(place), runs=runs, quick=options.quick)
+        if options.json is not None:
+            options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    lines = list(markdown(report["rows"]))
+    print("\n".join(lines))
+    if options.document is not None:
+        _draw(report["rows"], PICTURE)
+        write_results(options.document, [circumstances(report), "", *lines])
+    return 0
+
+
+def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> list[dict[str, Any]]:
+    """Return one row per variant; the variants take turns, so that a busy machine disturbs both alike."""
+    table = prepare(f"{case.name}-rules", folder, quick=quick)
+    schemas = {"with": table.schema, "without": _without_rules(table.schema, folder)}
+    workload = case.workload or str(_all_pairs_and_some_triples(table.schema, folder))
+    budget = ["--epsilon", "1e6", "--rounds", "3"] if quick else ["--epsilon", str(case.epsilon)]
+    found: dict[str, list[dict[str, Any]]] = {variant: [] for variant in schemas}
+    for _ in range(runs):
+        for variant, schema in schemas.items():
+            rows = min(case.rows, table.rows)
+            found[variant].append(
+                _one(case.name, table, schema, workload, budget=budget, rows=rows, folder=folder)
+            )
+    return [_summary(case.name, variant, results) for variant, results in found.items()]
+
+
+def _one(
+    name: str, table: Table, schema: Path, workload: str, *, budget: Sequence[str], rows: int, folder: Path
+) -> dict[str, Any]:
+    out = folder / "release"
+    shutil.rmtree(out, ignore_errors=True)
+    command = [
+        "release",
+        str(table.path),
+        "--schema",
+        str(schema),
+        "--workload",
+        workload,
+        "--out",
+        str(out),
+        "--quiet",
+    ]
+    process = run_dpopt([*command, "--delta", "1e-9", "--no-predict", "--rows", str(rows), *budget])
+    errors = json.loads(run_dpopt(["evaluate", str(out), str(table.path), "--json"]).output)
+    statement = json.loads((out / "release.json").read_text(encoding="utf-8"))
+    return {
+        "rounds": statement["plan"]["rounds"],
+        "draws": statement["plan"]["draws"],
+        "violations": violations(name, out / statement["records"]["file"]),
+        "rows": statement["records"]["rows"],
+        "distinct": statement["records"]["distinct"],
+        "max_error": errors["max_error"],
+        "mean_error": errors["mean_error"],
+        "seconds": process.seconds,
+        "queries": statement["workload"]["queries"],
+    }
+
+
+def _summary(name: str, variant: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    first = results[0]
+    figures = ("violations", "distinct", "max_error", "mean_error", "seconds")
+    return {
+        "table": name,
+        "variant": variant,
+        **{key: first[key] for key in ("rounds", "draws", "rows", "queries")},
+        **{key: spread(float(result[key]) for result in results) for key in figures},
+    }
+
+
+def _without_rules(schema: Path, folder: Path) -> Path:
+    declared = json.loads(schema.read_text(encoding="utf-8"))
+    declared.pop("rules")
+    path = folder / "without-rules.json"
+    path.write_text(json.dumps(declared), encoding="utf-8")
+    return path
+
+
+def _all_pairs_and_some_triples(schema: Path, folder: Path) -> Path:
+    """Write the workload of all two-way and 1,000 random three-way marginals; public choice, seed 0."""
+    names = list(Schema.read(schema).names)
+    pairs, triples = list(combinations(names, 2)), list(combinations(names, 3))
+    chosen = np.random.default_rng(0).choice(len(triples), size=min(1000, len(triples)), replace=False)
+    marginals = [list(one) for one in pairs] + [list(triples[number]) for number in sorted(chosen.tolist())]
+    path = folder / "workload.json"
+    path.write_text(json.dumps({"dpopt_workload": 1, "marginals": marginals}), encoding="utf-8")
+    return path
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the table: medians, errors with their range."""
+    yield "| " + " | ".join(COLUMNS) + " |"
+    yield "|" + "---|" * len(COLUMNS)
+    for row in rows:
+        broken = f"{row['violations']['median']:,.0f} of {row['rows']:,}"
+        cells = [
+            row["table"],
+            row["variant"],
+            row["rounds"],
+            row["draws"],
+            broken,
+            f"{row['distinct']['median']:,.0f}",
+        ]
+        cells += [_range(row["max_error"]), _range(row["mean_error"]), f"{row['seconds']['median']:.1f}"]
+        yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _range(figure: dict[str, float]) -> str:
+    return f"{figure['median']:.3g} ({figure['least']:.3g} to {figure['largest']:.3g})"
+
+
+def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw mean errors with and without rules, and the share of rows that break a rule."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = list(dict.fromkeys(row["table"] for row in rows))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    for shift, variant, colour in ((-0.2, "with", "tab:blue"), (0.2, "without", "tab:grey")):
+        chosen = [row for row in rows if row["variant"] == variant]
+        places = np.arange(len(names)) + shift
+        middle = np.array([row["mean_error"]["median"] for row in chosen])
+        low = middle - [row["mean_error"]["least"] for row in chosen]
+        high = [row["mean_error"]["largest"] for row in chosen] - middle
+        left.bar(places, middle, 0.38, yerr=[low, high], color=colour, label=f"{variant} rules")
+        shares = [row["violations"]["median"] / row["rows"] for row in chosen]
+        right.bar(places, shares, 0.38, color=colour, label=f"{variant} rules")
+    left.set_ylabel("mean error"), left.set_yscale("log")
+    right.set_ylabel("share of rows that break a rule")
+    for axes in (left, right):
+        axes.set_xticks(range(len(names)), names)
+        axes.legend(frameon=False)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

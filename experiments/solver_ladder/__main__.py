@@ -1,0 +1,191 @@
+"""`python -m experiments.solver_ladder`: the value of each solver's record after 0.1, 1, 5 and 20 seconds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpopt.algorithms.replay import load
+from dpopt.formulations.best_response import best_response
+from dpopt.programs.limits import SolveLimits
+from dpopt.solvers.registry import available_solvers, get_solver
+from experiments.documents import circumstances, write_results
+from experiments.machine import describe_circumstances
+from experiments.runs import run_dpopt
+from experiments.transcripts import RECIPES, Recipe, make_transcript, third_of
+
+PICTURES = Path(__file__).resolve().parent
+MARKS = (0.1, 1.0, 5.0, 20.0)
+THIRDS = ("first", "second", "last")
+FEW = "1,2,5,10,20,30,40,50,60"
+EXACT = "cp-sat,highs:per-literal"
+"""Run on every round, for the best known value."""
+OTHERS = (
+    "cp-sat",
+    "highs:per-literal",
+    "highs:clique",
+    "highs:aggregated",
+    "mathopt-highs:per-literal",
+    "gscip:per-literal",
+    "cbc:per-literal",
+    "glpk:per-literal",
+    "rc2",
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the comparisons and print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.solver_ladder")
+    parser.add_argument("--seconds", type=float, default=20.0, help="limit of the exact solvers (20)")
+    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
+    parser.add_argument("--only", choices=[recipe.name for recipe in RECIPES], help="one table only")
+    parser.add_argument(
+        "--document", type=Path, help="put the tables into this document, and the pictures beside it"
+    )
+    parser.add_argument("--json", type=Path, help="write the results to this file, and add to what it holds")
+    options = parser.parse_args(arguments)
+    report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "tables": {}}
+    if options.json is not None and options.json.exists():
+        report["tables"] = json.loads(options.json.read_text(encoding="utf-8"))["tables"]
+    recipes = RECIPES[:1] if options.quick else [one for one in RECIPES if options.only in (None, one.name)]
+    for recipe in recipes:
+        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
+            report["tables"][recipe.name] = _measure(
+                recipe, Path(place), options.seconds, quick=options.quick
+            )
+        if options.json is not None:
+            options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    lines = list(markdown(report["tables"]))
+    print("\n".join(lines))
+    if options.document is not None:
+        write_results(options.document, [circumstances(report), "", *lines])
+    return 0
+
+
+def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> dict[str, Any]:
+    """Return the default local search on every round, and every solver's values over time on some."""
+    run = make_transcript(recipe, folder, quick=quick)
+    default = _default_search(run)
+    solvers = [name for name in OTHERS if name.partition(":")[0] in available_solvers()]
+    limits = [str(0.5)] if quick else [str(seconds)]
+    every = _compare(run, "all", EXACT, limits, folder / "every")
+    few = _compare(run, "1" if quick else FEW, ",".join(["local-search", *solvers]), limits, folder / "few")
+    if not quick:
+        shutil.copy(folder / "few" / "performance_profile.png", PICTURES / f"profile-{recipe.name}.png")
+    best = {row["case"]: row["best_value"] for row in every["rows"]}
+    for row in few["rows"]:
+        best[row["case"]] = max(best[row["case"]], row["best_value"])
+    names = list(best)  # rounds in order
+    for name, row in zip(names, default, strict=True):
+        best[name] = max(best[name], row["value"], row["long"])
+    return {
+        "rounds": len(default),
+        "best": list(best.values()),
+        "default": default,
+        "every": _slim(every, best, names),
+        "few": _slim(few, best, names),
+    }
+
+
+def _default_search(folder: Path) -> list[dict[str, Any]]:
+    """Return value and seconds of the local search as a release uses it, and the value of a long search."""
+    run = load(folder)
+    clauses, sizes = run.job.record_clauses(), run.job.record_sizes()
+    solver, rows = get_solver("local-search"), []
+    hint = None
+    for played in run.rounds:
+        program = best_response(clauses, sizes, played.sampled)
+        started = time.perf_counter()
+        record = solver.solve(program, SolveLimits(threads=1), hint=hint).require_record()
+        seconds = time.perf_counter() - started
+        long = solver.solve(program, SolveLimits(work=400_000, threads=2)).require_record()
+        rows.append({"seconds": seconds, "value": program.objective(record), "long": program.objective(long)})
+        hint = played.record
+    return rows
+
+
+def _compare(run: Path, rounds: str, solvers: str, limits: Sequence[str], out: Path) -> dict[str, Any]:
+    run_dpopt(
+        [
+            *("compare", "--transcript", str(run), "--rounds", rounds, "--solvers", solvers),
+            *("--seconds", *limits, "--out", str(out), "--json"),
+        ]
+    )
+    found: dict[str, Any] = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _slim(found: dict[str, Any], best: dict[str, int], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what the tables need of a comparison."""
+    place = {name: number for number, name in enumerate(names, start=1)}
+    return [
+        {
+            "round": place[row["case"]],
+            "solver": row["solver"],
+            "status": row["status"],
+            "value": row["value"],
+            "bound": row["reported_bound"],
+            "seconds": row["seconds"],
+            "memory": row["peak_memory_mb"],
+            "at": {str(mark["seconds"]): mark["value"] for mark in row["at_mark"]},
+            "best": best[row["case"]],
+        }
+        for row in found["rows"]
+    ]
+
+
+def markdown(tables: dict[str, Any]) -> Iterator[str]:
+    """Yield the tables: the local search on all rounds; all solvers over time on some."""
+    yield "**The local search as a release uses it, on every round (one thread)**\n"
+    yield "| table | rounds | median value / best known | least | best known reached | median seconds | largest |"
+    yield "|" + "---|" * 7
+    for name, table in tables.items():
+        shares = [row["value"] / best for row, best in zip(table["default"], table["best"], strict=True)]
+        seconds = [row["seconds"] for row in table["default"]]
+        reached = sum(share >= 1 for share in shares)
+        yield (
+            f"| {name} | {table['rounds']} | {statistics.median(shares):.2%} | {min(shares):.2%} | {reached} | "
+            f"{statistics.median(seconds):.3f} | {max(seconds):.3f} |"
+        )
+    yield "\n**Every solver: median value in per cent of the best known after so many seconds, by third of the run**\n"
+    marks = " | ".join(f"{mark:g} s" for mark in MARKS)
+    yield f"| table | solver | third | {marks} | proves it | median seconds | memory, MB |"
+    yield "|" + "---|" * (len(MARKS) + 6)
+    for name, table in tables.items():
+        for solver in dict.fromkeys(row["solver"] for row in table["few"]):
+            for third in THIRDS:
+                rows = [
+                    row
+                    for row in table["few"]
+                    if row["solver"] == solver and third_of(row["round"], table["rounds"]) == third
+                ]
+                if rows:
+                    yield _line(name, solver, third, rows)
+
+
+def _line(name: str, solver: str, third: str, rows: Sequence[dict[str, Any]]) -> str:
+    cells = []
+    for mark in MARKS:
+        values = [row["at"].get(str(mark)) for row in rows]
+        shares = [
+            0.0 if value is None else value / row["best"] for value, row in zip(values, rows, strict=True)
+        ]
+        cells.append(
+            f"{statistics.median(shares):.1%}" if any(value is not None for value in values) else "–"
+        )
+    proves = sum(row["status"] == "optimal" for row in rows)
+    seconds = statistics.median(row["seconds"] for row in rows)
+    memory = max((row["memory"] or 0.0 for row in rows), default=0.0)
+    return f"| {name} | {solver} | {third} | {' | '.join(cells)} | {proves} of {len(rows)} | {seconds:.1f} | {memory:.0f} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
