@@ -66,7 +66,7 @@ class Enumeration:
     """The exact best response by enumeration; of several, the first in lexicographic order. Deterministic."""
 
     name: str = "enumeration"
-    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP})
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.PRESOLVES})
     seen: list[str] = field(default_factory=list)
 
     def availability(self) -> Availability:

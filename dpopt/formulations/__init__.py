@@ -15,11 +15,13 @@ from dpopt.formulations.formulation import Formulation
 from dpopt.formulations.max_csp_as_mip import max_csp_as_mip
 from dpopt.formulations.max_csp_points import point_from_record, record_from_point
 from dpopt.formulations.pairwise_lifting import pairwise_lifting
+from dpopt.formulations.presolved import Presolved
 from dpopt.formulations.reading import read_record
 
 __all__ = [
     "AsMip",
     "Formulation",
+    "Presolved",
     "accepting_max_csp",
     "best_response",
     "max_csp_as_mip",

@@ -26,8 +26,13 @@ _KEPT = frozenset({Capability.WARM_START, Capability.DETERMINISTIC_LIMIT})
 
 
 def accepting_max_csp(solver: Solver, formulation: Formulation = Formulation.PER_LITERAL) -> Solver:
-    """Return the solver itself if it takes a MaxCsp, else `AsMip` behind presolve: drivers need not tell them apart."""
-    return solver if Capability.MAX_CSP in solver.capabilities else Presolved(AsMip(solver, formulation))
+    """Return a solver of MaxCsp: behind presolve unless it presolves by itself, and behind `AsMip` if it takes no MaxCsp.
+
+    Drivers need not tell them apart.
+    """
+    if Capability.PRESOLVES in solver.capabilities or isinstance(solver, Presolved):
+        return solver
+    return Presolved(solver if Capability.MAX_CSP in solver.capabilities else AsMip(solver, formulation))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.presolve import presolve
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
-from dpopt.programs.solver import Availability, Capability, Program, Solver
+from dpopt.programs.solver import Availability, Capability, Program, Solver, why_refused
 from dpopt.programs.verification import verified
 from dpopt.queries.arrays import freeze
 
@@ -70,13 +70,16 @@ class Presolved:
         Raises
         ------
         ProgramError
-            The program is no MaxCsp, or the hint is no record of it.
+            The program is no MaxCsp, the inner solver does not take its rules, or the hint is no record of it.
         """
         started = time.perf_counter()
         if not isinstance(program, MaxCsp):
             raise ProgramError(
                 f"Presolved takes a MaxCsp, not a {type(program).__name__}; call the inner solver directly"
             )
+        refusal = why_refused(self.inner, program)  # not only where presolve leaves what it refuses
+        if refusal is not None:
+            raise ProgramError(refusal)
         smaller = presolve(program, hint)
         if smaller.impossible is not None:
             return _impossible(smaller.impossible, self.name, time.perf_counter() - started)

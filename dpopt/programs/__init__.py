@@ -17,6 +17,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text, write_mps
 from dpopt.programs.point_certificate import PointCertificate, certify_point
+from dpopt.programs.presolve import Presolve, presolve
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
@@ -34,6 +35,7 @@ __all__ = [
     "MixedIntegerProgram",
     "Point",
     "PointCertificate",
+    "Presolve",
     "Program",
     "Progress",
     "QuadraticProgram",
@@ -48,6 +50,7 @@ __all__ = [
     "dual_bound",
     "linear_relaxation",
     "mps_text",
+    "presolve",
     "reduce_max_csp",
     "verified",
     "why_refused",

@@ -31,6 +31,7 @@ class Capability(enum.Enum):
     CONVEX_QP = "convex quadratic programs"
     DUALS = "dual values"
     WARM_START = "starts from a hint"
+    PRESOLVES = "presolves weighted clauses by itself, as dpopt does for the others"
     DETERMINISTIC_LIMIT = "stops after a fixed amount of work, not of time"
 
 

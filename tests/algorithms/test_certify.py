@@ -42,7 +42,9 @@ class Answering:
     record: list[int] | None = None
     bound: float | None = None
     name: str = "answering"
-    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.RULES})
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}
+    )
 
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "here")

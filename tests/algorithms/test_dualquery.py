@@ -50,7 +50,7 @@ class Fake:
 
     answer: Answer
     name: str = "fake"
-    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP})
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.PRESOLVES})
     limits: list[SolveLimits] = field(default_factory=list)
     hints: list[Point | None] = field(default_factory=list)
 

@@ -91,7 +91,9 @@ LIES = {
 def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
     lie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    liar = Fake(LIES[lie], capabilities=frozenset({Capability.MAX_CSP, Capability.RULES}))
+    liar = Fake(
+        LIES[lie], capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
+    )
     usual = registry.get_solver
     monkeypatch.setattr(registry, "get_solver", lambda name: liar if name == "cp-sat" else usual(name))
     done = released(solver="cp-sat")
@@ -172,7 +174,8 @@ def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
 
 def test_the_first_round_starts_from_a_legal_record(monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Fake(
-        lambda program, number: None, capabilities=frozenset({Capability.MAX_CSP, Capability.RULES})
+        lambda program, number: None,
+        capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}),
     )
     usual = registry.get_solver
     monkeypatch.setattr(registry, "get_solver", lambda name: watcher if name == "cp-sat" else usual(name))

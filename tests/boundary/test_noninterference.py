@@ -76,7 +76,9 @@ class Watcher:
     behaviour: str = "local-search"
     seen: list[str] = field(default_factory=list)
     name: str = "watcher"
-    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.RULES})
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}
+    )
 
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "for tests")

@@ -124,9 +124,13 @@ def test_without_a_literal_nothing_is_solved() -> None:
     assert result.require_solution().tolist() == [2, 3]
 
 
-def test_a_solver_that_takes_a_max_csp_is_left_as_it_is() -> None:
-    plain = Scripted(found([0, 0], None, Termination.LIMIT, Limit.TIME), frozenset({Capability.MAX_CSP}))
-    assert accepting_max_csp(plain) is plain
+def test_a_solver_that_presolves_is_left_as_it_is_and_one_that_does_not_gets_what_is_left() -> None:
+    answer = found([0, 0], None, Termination.LIMIT, Limit.TIME)
+    plain = Scripted(answer, frozenset({Capability.MAX_CSP}))
+    assert accepting_max_csp(plain) == Presolved(plain)
+    assert accepting_max_csp(Presolved(plain)) == Presolved(plain)
+    itself = Scripted(answer, frozenset({Capability.MAX_CSP, Capability.PRESOLVES}))
+    assert accepting_max_csp(itself) is itself
 
 
 def test_a_solver_of_mixed_integer_programs_is_wrapped_behind_presolve() -> None:

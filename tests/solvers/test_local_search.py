@@ -280,6 +280,7 @@ def test_it_is_always_available_and_says_what_it_can() -> None:
         Capability.MAX_CSP,
         Capability.RULES,
         Capability.CARDINALITY_RULES,
+        Capability.PRESOLVES,
         Capability.WARM_START,
         Capability.DETERMINISTIC_LIMIT,
     }

@@ -36,7 +36,7 @@ class Right:
     """Finds the optimum of small problems by enumeration and says so."""
 
     name: str = "right"
-    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP})
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.PRESOLVES})
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         assert isinstance(program, MaxCsp)

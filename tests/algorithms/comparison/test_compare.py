@@ -41,7 +41,7 @@ class Scripted:
         solver = InChildProcess(
             f"scripted_contestants:{adapter}",
             name=adapter.lower(),
-            capabilities=frozenset({Capability.MAX_CSP}),
+            capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES}),
             availability=lambda: availability,
             grace=grace,
         )
@@ -163,7 +163,7 @@ def test_a_solver_that_cannot_take_a_case_is_a_row_with_the_reason() -> None:
 def test_a_solver_from_outside_that_raises_has_failed() -> None:
     class Outside:
         name = "outside"
-        capabilities = frozenset({Capability.MAX_CSP})
+        capabilities = frozenset({Capability.MAX_CSP, Capability.PRESOLVES})
 
         def availability(self) -> Availability:
             return HERE
