@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,27 @@ HOT, COLD = 2.0, 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """The best record of one or more descents: its objective, its flat columns (d',), and the sweeps it took."""
+    """The best record of one or more descents: its objective, its flat columns (d',), and the sweeps it took.
+
+    `history` holds when (readings of `time.perf_counter`) which objective was first in hand.
+    """
 
     objective: int
     chosen: NDArray[np.int64]
     sweeps: int
+    history: tuple[tuple[float, int], ...] = ()
+
+    def noted(self) -> Found:
+        """Return the same with a history that begins now."""
+        return replace(self, history=((time.perf_counter(), self.objective),))
 
     def or_better(self, other: Found) -> Found:
         """Return the better of the two (this one if they are equal), with the sweeps of both."""
-        best = other if other.objective > self.objective else self
-        return Found(best.objective, best.chosen, self.sweeps + other.sweeps)
+        sweeps = self.sweeps + other.sweeps
+        if other.objective <= self.objective:
+            return replace(self, sweeps=sweeps)
+        entry = (time.perf_counter(), other.objective)
+        return Found(other.objective, other.chosen, sweeps, (*self.history, entry))
 
 
 class Schedule:

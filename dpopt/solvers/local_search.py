@@ -31,7 +31,7 @@ from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.presolve import Presolve, presolve
 from dpopt.programs.reduction import Reduction, reduce_max_csp
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit, starts
@@ -163,7 +163,7 @@ def _search(
     search = _Search(problem, limits, deadline)
     first = problem.offsets()[:-1]
     starts = [first + reduction.shrink()] + ([first] if hinted else [])
-    best = Found(problem.objective(reduction.shrink()), starts[0], 0)
+    best = Found(problem.objective(reduction.shrink()), starts[0], 0).noted()
     for start in starts:
         best = best.or_better(search.descend(start, 0))
     if best.objective == problem.upper_bound():
@@ -233,6 +233,10 @@ def _result(program: MaxCsp, smaller: Presolve, found: Found, wanted: int, start
         native_status=status,
         seconds=time.perf_counter() - started,
         report={"sweeps": found.sweeps},
+        history=tuple(
+            Progress(moment - started, float(value + smaller.constant), None)
+            for moment, value in found.history
+        ),
     )
 
 

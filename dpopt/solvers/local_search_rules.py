@@ -66,7 +66,7 @@ def search_under_rules(reduction: Reduction, limits: SolveLimits, deadline: floa
     start = search.legal_record(search.first + reduction.shrink())
     if start is None:
         return None
-    best = search.descend(start, 0)
+    best = search.descend(start, 0).noted()
     if best.objective < problem.upper_bound():
         best = anneal_repeatedly(lambda number: search.anneal(start, number), schedule, limits.threads, best)
     if best.objective < problem.upper_bound() and not schedule.time_is_up():
@@ -173,4 +173,4 @@ class LegalSearch:
         objective = descend_by_compound_moves(
             self.index, state, self.rules, status, objective, self.charge, self.schedule.random(LAST)
         )
-        return Found(int(objective), state.chosen, found.sweeps)
+        return found.or_better(Found(int(objective), state.chosen, 0))

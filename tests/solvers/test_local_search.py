@@ -284,3 +284,15 @@ def test_it_is_always_available_and_says_what_it_can() -> None:
         Capability.WARM_START,
         Capability.DETERMINISTIC_LIMIT,
     }
+
+
+def test_it_says_when_it_had_which_value_in_hand() -> None:
+    program = random_problem([4] * 20, 200, 3)
+    result = SOLVER.solve(program, SolveLimits(work=3000))
+    seconds = [entry.seconds for entry in result.history]
+    values = [entry.objective or 0.0 for entry in result.history]
+    assert seconds == sorted(seconds)
+    assert 0.0 <= seconds[0] <= seconds[-1] <= result.seconds
+    assert len(values) > 1
+    assert values == sorted(set(values))
+    assert values[-1] == result.objective

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpopt.algorithms.comparison.parts import Case, Contestant, Row
 from dpopt.errors import DpoptError
+from dpopt.formulations.max_csp_as_mip import max_csp_as_mip
 from dpopt.programs.certificate import TOLERANCE, certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
@@ -40,7 +41,7 @@ def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
         refusal = why_refused(solver, case.problem)
         if refusal is not None:
             return replace(nothing, detail=refusal)
-        _renew(contestant, solver, limits)
+        _renew(contestant, limits)
         result = solver.solve(case.problem, limits)
         row = _row_of(nothing, case.problem, result)
     except DpoptError as error:
@@ -53,12 +54,16 @@ def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
         _close(contestant)
 
 
-def _renew(contestant: Contestant, solver: Solver, limits: SolveLimits) -> None:
-    """Start a new child process and let it load its library, before any clock runs."""
+def _renew(contestant: Contestant, limits: SolveLimits) -> None:
+    """Start a new child process and let it load its library, before any clock runs.
+
+    The tiny problem goes to the solver itself: presolve would settle it, and nothing would be loaded.
+    """
     _close(contestant)
     two = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [1, 0]], [[True, False], [True, True]])
     tiny = MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
-    solver.solve(tiny, replace(limits, seconds=WARM_UP_SECONDS, work=None))
+    program = tiny if contestant.formulation is None else max_csp_as_mip(tiny, contestant.formulation)
+    contestant.inner.solve(program, replace(limits, seconds=WARM_UP_SECONDS, work=None))
 
 
 def _close(contestant: Contestant) -> None:

@@ -13,11 +13,23 @@ from dpopt.algorithms.comparison.judge import FALSE, claims_what_is_not_so
 from dpopt.algorithms.comparison.parts import Case, Comparison, Contestant, Row
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.formulations.formulation import Formulation
-from dpopt.programs import Availability, AvailabilityStatus, Capability, MaxCsp, SolveLimits
+from dpopt.programs import (
+    NO_LIMITS,
+    Availability,
+    AvailabilityStatus,
+    Capability,
+    MaxCsp,
+    MixedIntegerProgram,
+    Point,
+    Program,
+    SolveLimits,
+    SolveResult,
+)
 from dpopt.programs.solver import Solver
 from dpopt.solvers.child_process import InChildProcess
 from dpopt.solvers.registry import get_solver
 from tests.algorithms.comparison.scripted_contestants import best_of_few
+from tests.solvers.test_local_search import random_problem
 from tests.strategies import clauses_of
 
 HERE = Availability(AvailabilityStatus.AVAILABLE, "here")
@@ -239,3 +251,35 @@ def test_a_contestant_is_named_by_solver_and_formulation() -> None:
         contestant_named("highs:best")
     with pytest.raises(SolverUnavailableError, match="no solver 'nobody'"):
         contestant_named("nobody")
+
+
+class Watched:
+    """A solver of mixed-integer programs, and the sizes of what it was asked."""
+
+    def __init__(self, name: str) -> None:
+        self._inner = get_solver(name)
+        self.asked: list[int] = []
+
+    name = property(lambda self: self._inner.name)
+    capabilities = property(lambda self: self._inner.capabilities)
+
+    def availability(self) -> Availability:
+        return self._inner.availability()
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        assert isinstance(program, MixedIntegerProgram)
+        self.asked.append(program.number_of_variables)
+        return self._inner.solve(program, limits, hint=hint)
+
+
+@pytest.mark.solver("highs")
+def test_a_solver_behind_presolve_has_loaded_its_library_before_the_clock_starts() -> None:
+    watched = Watched("highs")
+    row = rows_of(
+        contestant_named("highs:clique", watched), case=Case("hard", random_problem([3] * 8, 60, 1))
+    )
+    assert row["highs:clique"].status == "optimal"
+    warm_up, *problems = watched.asked
+    assert warm_up < 10 < min(problems)
