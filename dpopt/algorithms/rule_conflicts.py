@@ -110,7 +110,10 @@ def require_rules_taken(solver: Solver, rules: ThresholdCircuit, sizes: NDArray[
     """
     reason = why_refused(solver, _question(rules, sizes))
     if reason is not None:
-        raise SolverUnavailableError(f"{reason}. Nothing was spent. Take the local search or cp-sat")
+        raise SolverUnavailableError(
+            f"{reason}. Nothing was spent. Take the local search, cp-sat, or a solver of mixed-integer programs, such as "
+            "highs or cbc"
+        )
 
 
 def _message(names: tuple[str, ...], *, smallest: bool) -> str:

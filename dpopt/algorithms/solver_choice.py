@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 
 from dpopt.errors import PlanError, SolverUnavailableError
@@ -28,7 +29,9 @@ def formulation_named(name: str | None) -> Formulation:
     if name is None:
         name = next(known for known in TIGHTEST if known in names)
     if name not in names:
-        raise PlanError(f"a formulation is one of {', '.join(names)}; found {name!r}")
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise PlanError(f"a formulation is one of {', '.join(names)}; found {name!r}{hint}")
     return Formulation(name)
 
 

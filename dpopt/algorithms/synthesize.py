@@ -236,8 +236,9 @@ def synthesize(
         "column_names": _used_names(column_names, schema),
     }
     warning = delta_warning(plan)
-    if warning is not None:
-        told.note(warning)
+    for remark in (warning, size_note(plan)):
+        if remark is not None:
+            told.note(remark)
     job = Job(plan, schema, queries, chosen.output(), statement)
     return release(dataset, job, folder, progress=told)
 
@@ -304,6 +305,16 @@ def delta_warning(plan: DualQueryPlan) -> str | None:
     return (
         f"warning: delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
         "outright meets such a delta: take one well below 1/n unless you compare with published settings"
+    )
+
+
+def size_note(plan: DualQueryPlan) -> str | None:
+    """Return what to know about a fixed public size; None under replace-one, where the size is exact."""
+    if plan.relation is NeighbouringRelation.REPLACE_ONE:
+        return None
+    return (
+        f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
+        "records, answers are off by up to x %, which predicted errors do not know"
     )
 
 

@@ -121,7 +121,11 @@ def _contestants(solvers: str) -> list[Contestant]:
 def _cases(instances: list[Path], transcript: Path | None, rounds: str) -> list[Case]:
     from dpopt.algorithms.comparison.cases import cases_from_instances, cases_from_transcript
 
-    if (transcript is None) == (not instances):
+    if transcript is None and not instances:
+        raise PlanError(
+            "give instances (files *.toml or folders of them), or --transcript with a release folder"
+        )
+    if transcript is not None and instances:
         raise PlanError("give instances, or --transcript with a release folder, and not both")
     if transcript is not None:
         return cases_from_transcript(transcript, rounds)

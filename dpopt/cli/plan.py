@@ -46,7 +46,7 @@ def plan(
     from dpopt.algorithms.plan_request import DEFAULT_DELTA
     from dpopt.algorithms.planning import make_plan
     from dpopt.algorithms.rule_conflicts import legal_record
-    from dpopt.algorithms.synthesize import Settings, choice, delta_warning, plan_statement
+    from dpopt.algorithms.synthesize import Settings, choice, delta_warning, plan_statement, size_note
     from dpopt.cli.release import require_algorithm
     from dpopt.queries.schema import Schema
     from dpopt.queries.workload import parse_workload
@@ -88,8 +88,9 @@ def plan(
     )
     made = make_plan(settings.request(size), queries, on_candidate=_tell_candidate)
     warning = delta_warning(made)
-    if warning is not None:
-        typer.echo(warning, err=True)
+    for remark in (warning, size_note(made)):
+        if remark is not None:
+            typer.echo(remark, err=True)
     statement = plan_statement(made, queries, predict=predict, accept_draft=False, runs=2)
     explained = explain_plan(made, queries, statement)
     if as_json:

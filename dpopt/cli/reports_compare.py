@@ -36,7 +36,11 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
         "MB",
         title=f"{name}: {facts.attributes:,} attributes, {facts.clauses:,} clauses; proven bound {facts.proven_bound:,} "
         f"({facts.proven_by})"
-        + (f"; on file {facts.stated_bound:,}" if facts.stated_bound is not None else ""),
+        + (
+            f"; the file states that no record exceeds {facts.stated_bound:,}"
+            if facts.stated_bound is not None
+            else ""
+        ),
         title_justify="left",
     )
     for row in rows:

@@ -32,6 +32,6 @@ def report_broken_rules(report: NonPrivateRuleReport) -> None:
     out.print(table)
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
-        f"{len(report.names):,} rules. Synthetic records will obey them all. This is for the owner of the table, and is stored "
-        "nowhere."
+        f"{len(report.names):,} rules; rows of data are counted from 1, without the line of names. Synthetic records will "
+        "obey all rules. This is for the owner of the table, and is stored nowhere."
     )

@@ -2,9 +2,21 @@
 
 In       queries, and values that the curator released (`SampledQueries`).
 Out      programs (`MaxCsp`, `MixedIntegerProgram`), and readings of results (`read_record`).
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.transcript`, `dpopt.programs`; numpy. No solver, no records.
+Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.transcript`, `dpopt.programs`; numpy, scipy.sparse. No solver, no records.
 Next     a new model: its page models/<name>/README.md with labelled formulas first, then one file here whose comments
          carry the same labels; tests/models keeps the two in step. A solver-independent reading goes beside it.
+
+| file | what it holds |
+|---|---|
+| best_response.py, reading.py | a round's draw as a `MaxCsp`; the record read off a result |
+| formulation.py, max_csp_as_mip.py, max_csp_points.py | a `MaxCsp` as a mixed-integer program, and the way back |
+| rewarded_clauses.py, row_blocks.py, literal_keys.py | what rows are made from: u_j, blocks of rows, literals as numbers |
+| clause_rows.py, counted_rows.py, parity_rows.py | rows of clauses, kind by kind |
+| clique_rows.py, exclusive_clauses.py | rows of clauses with a literal in common |
+| rule_rows.py, implications.py | rows of hard rules |
+| pairwise_lifting.py, pair_tables.py, relaxation_bound.py | bounds from linear programs |
+| as_mip.py, presolved.py, sums_of_parts.py | solvers of mixed-integer programs as those of `MaxCsp`; presolve before any |
+| instances.py, clause_text.py | instances of the catalogue in models/, read from files |
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Pages: models/best_response (BR-3 to BR-6, BR-8, BR-9) and models/best_response_thresholds (TH-1 to TH-4). In terms of
 `RewardedClauses` all of them are one: u_j asks for at least b of w literals, and for a set S of s of its literals
 
-    (s - w + b) u_j <= sum of lit over S,      w - b < s <= w                      TH-1, TH-3
+    (s - w + b) u_j <= sum of lit over S,      w - b < s <= w                      TH-1 to TH-3
 
 holds, since at most w - s of the b literals that u_j = 1 needs lie outside S. The sets of the smallest size
 s = w - b + 1 alone tie u_j to the truth wherever x is whole (TH-1, coefficient 1); the largest set, s = w, does so if

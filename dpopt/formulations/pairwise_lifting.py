@@ -7,14 +7,16 @@ PB-2 to PB-5). The tables say what pairs of literals share: for lit_1 = p + q x[
     both(1, 2) = p r + q r x[a, v] + p s x[b, w] + q s y[(a, v), (b, w)].
 
     2 literals, any mask:    c_j = a_0 + (a_1 - a_0) sum lit + (a_2 - 2 a_1 + a_0) both(1, 2)                      PB-6
-    3 literals, any mask:    the same with the sum of both over the three pairs, + (a_3 - 3 a_2 + 3 a_1 - a_0) u   PB-7
-                             u >= 0, u >= both(i, k) + both(i, l) - lit_i,                                         PB-8
-                             u <= both(i, k), u <= 1 - sum lit + sum both                                          PB-9
-    conjunctions of 4 to 8:  u_j <= both(i, k);  disjunctions: 1 - u_j >= sum_k both'(i, k) - (k - 2) (1 - lit_i)  PB-10
+    3 literals, any mask:    the same with the sum of both over the three pairs, + (a_3 - 3 a_2 + 3 a_1 - a_0) all_j
+                                                                                                                   PB-7
+                             all_j >= 0, all_j >= both(i, k) + both(i, l) - lit_i,                                 PB-8
+                             all_j <= both(i, k), all_j <= 1 - sum lit + sum both                                  PB-9
+    conjunctions of 4 to 8:  u_j <= both(i, k);  disjunctions: 1 - u_j >= sum_k both'(i, k) - (w - 2) (1 - lit_i)  PB-10
 
-where a_t = 1 if the clause accepts t true literals, u is the share of records with all three literals, and both' is of the
-complements. Every record is a feasible point of the same objective, with y = x x and u = lit_1 lit_2 lit_3, so the optimum
-is a bound; it is that of a pairwise local polytope, with the distribution of every clause of 2 or 3 literals added.
+where a_t = 1 if the clause accepts t true literals, all_j is the share of records with all three literals, both' is of the
+complements, and u_j is what the weight rewards (`RewardedClauses`). Every record is a feasible point of the same objective,
+with y = x x and all_j = lit_1 lit_2 lit_3, so the optimum is a bound; it is that of a pairwise local polytope, with the
+distribution of every clause of 2 or 3 literals added.
 
 Source: Sherali and Adams (1990), level 2 and 3 restricted to the pairs and triples that occur; Wainwright and Jordan (2008),
 section 4.1, for the local polytope.
@@ -42,7 +44,7 @@ WIDEST = 8
 def pairwise_lifting(program: MaxCsp, *, attribute_pairs: int | None = None) -> MixedIntegerProgram:
     """Return the linear program; its optimum, and the value of any dual point, bounds the program's optimum from above.
 
-    Columns: those of `max_csp_as_mip` with CLIQUE, then y, then u.
+    Columns: those of `max_csp_as_mip` with CLIQUE, then y, then all_j.
 
     Parameters
     ----------
@@ -196,7 +198,7 @@ def _distribution(
     first_clause: int,
     first_all: int | None,
 ) -> RowBlock:
-    """Return PB-6, or with `first_all`, the column of u of the first of these clauses, PB-7."""
+    """Return PB-6, or with `first_all`, the column of all_j of the first of these clauses, PB-7."""
     accepts = (program.clauses.accepted[clauses].astype(np.int64)[:, None] >> np.arange(4) & 1).astype(
         np.float64
     )
@@ -214,12 +216,12 @@ def _distribution(
 
 def _triples(terms: Terms, tables: PairTables, clauses: Indices, first_all: int) -> list[RowBlock]:
     """Return PB-8 and PB-9."""
-    u = _variable(first_all + np.arange(clauses.size))
+    every = _variable(first_all + np.arange(clauses.size))  # all_j
     both = {pair: _both(terms, tables, clauses, *pair) for pair in combinations(range(3), 2)}
-    none = u.plus(u, -2.0)  # minus u
-    blocks = [both_of.plus(u, -1.0).at_least(0.0) for both_of in both.values()]
+    none = every.plus(every, -2.0)  # minus all_j
+    blocks = [both_of.plus(every, -1.0).at_least(0.0) for both_of in both.values()]
     for i in range(3):
-        row = u.plus(_literal(terms, clauses, i))
+        row = every.plus(_literal(terms, clauses, i))
         for pair, both_of in both.items():
             row = row.plus(both_of, -1.0) if i in pair else row
         blocks.append(row.at_least(0.0))

@@ -5,4 +5,15 @@ In: a table, a workload, a ledger. Out, through `Curator` only: released values,
 A new mechanism is a method of the curator whose docstring states neighbouring relation, sensitivity, theorem and the test
 that checks it, and a kind of charge in `dpopt.accounting`. What compares with the truth (`evaluation`) returns a type that is
 marked not private and is for the owner, demonstrations and experiments.
+
+| file | what it holds |
+|---|---|
+| curator.py, dataset.py, public_facts.py | the only door; the encoded records; what may be known of them in public |
+| query_weights.py, sampler_kernels.py, exponential_table.py | the query player of DualQuery: exact draws from its weights |
+| noise.py, randomness.py | integer noise; the one source of randomness for private draws |
+| read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
+| csv_source.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
+| encode.py, domain_codes.py, on_unknown.py, table_problems.py | values to codes; what does not fit the schema |
+| draft_schema.py, draft_columns.py, draft_edges.py | a schema drafted from the table, for the owner to correct |
+| evaluation.py, rule_report.py | for the owner only, NOT private: comparison with the truth, rows that break rules |
 """

@@ -6,6 +6,15 @@ Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram` (problems); `SolveR
 Imports  `dpopt.errors`, `dpopt.queries`; numpy. No solver library: those live in `dpopt.solvers`, one file each.
 Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
          `Capability`; its text form beside mps.py. A new solver does not touch this room.
+
+| file | what it holds |
+|---|---|
+| max_csp.py, mixed_integer.py, quadratic.py, mps.py | the problems; mixed-integer programs as text |
+| solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it says |
+| verification.py, certificate.py, point_certificate.py | what is true of an answer, computed outside the solver |
+| duality.py, dyadic.py, enumeration.py | bounds by weak duality, in exact arithmetic; small problems by enumeration |
+| presolve.py, components.py, dominance.py, clause_simplification.py | a `MaxCsp` made smaller, with the same optimum |
+| reduction.py, circuit_reduction.py, circuit_propagation.py | attributes and codes that cannot matter; the same for rules |
 """
 
 from __future__ import annotations

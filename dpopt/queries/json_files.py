@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from dpopt.errors import DpoptError
@@ -104,7 +104,7 @@ def refuse_unknown_keys(
             raise error(f"{place}: unknown key {key!r}{hint} (known: {', '.join(known)})")
 
 
-def shown(value: object, limit: int = 60) -> str:
-    """Return a JSON value as short text for a message."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
+def shown(value: object, limit: int = 60, other: Callable[[object], object] = repr) -> str:
+    """Return a JSON value as short text for a message; `other` stands in for what JSON has no form for."""
+    text = json.dumps(value, ensure_ascii=False, default=other)
     return text if len(text) <= limit else text[: limit - 3] + "..."

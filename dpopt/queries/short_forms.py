@@ -60,7 +60,7 @@ class ShortForm:
 
     @classmethod
     def parse(cls, text: str) -> ShortForm:
-        """Return what a text says.
+        """Return what a text says; blanks around its words, numbers and signs make no difference.
 
         Raises
         ------

@@ -41,7 +41,7 @@ def bound(sizes: list[int], clauses: list[Clause]) -> float:
         pairs = {(i, k): both(literals[i], literals[k]) for i, k in combinations(range(len(literals)), 2)}
         for share in pairs.values():
             model += (c[j] == share) if len(literals) == 2 else (c[j] <= share)  # PB-6, PB-9
-        for i in range(3) if len(literals) == 3 else ():  # here u = c_j: PB-7
+        for i in range(3) if len(literals) == 3 else ():  # here all_j = c_j: PB-7
             model += c[j] >= pulp.lpSum(share for pair, share in pairs.items() if i in pair) - lit[i]  # PB-8
             model += c[j] <= 1 - pulp.lpSum(lit) + pulp.lpSum(pairs.values())  # PB-9
     model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))

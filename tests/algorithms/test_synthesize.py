@@ -33,7 +33,18 @@ from dpopt.private.open_table import AnyTable
 from dpopt.private.read_table import read_table
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import parse_workload
-from tests.algorithms.small_runs import ROWS, SCHEMA, codes, dataset, job, plan, seeded, workload, write_table
+from tests.algorithms.small_runs import (
+    ADD_REMOVE,
+    ROWS,
+    SCHEMA,
+    codes,
+    dataset,
+    job,
+    plan,
+    seeded,
+    workload,
+    write_table,
+)
 
 USUAL: dict[str, Any] = {"epsilon": 1e5, "delta": 1e-6, "rounds": 5, "draws": 8, "predict": False}
 DRAFT = Schema(SCHEMA.attributes, draft=True)
@@ -392,3 +403,10 @@ def test_adult_is_released_and_every_record_decodes(
     assert found["max_error"] < 0.25
     assert found["max_error"] < 0.5 * found["baselines"]["uniform"]["max_error"]
     assert 0.9 < finished.ledger.spent().epsilon <= 1
+
+
+def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> None:
+    assert module.size_note(plan()) is None
+    note = module.size_note(plan(relation=ADD_REMOVE, size=150))
+    assert note is not None
+    assert "divided by n0 = 150" in note

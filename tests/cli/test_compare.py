@@ -55,7 +55,7 @@ def test_rounds_of_a_transcript_are_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give instances, or --transcript"),
+        ([], "give instances (files *.toml or folders of them), or --transcript with a release folder"),
         (["nowhere"], "nowhere does not exist"),
         (["x.toml", "--solvers", "nobody"], "there is no solver 'nobody'"),
         (["x.toml", "--solvers", "cp-sat,cp-sat"], "--solvers names cp-sat twice"),
@@ -79,6 +79,7 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
 def test_instances_and_a_transcript_together_are_refused(tmp_path: Path) -> None:
     instance = write(tmp_path / "tiny.toml")
     assert "and not both" in refuse("compare", instance, "--transcript", tmp_path)
+    assert "not both" not in refuse("compare")
 
 
 def test_an_interruption_keeps_the_rows_that_are_done(tmp_path: Path) -> None:

@@ -6,14 +6,18 @@ Its Python is run by tests/repository/test_documents.py, like that of all docume
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from dpopt.queries import Schema
+from dpopt import queries
+from dpopt.queries import Schema, rules
 from dpopt.queries.rules.rule_json import _FORMULA_KEYS, _RULE_KEYS, rule_from_json, rule_to_json
 from tests.repository.test_documents import blocks
 from tests.source_code import ROOT
 
+BUILDERS = [name for name in rules.__all__ if name != "Rule"]
+OWNED = ("insured", "owner", "pension")
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
 
@@ -45,6 +49,17 @@ def test_each_example_is_a_rule_over_the_schema_of_the_page(example: dict[str, o
     schema = Schema(declared().attributes, rules=(rule,))
     assert rule_from_json(rule_to_json(rule), 0) == rule
     assert schema.circuit().number_of_rules == 1
+
+
+def test_each_builder_stands_in_the_table_with_an_example_that_is_a_rule() -> None:
+    schema, names = declared(), {name: getattr(queries, name) for name in [*BUILDERS, "Rule"]}
+    names |= {letter: queries.literal(word, "=", True) for letter, word in zip("abc", OWNED, strict=True)}
+    table = re.findall(r"^\| `(\w+)` \| `(.+?\))` \| .+ \|$", PAGE, re.MULTILINE)
+    assert sorted(name for name, _ in table) == sorted(BUILDERS)
+    for name, example in table:
+        assert f"{name}(" in example
+        rule = queries.Rule(eval(example, names))
+        assert Schema(schema.attributes, rules=(rule,)).circuit().number_of_rules == 1
 
 
 def test_the_page_shows_each_form_of_rules_and_each_key() -> None:

@@ -133,7 +133,7 @@ def _code_of_number(attribute: Attribute, value: Named) -> int:
         label = attribute.label(inside[0])
         raise SchemaError(
             f"{attribute.name!r} = {values_text(value)} cannot be told: the bin {label} holds other values too; name the bin "
-            f'by its label or by {{"bin": {inside[0]}}}, or give the number a bin of its own'
+            f'by its label or by {{"bin": {inside[0]}}} (in Python Bin({inside[0]})), or give the number a bin of its own'
         )
     return inside[0]
 
@@ -150,8 +150,8 @@ def _no_such_value(attribute: Attribute, value: Named) -> str:
     else:
         near = difflib.get_close_matches(text, labels, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "name a declared value"
-    if attribute.kind is AttributeKind.NUMERIC and not same:
-        hint += ', or a bin by {"bin": number}'
+        if attribute.kind is AttributeKind.NUMERIC:
+            hint += f' {"Or name" if near else "or"} a bin by {{"bin": number}}, in Python Bin(number)'
     more = f", ... ({attribute.size} in all)" if attribute.size > _LISTED else ""
     return f"{attribute.name!r} has no value {text!r}; {hint} (there are {', '.join(labels[:_LISTED])}{more})"
 

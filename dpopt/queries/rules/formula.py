@@ -15,6 +15,7 @@ from dpopt.queries.attribute import number_text
 from dpopt.queries.rules.values import (
     SHOWN,
     Named,
+    as_json,
     is_number,
     require_name,
     require_one_of,
@@ -65,19 +66,21 @@ class Literal:
         if self.relation in MEMBERSHIPS:
             if not isinstance(self.value, tuple | list) or not self.value:
                 raise SchemaError(
-                    f"{self.attribute!r} {self.relation}: expected a list of values, found {self.value!r}"
+                    f"{self.attribute!r} {self.relation}: expected a list of values, found {as_json(self.value)}"
                 )
             object.__setattr__(self, "value", tuple(self.value))
         elif isinstance(self.value, tuple | list):
             raise SchemaError(
-                f"{self.attribute!r} {self.relation}: expected one value, found {self.value!r}; use 'in'"
+                f"{self.attribute!r} {self.relation}: expected one value, found {as_json(self.value)}; use 'in'"
             )
         if self.relation in ORDERS and not is_number(self.value):
             raise SchemaError(
-                f"{self.attribute!r} {self.relation}: expected a finite number, found {self.value!r}"
+                f"{self.attribute!r} {self.relation}: expected a finite number, found {as_json(self.value)}"
             )
         if self.relation == "is" and self.value not in STATES:
-            raise SchemaError(f"{self.attribute!r} is: expected missing or given, found {self.value!r}")
+            raise SchemaError(
+                f"{self.attribute!r} is: expected missing or given, found {as_json(self.value)}"
+            )
         for value in self.value if isinstance(self.value, tuple) else (self.value,):
             require_value(value)
 
@@ -172,7 +175,7 @@ class Counting:
         require_one_of(self.relation, COUNTS, "count")
         object.__setattr__(self, "parts", formulas(self.parts, self.relation))
         if isinstance(self.number, bool) or not isinstance(self.number, int):
-            raise SchemaError(f"{self.relation}: expected a whole number, found {self.number!r}")
+            raise SchemaError(f"{self.relation}: expected a whole number, found {as_json(self.number)}")
         if not 0 <= self.number <= len(self.parts):
             raise SchemaError(
                 f"{self.relation} {self.number} of {len(self.parts)} conditions: "
@@ -212,7 +215,7 @@ class LinearSum:
         listed = []
         for pair in self.terms:
             if not isinstance(pair, tuple | list) or len(pair) != 2 or not is_number(pair[0]):
-                raise SchemaError(f"expected a pair (coefficient, term) of a sum, found {pair!r}")
+                raise SchemaError(f"expected a pair (coefficient, term) of a sum, found {as_json(pair)}")
             listed.append((pair[0], _term(pair[1])))
         if not listed:
             raise SchemaError("a sum needs at least one pair (coefficient, term)")
@@ -220,10 +223,7 @@ class LinearSum:
 
     def describe(self) -> str:
         """Return the sum in words."""
-        text = " ".join(
-            f"{'-' if number < 0 else '+'} {_product(number, term)}" for number, term in self.terms
-        )
-        return text.removeprefix("+ ")
+        return " ".join(_product(number, term) for number, term in self.terms).removeprefix("+ ")
 
 
 Expression: TypeAlias = Term | LinearSum
@@ -325,14 +325,14 @@ def require_formula(found: object) -> None:
     """Raise SchemaError if something is no formula."""
     if not isinstance(found, _FORMULAS):
         raise SchemaError(
-            f"expected a formula, such as literal('age', '<', 15), all_of(...) or negation(...); found {found!r}"
+            f"expected a formula, such as literal('age', '<', 15), all_of(...) or negation(...); found {as_json(found)}"
         )
 
 
 def formulas(found: object, what: str) -> tuple[Formula, ...]:
     """Return formulas as a tuple, at least one; else raise SchemaError."""
     if not isinstance(found, tuple | list) or not found:
-        raise SchemaError(f"{what}: expected one formula or more, found {found!r}")
+        raise SchemaError(f"{what}: expected one formula or more, found {as_json(found)}")
     for part in found:
         require_formula(part)
     return tuple(found)
@@ -356,7 +356,7 @@ def _term(found: object) -> Term:
     if isinstance(found, int | float) and is_number(found):
         return found
     raise SchemaError(
-        f"expected a finite number, the name of a numeric attribute or a count, found {found!r}"
+        f"expected a finite number, the name of a numeric attribute or a count, found {as_json(found)}"
     )
 
 
@@ -371,7 +371,13 @@ def _pairs(expression: Expression) -> tuple[tuple[int | float, Term], ...]:
 
 
 def _product(number: float, term: Term) -> str:
-    return _term_text(term) if abs(number) == 1 else f"{number_text(abs(number))} * {_term_text(term)}"
+    """Return a summand with its sign; a constant, a coefficient times 1 or whole times whole, as one number."""
+    if isinstance(term, int | float) and (term == 1 or (isinstance(number, int) and isinstance(term, int))):
+        number = number * term
+        text = number_text(abs(number))
+    else:
+        text = _term_text(term) if abs(number) == 1 else f"{number_text(abs(number))} * {_term_text(term)}"
+    return f"{'-' if number < 0 else '+'} {text}"
 
 
 def _term_text(term: Term) -> str:

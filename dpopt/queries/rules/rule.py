@@ -18,7 +18,15 @@ from dpopt.queries.rules.formula import (
     require_formula,
     require_moderate,
 )
-from dpopt.queries.rules.values import Named, require_name, require_one_of, require_value, values_text
+from dpopt.queries.rules.values import (
+    Named,
+    as_json,
+    require_name,
+    require_one_of,
+    require_value,
+    row_as_json,
+    values_text,
+)
 
 LONGEST_TITLE = 200
 
@@ -62,8 +70,8 @@ class Combinations:
             entries = _sequence(row, "a combination")
             if len(entries) != len(self.attributes):
                 raise SchemaError(
-                    f"a combination has {len(entries)} values for the {len(self.attributes)} attributes "
-                    f"{', '.join(self.attributes)}: {row!r}"
+                    f"a combination has {_counted(len(entries), 'value')} for the "
+                    f"{_counted(len(self.attributes), 'attribute')} {', '.join(self.attributes)}: {row_as_json(entries)}"
                 )
             rows.append(tuple(map(_values, entries)))
         object.__setattr__(self, "rows", tuple(rows))
@@ -103,7 +111,8 @@ class Determines:
             sides = _sequence(pair, "a row of the mapping")
             if len(sides) != 2:
                 raise SchemaError(
-                    f"a row of the mapping is [value(s) of {self.source}, value(s) of {self.target}]; found {pair!r}"
+                    f"a row of the mapping is [value(s) of {self.source}, value(s) of {self.target}]; "
+                    f"found {row_as_json(sides)}"
                 )
             pairs.append((_values(sides[0]), _values(sides[1])))
         object.__setattr__(self, "mapping", tuple(pairs))
@@ -111,7 +120,7 @@ class Determines:
 
     def describe(self) -> str:
         """Return the rule in words."""
-        by = f"by a table of {len(self.mapping)} row{'s' if len(self.mapping) > 1 else ''}"
+        by = f"by a table of {_counted(len(self.mapping), 'row')}"
         if self.both_ways:
             return f"{self.source} and {self.target} determine each other, {by}"
         return f"{self.source} determines {self.target}, {by}"
@@ -183,7 +192,7 @@ class Rule:
         elif isinstance(self.form, Forbid):
             require_moderate(self.form.formula)
         if not isinstance(self.name, str):
-            raise SchemaError(f"the name of a rule is text, found {self.name!r}")
+            raise SchemaError(f"the name of a rule is text, found {as_json(self.name)}")
 
     def describe(self) -> str:
         """Return what the rule says, in words."""
@@ -221,17 +230,19 @@ def _names(found: object, *, least: int) -> tuple[str, ...]:
     for name in names:
         require_name(name)
     if len(names) < least:
-        raise SchemaError(
-            f"expected at least {least} attribute{'s' if least > 1 else ''}, found {len(names)}"
-        )
+        raise SchemaError(f"expected at least {_counted(least, 'attribute')}, found {len(names)}")
     if len(set(names)) != len(names):
         raise SchemaError(f"an attribute is named twice: {', '.join(map(str, names))}")
     return tuple(map(str, names))
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _sequence(found: object, what: str) -> Sequence[object]:
     if not isinstance(found, list | tuple) or not found:
-        raise SchemaError(f"{what}: expected a list that is not empty, found {found!r}")
+        raise SchemaError(f"{what}: expected a list that is not empty, found {as_json(found)}")
     return found
 
 
@@ -248,4 +259,4 @@ def _values_text(values: tuple[Named, ...]) -> str:
 
 def _require_truth_value(found: object, what: str) -> None:
     if not isinstance(found, bool):
-        raise SchemaError(f"'{what}' is true or false, found {found!r}")
+        raise SchemaError(f"'{what}' is true or false, found {as_json(found)}")

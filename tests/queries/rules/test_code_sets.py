@@ -103,12 +103,15 @@ REFUSED = [
     (literal("insured", "=", 1), "'insured' has no value '1'"),
     (literal("insured", "=", None), "'insured' has no value 'missing'"),
     (literal("insured", "is", "given"), "'insured' is never missing: its declaration has no 'missing'"),
-    (literal("age", "=", "[3, 15)"), r"'age' has no value '\[3, 15\)'; did you mean '\[3, 15.5\)'?"),
-    (literal("age", "=", Bin(4)), "'age' has no value 'bin 4'"),
+    (
+        literal("age", "=", "[3, 15)"),
+        r"did you mean '\[3, 15.5\)'\? Or name a bin by {\"bin\": number}, in Python Bin\(number\) \(there are",
+    ),
+    (literal("age", "=", Bin(4)), "'age' has no value 'bin 4'; name a declared value or a bin by"),
     (literal("age", "=", True), "'age' has no value 'true'"),
     (
         literal("age", "=", 4),
-        r"'age' = 4 cannot be told: the bin \[3, 15.5\) holds other values too; .* {\"bin\": 1}",
+        r"'age' = 4 cannot be told: the bin \[3, 15.5\) holds other values too; .* {\"bin\": 1} \(in Python Bin\(1\)\)",
     ),
     (literal("age", "=", 4.5), "'age' cannot be 4.5; its values lie in"),
     (literal("age", "=", 20), r"'age' cannot be 20; its values lie in \[0, 18.5\]"),

@@ -54,6 +54,11 @@ DESCRIBED = [
         "2 * n - m - 0.5 * count of (a = 1) <= 3 (for every value of the bins), and none is missing",
     ),
     (
+        compare([(2, "n"), (-1000, 1), (3, -2), (1.5, 3), (-1, 0.5)], ">=", 0, by="representative"),
+        "2 * n - 1000 - 6 + 1.5 * 3 - 0.5 >= 0 (by representatives)",
+    ),
+    (compare([(1000, 1)], "<", count(A)), "1000 < count of (a = 1)"),
+    (
         compare("n", ">", 3, by="representative", missing="holds"),
         "n > 3 (by representatives), or a number is missing",
     ),
@@ -105,28 +110,28 @@ def test_a_rule_survives_pickle(form: Form) -> None:
 
 REFUSED = [
     (lambda: literal(3, "=", 1), "expected the name of an attribute, found 3"),  # type: ignore[arg-type]
-    (lambda: literal("a", "==", 1), "expected a relation out of =, .* found '=='; did you mean '='?"),
+    (lambda: literal("a", "==", 1), "expected a relation out of =, .* found \"==\"; did you mean '='?"),
     (lambda: literal("a", "in", 1), "'a' in: expected a list of values, found 1"),
     (lambda: literal("a", "not in", []), "'a' not in: expected a list of values"),
     (lambda: literal("a", "=", [1]), "'a' =: expected one value, found .*; use 'in'"),
-    (lambda: literal("a", "<", "3"), "'a' <: expected a finite number, found '3'"),
-    (lambda: literal("a", "<", True), "'a' <: expected a finite number, found True"),
-    (lambda: literal("a", ">", float("nan")), "'a' >: expected a finite number, found nan"),
-    (lambda: literal("a", "is", "there"), "'a' is: expected missing or given, found 'there'"),
+    (lambda: literal("a", "<", "3"), "'a' <: expected a finite number, found \"3\""),
+    (lambda: literal("a", "<", True), "'a' <: expected a finite number, found true"),
+    (lambda: literal("a", ">", float("nan")), "'a' >: expected a finite number, found NaN"),
+    (lambda: literal("a", "is", "there"), "'a' is: expected missing or given, found \"there\""),
     (lambda: literal("a", "=", float("inf")), "values are text, finite numbers"),
     (lambda: literal("a", "in", [1, (2,)]), "values are text, finite numbers"),  # type: ignore[list-item]
     (lambda: Bin(-1), "a bin is given by its number, 0, 1, ...; found -1"),
     (lambda: Bin(True), "a bin is given by its number"),
     (all_of, "and: expected one formula or more"),
     (any_of, "or: expected one formula or more"),
-    (lambda: all_of("a"), "expected a formula, such as .* found 'a'"),  # type: ignore[arg-type]
+    (lambda: all_of("a"), 'expected a formula, such as .* found "a"'),  # type: ignore[arg-type]
     (lambda: negation(True), "expected a formula"),  # type: ignore[arg-type]
     (lambda: implies(A, None), "expected a formula"),  # type: ignore[arg-type]
     (lambda: equivalent(1, A), "expected a formula"),  # type: ignore[arg-type]
     (lambda: at_least(3, [A, B]), "at least 3 of 2 conditions: expected a number from 0 to 2"),
     (lambda: at_most(-1, [A]), "at most -1 of 1 conditions"),
     (lambda: exactly(1, []), "exactly: expected one formula or more"),
-    (lambda: exactly(True, [A]), "exactly: expected a whole number, found True"),
+    (lambda: exactly(True, [A]), "exactly: expected a whole number, found true"),
     (lambda: exactly(1.0, [A]), "exactly: expected a whole number, found 1.0"),  # type: ignore[arg-type]
     (count, "count: expected one formula or more"),
     (
@@ -148,7 +153,17 @@ REFUSED = [
     (lambda: forbidden([], [[1]]), "names of the attributes: expected a list that is not empty"),
     (lambda: forbidden(["a", "a"], [[1, 2]]), "an attribute is named twice: a, a"),
     (lambda: forbidden(["a"], []), "combinations: expected a list that is not empty"),
-    (lambda: forbidden(["a", "b"], [[1]]), "a combination has 1 values for the 2 attributes a, b"),
+    (
+        lambda: forbidden(["a", "b"], [[("x", "y")]]),
+        r'a combination has 1 value for the 2 attributes a, b: \[\["x", "y"\]\]',
+    ),
+    (lambda: literal("a", "in", ()), r"expected a list of values, found \[\]"),
+    (lambda: literal("a", "=", ("none", Bin(2))), r'found \["none", {"bin": 2}\]; use \'in\''),
+    (
+        lambda: literal("a", "=", {"bin": 0}),  # type: ignore[arg-type]
+        r'found {"bin": 0}; in Python a bin is Bin\(number\), from dpopt.queries',
+    ),
+    (lambda: literal("a", "=", {(1,): 0}), r"found {\(1,\): 0}$"),  # type: ignore[arg-type]
     (lambda: forbidden(["a", "b"], ["xy"]), "a combination: expected a list"),
     (lambda: allowed(["a"], [[[]]]), "values: expected a list that is not empty"),
     (lambda: allowed(["a"], [[{}]]), "values are text"),  # type: ignore[list-item]
@@ -161,7 +176,7 @@ REFUSED = [
     (lambda: ordered(["n", "m"], by="representative", missing=""), "expected a 'missing' out of"),
     (lambda: ordered(["n", "m"], by="representative", strict=1), "'strict' is true or false"),  # type: ignore[arg-type]
     (lambda: Rule("a = 1"), "expected a formula"),  # type: ignore[arg-type]
-    (lambda: Rule(A, None), "the name of a rule is text, found None"),  # type: ignore[arg-type]
+    (lambda: Rule(A, None), "the name of a rule is text, found null"),  # type: ignore[arg-type]
 ]
 
 
