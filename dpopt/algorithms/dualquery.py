@@ -150,7 +150,7 @@ class BestResponder:
             record,
             certify(problem, record, bound=None if answered is None else answered.bound),
             result.termination.value if result.limit is None else f"{result.limit.value} limit",
-            fallback,
+            None if fallback is None else _plain(fallback),
             _plain(f"{result.solver} {result.version}"),
         )
 
@@ -161,15 +161,38 @@ class BestResponder:
             if isinstance(result, SolveResult) and isinstance(result.termination, Termination):
                 return replace(result)  # its fields are checked again: an outsider may have changed them
             native = f"gave a {type(result).__name__} in place of a result"
+        except KeyboardInterrupt:
+            raise
         # The draw is spent, so no error of a solver may end the run.
-        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001
             native = f"raised {type(error).__name__}"
-        return SolveResult(Termination.FAILED, None, None, None, None, self.solver.name, "", native, 0.0)
+        return SolveResult(Termination.FAILED, None, None, None, None, _name_of(self.solver), "", native, 0.0)
+
+
+def _name_of(solver: Solver) -> str:
+    """Return a solver's name, whatever its code does."""
+    try:
+        return str.__str__(solver.name)
+    except Exception:  # noqa: BLE001
+        return "a solver without a name"
 
 
 def _plain(text: str) -> str:
     """Return what can be written of a solver's own words."""
     return text.encode("ascii", "replace").decode()[:200].strip()
+
+
+def _whole(value: object) -> int:
+    """Return a whole number of a transcript; true and 1.5 are none."""
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def recertify(
@@ -187,9 +210,11 @@ def recertify(
         If the record does not fit the schema, breaks a rule, or its recorded objective is not its exact one.
     """
     try:
-        record = np.array(entry["record"], dtype=np.int32)
-        objective, bound = int(entry["objective"]), entry["bound"]
-        stopped, fallback, solver = str(entry["stopped"]), entry["fallback"], str(entry["solver"])
+        record = np.array([_whole(code) for code in entry["record"]], dtype=np.int32)
+        objective = _whole(entry["objective"])
+        bound = None if entry["bound"] is None else _whole(entry["bound"])
+        stopped, solver = _text(entry["stopped"]), _text(entry["solver"])
+        fallback = None if entry["fallback"] is None else _text(entry["fallback"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TranscriptError(f"round {sampled.round}: the record on file is damaged: {error!r}") from error
     if record.shape != sizes.shape or np.any(record < 0) or np.any(record >= sizes):
@@ -207,7 +232,7 @@ def recertify(
             f"not {objective} as recorded; the transcript is damaged or belongs to another plan"
         )
     if bound is not None:
-        if not isinstance(bound, int) or bound < objective:
+        if bound < objective:
             raise TranscriptError(
                 f"round {sampled.round}: the bound on file, {bound!r}, does not fit objective {objective}"
             )

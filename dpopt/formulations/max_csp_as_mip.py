@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpopt.errors import ProgramError
 from dpopt.formulations.clause_rows import threshold_rows
 from dpopt.formulations.clique_rows import clique_rows
 from dpopt.formulations.counted_rows import counted_columns, counted_rows
@@ -42,6 +43,9 @@ from dpopt.formulations.row_blocks import RowBlock, Variables, assembled
 from dpopt.formulations.rule_rows import gate_variables, rule_rows
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+LARGEST_TOTAL = 2.0**53
+"""Whole numbers up to here are exact in double precision."""
 
 __all__ = ["Formulation", "MipParts", "max_csp_as_mip", "mip_parts", "point_from_record", "record_from_point"]
 
@@ -69,7 +73,18 @@ def max_csp_as_mip(
 
 
 def mip_parts(program: MaxCsp, formulation: Formulation) -> MipParts:
-    """Return variables and rows of the mixed-integer program."""
+    """Return variables and rows of the mixed-integer program.
+
+    Raises
+    ------
+    ProgramError
+        The absolute weights sum to 2**53 or more: double precision would round them, and with them the optimum.
+    """
+    if float(np.abs(program.weights.astype(np.float64)).sum()) >= LARGEST_TOTAL:
+        raise ProgramError(
+            "the weights sum to 2**53 or more, which programs in double precision would round; scale them down, or take the "
+            "local search or cp-sat"
+        )
     rewarded = rewarded_clauses(program)
     codes, m, d = int(program.offsets()[-1]), len(program.clauses), program.sizes.size
     strengthened, without = (

@@ -141,6 +141,10 @@ def _whole_bound(program: MaxCsp, claimed: float | None, objective: int) -> int 
     bound = credible_bound(claimed, objective)
     if bound is None:
         return None
+    if (
+        bound >= program.upper_bound()
+    ):  # first: a claim near the largest float plus its slack would be infinite
+        return program.upper_bound()
     return min(math.floor(bound + TOLERANCE * max(1.0, abs(bound))), program.upper_bound())
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 
 from dpopt.errors import ProgramError
 
+LONGEST_SECONDS = 1e9
+"""Some thirty years; clocks and queues of the operating system take no more than a few times that."""
+
 
 @dataclass(frozen=True, slots=True)
 class SolveLimits:
@@ -15,7 +18,7 @@ class SolveLimits:
     Parameters
     ----------
     seconds
-        Wall-clock seconds, > 0. Where it cuts a search short, a repeated run may end elsewhere.
+        Wall-clock seconds, > 0 and at most 1e9. Where it cuts a search short, a repeated run may end elsewhere.
     work
         Deterministic effort, >= 1, in the solver's own unit (local search: sweeps; CP-SAT: deterministic
         seconds; HiGHS and CBC: nodes): the same work and seed give the same answer.
@@ -39,9 +42,9 @@ class SolveLimits:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
+        if self.seconds is not None and not 0 < self.seconds <= LONGEST_SECONDS:
             raise ProgramError(
-                f"seconds is {self.seconds}; give a finite number above 0, or None for no limit"
+                f"seconds is {self.seconds}; give a number above 0 and up to {LONGEST_SECONDS:.0e}, or None for no limit"
             )
         if self.work is not None and self.work < 1:
             raise ProgramError(

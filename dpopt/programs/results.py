@@ -10,6 +10,7 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +122,7 @@ class SolveResult:
     history: tuple[Progress, ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_types()
         if (self.limit is not None) != (self.termination is Termination.LIMIT):
             raise ProgramError(
                 f"limit is {self.limit} with termination {self.termination}; set it for LIMIT only"
@@ -140,6 +142,22 @@ class SolveResult:
             object.__setattr__(self, "duals", frozen(self.duals, np.float64))
         object.__setattr__(self, "report", dict(self.report))
         object.__setattr__(self, "history", tuple(self.history))
+
+    def _check_types(self) -> None:
+        """Refuse what an outsider's code might put here, and keep plain texts and numbers only."""
+        if not isinstance(self.termination, Termination) or not isinstance(self.limit, Limit | None):
+            raise ProgramError(f"termination {self.termination!r} or limit {self.limit!r} is none of dpopt's")
+        for name in ("solver", "version", "native_status"):
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise ProgramError(f"{name} is a {type(text).__name__}; give text")
+            object.__setattr__(self, name, str.__str__(text))
+        for name in ("objective", "bound"):
+            value = getattr(self, name)
+            if value is not None:
+                if not isinstance(value, int | float | np.floating | np.integer) or isinstance(value, bool):
+                    raise ProgramError(f"{name} is a {type(value).__name__}; give a number, or None")
+                object.__setattr__(self, name, _as_float(name, value))
 
     def __reduce__(self) -> tuple[type[SolveResult], tuple[object, ...]]:
         # Unpickled arrays are writable: going through the constructor freezes and checks them again.
@@ -171,6 +189,13 @@ class SolveResult:
             The result is one of a MixedIntegerProgram.
         """
         return as_record(self.require_solution())
+
+
+def _as_float(name: str, value: SupportsFloat) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ProgramError(f"{name} is beyond every float; use None where there is no figure") from None
 
 
 def as_record(point: Point) -> NDArray[np.int32]:

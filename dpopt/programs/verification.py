@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.programs.certificate import TOLERANCE, credible_bound
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveResult, Termination
@@ -81,6 +81,9 @@ def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
     objective = program.objective(record)
     bound = credible_bound(result.bound, objective)
     if bound is not None:
+        bound = min(
+            bound, float(LARGEST_TOTAL_WEIGHT)
+        )  # near the largest float, the slack would make it infinite
         bound = float(math.floor(bound + TOLERANCE * max(1.0, abs(bound))))
     changed = replace(result, objective=float(objective), bound=bound)
     if bound is not None and bound <= objective and result.termination is Termination.LIMIT:

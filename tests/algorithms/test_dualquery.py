@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
@@ -286,7 +287,7 @@ def test_a_bound_reads_back_as_it_was_recorded_however_large_it_is() -> None:
         ({"objective": 99}, "the record on file has objective .*, not 99 as recorded"),
         ({"objective": None}, "the record on file is damaged"),
         ({"bound": -99}, "the bound on file, -99, does not fit"),
-        ({"bound": "high"}, "the bound on file, 'high', does not fit"),
+        ({"bound": "high"}, "the record on file is damaged: .*'high' is no whole number"),
     ],
 )
 def test_a_recorded_round_that_contradicts_itself_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -301,3 +302,71 @@ def test_a_recorded_round_without_one_of_its_fields_is_refused(key: str) -> None
     del entry[key]
     with pytest.raises(TranscriptError, match="round 1: the record on file is damaged"):
         recertify(WORKLOAD.clauses, SCHEMA.sizes, sampled, entry)
+
+
+def rude(solution: int | None = 0, **changes: Any) -> Answer:
+    """Return an answer whose fields were changed behind the constructor's back."""
+
+    def answer(program: MaxCsp, number: int) -> SolveResult:
+        told = result(None if solution is None else np.full(4, solution, dtype=np.int32))
+        for name, value in changes.items():
+            object.__setattr__(told, name, value)
+        return told
+
+    return answer
+
+
+def cancelled(program: MaxCsp, number: int) -> SolveResult:
+    raise asyncio.CancelledError
+
+
+RUDE: dict[str, Answer] = {
+    "a bound near the largest float": rude(bound=1.7976931348623157e308),
+    "a limit that is none": rude(termination=Termination.LIMIT, limit="time"),
+    "a name with half a character": rude(None, solver="\ud800", termination=Termination.FAILED),
+    "a name of a million characters": rude(None, solver="x" * 10**6, termination=Termination.FAILED),
+    "a cancelled task": cancelled,
+}
+
+
+@pytest.mark.parametrize("manner", RUDE)
+def test_a_rude_solver_ends_no_run_and_fills_no_journal(manner: str) -> None:
+    played = play(responder(Fake(RUDE[manner])))
+    assert len(played.rounds) == plan().rounds
+    for done in played.rounds:
+        assert done.certificate.feasible
+        text = json.dumps(done.to_json())
+        assert len(text) < 2000
+        text.encode("ascii")
+
+
+def test_a_solver_whose_name_cannot_be_had_ends_no_run() -> None:
+    class Nameless(Fake):
+        @property
+        def name(self) -> str:
+            raise RuntimeError("no name")
+
+        @name.setter
+        def name(self, text: str) -> None:
+            pass
+
+    played = play(responder(Nameless(fail)))
+    assert {done.solver for done in played.rounds} == {"a solver without a name"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("record", [1.5, 0, 0, 0]),
+        ("record", [True, 0, 0, 0]),
+        ("objective", True),
+        ("bound", True),
+        ("fallback", []),
+        ("stopped", 3),
+    ],
+)
+def test_what_is_no_whole_number_or_text_on_file_is_damage(field: str, value: object) -> None:
+    done = play(responder(get_solver("local-search"))).rounds[0]
+    entry = {**done.to_json(), field: value}
+    with pytest.raises(TranscriptError, match="damaged"):
+        recertify(WORKLOAD.clauses, SCHEMA.sizes, done.sampled, entry)

@@ -125,3 +125,14 @@ def test_a_problem_in_which_nothing_is_chosen_needs_no_solver() -> None:
     found = relaxation_bound(problem, Refusing(), None)
     assert (found.bound, found.solver) == (Fraction(3), "inspection")
     assert problem.objective(np.array([1], dtype=np.int32)) == 3
+
+
+def test_weights_that_double_precision_would_round_prove_nothing() -> None:
+    """A program with rounded weights has another optimum: 2**53 + 1 would count as 2**53."""
+    clauses = clauses_of([([(0, 1, True), (1, 1, True)], 4), ([(1, 1, True), (2, 0, True)], 4)])
+    heavy = MaxCsp(np.array([2, 2, 2]), clauses, np.array([2**53 + 1, 5]))
+    for formulation in (Formulation.CLIQUE, None):
+        found = relaxation_bound(heavy, get_solver("highs"), formulation)
+        assert found.bound is None
+        assert found.why_none is not None
+        assert "double precision" in found.why_none

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from dpopt.errors import NoSolutionError, ProgramError
-from dpopt.programs import Certificate, Limit, MaxCsp, SolveResult, Termination, certify, credible_bound
+from dpopt.programs import (
+    Certificate,
+    Limit,
+    MaxCsp,
+    SolveResult,
+    Termination,
+    certify,
+    credible_bound,
+    verified,
+)
 from tests.strategies import clauses_of
 
 PROBLEM = MaxCsp(
@@ -122,3 +131,13 @@ def test_a_bound_below_the_objective_is_a_rounding_error_or_a_mistake(
     claimed: float | None, objective: float, bound: float | None
 ) -> None:
     assert credible_bound(claimed, objective) == bound
+
+
+def test_a_bound_near_the_largest_float_is_the_sum_of_the_positive_weights() -> None:
+    program = MaxCsp(np.array([2]), clauses_of([([(0, 1, True)], 2)]), np.array([5]))
+    record = np.array([0], dtype=np.int32)
+    assert certify(program, record, bound=1.7976931348623157e308).reported_bound == 5
+    told = SolveResult(Termination.LIMIT, Limit.TIME, record, 0.0, 1.7976931348623157e308, "s", "", "", 0.0)
+    bound = verified(program, told).bound
+    assert bound is not None
+    assert bound < 2.0**63

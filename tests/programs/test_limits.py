@@ -10,7 +10,7 @@ from dpopt.errors import ProgramError
 from dpopt.programs import SolveLimits
 
 
-@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf, 1e10])
 def test_seconds_must_be_finite_and_above_zero(seconds: float) -> None:
     with pytest.raises(ProgramError, match="seconds"):
         SolveLimits(seconds=seconds)

@@ -104,3 +104,40 @@ def test_a_result_survives_pickling_and_stays_read_only() -> None:
     assert (copy.termination, copy.objective, copy.report) == (Termination.OPTIMAL, 3.0, {"nodes": 4})
     assert copy.solution.tolist() == [1, 0]
     assert not copy.solution.flags.writeable
+
+
+class Strange(str):
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        raise RuntimeError("formatted")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"termination": "optimal"},
+        {"termination": Termination.LIMIT, "limit": "time"},
+        {"solver": 3},
+        {"native_status": None},
+        {"bound": "5"},
+        {"bound": True},
+        {"bound": 10**400},
+    ],
+)
+def test_what_is_of_another_type_is_refused(changes: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {
+        "termination": Termination.FAILED,
+        "limit": None,
+        "solution": None,
+        "objective": None,
+        "bound": None,
+        "solver": "s",
+        "version": "1",
+        "native_status": "",
+        "seconds": 0.0,
+    }
+    SolveResult(**usual)
+    with pytest.raises(ProgramError):
+        SolveResult(**{**usual, **changes})
+    assert type(SolveResult(**{**usual, "solver": Strange("s")}).solver) is str
