@@ -22,6 +22,10 @@ from dpopt.queries.threshold_circuit import LARGEST_SUM, NO_RULES, ThresholdCirc
 
 MOST_NUMBERS = 2**24
 """The circuit of a rule holds at most this many numbers of codes."""
+MOST_SPLIT = 64
+"""Splitting makes at most this many gates of a rule that are more than its own parts."""
+MOST_COPIES = 2**18
+"""Splitting copies at most this many parts of a rule."""
 
 
 def compile_rules(
@@ -76,7 +80,7 @@ class _Gates:
         root = Translation(nodes, columns).rule(rule.form)
         made: dict[int, int] = {}
         self._numbers = 0
-        for node in dict.fromkeys(_required(root, nodes)) or (TRUE,):
+        for node in dict.fromkeys(_Splitting(nodes).required(root)) or (TRUE,):
             self._new(node, nodes, number, made)  # never a child of another gate
             self._required[-1] = True
 
@@ -150,18 +154,58 @@ class _Gates:
             )
 
 
-def _required(root: int, nodes: Nodes) -> list[int]:
-    """Return nodes that must all be true if and only if the root must be.
+class _Splitting:
+    """Splits what one rule requires into required gates, within bounds that keep the circuit linear in the rule.
 
-    "A or (B and C)" is split into "A or B" and "A or C" where it has one "and" only.
+    Solvers read "A or B" and "A or C" better than "A or (B and C)"; but where two gates share the "and", as those of a
+    nested "exactly if" do, splitting on and on doubles them at each level.
     """
-    node = nodes[root]
-    if isinstance(node, And):
-        return [one for part in node.parts for one in _required(part, nodes)]
-    if isinstance(node, Or):
-        split = [(part, found) for part in node.parts if isinstance(found := nodes[part], And)]
-        if len(split) == 1:
-            (place, together), *_ = split
-            rest = [part for part in node.parts if part != place]
-            return [one for part in together.parts for one in _required(nodes.any_of([*rest, part]), nodes)]
-    return [] if root == TRUE else [root]
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._gates = MOST_SPLIT
+        self._copies = MOST_COPIES
+
+    def required(self, root: int) -> list[int]:
+        """Return nodes that must all be true if and only if the root must be."""
+        node = self._nodes[root]
+        parts = node.parts if isinstance(node, And) else (root,)
+        return [one for part in parts for one in self._split(part)]
+
+    def _split(self, root: int) -> list[int]:
+        """Return an "or" in which every "and" that is the only one of its "or" is split; itself if that is too much.
+
+        It is not too much where there are at most as many nodes as the different "and" have parts.
+        """
+        done: list[int] = []
+        waiting = [root]
+        sizes: dict[int, int] = {}
+        copies = 0
+        while waiting:
+            node = waiting.pop()
+            found = self._only_and(node)
+            if found is None:
+                done += [] if node == TRUE else [node]
+                continue
+            rest, together, parts = found
+            sizes[together] = len(parts)
+            copies += len(rest) * len(parts)
+            most = max(self._gates, sum(sizes.values()))
+            if copies > self._copies or len(done) + len(waiting) + len(parts) > most:
+                return [root]
+            waiting += [self._nodes.any_of([*rest, part]) for part in reversed(parts)]
+        self._copies -= copies
+        if len(done) > sum(sizes.values()):
+            self._gates -= len(done)
+        return done
+
+    def _only_and(self, number: int) -> tuple[list[int], int, tuple[int, ...]] | None:
+        """Return the other parts of an "or" with a single "and", that "and" and its parts; None of other nodes."""
+        node = self._nodes[number]
+        if not isinstance(node, Or):
+            return None
+        every = [(part, found.parts) for part in node.parts if isinstance(found := self._nodes[part], And)]
+        if len(every) != 1:
+            return None
+        ((together, parts),) = every
+        return [part for part in node.parts if part != together], together, parts

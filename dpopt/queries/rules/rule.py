@@ -23,6 +23,7 @@ from dpopt.queries.rules.values import (
     as_json,
     require_name,
     require_one_of,
+    require_printable,
     require_value,
     row_as_json,
     values_text,
@@ -174,12 +175,12 @@ class Rule:
         A formula (`literal`, `all_of`, `implies`, ...) or a short form (`forbid`, `forbidden`, `allowed`, `determines`,
         `ordered`).
     name
-        How reports call the rule; by default its content in words.
+        How reports call the rule, in characters that can be printed; by default its content in words.
 
     Raises
     ------
     SchemaError
-        If the form is none of these.
+        If the form is none of these, or the name has a control character.
     """
 
     form: Form
@@ -193,6 +194,7 @@ class Rule:
             require_moderate(self.form.formula)
         if not isinstance(self.name, str):
             raise SchemaError(f"the name of a rule is text, found {as_json(self.name)}")
+        require_printable(self.name)
 
     def describe(self) -> str:
         """Return what the rule says, in words."""

@@ -151,8 +151,8 @@ class Translation:
         """Return the node of an inequality that holds, or fails, where one of its columns is missing."""
         bound, children = found.bound, dict[int, int]()
         for number, formula in found.counts:
+            child = self._formula(formula, positive=number > 0)  # of number 0 too: what it names must exist
             if number:
-                child = self._formula(formula, positive=number > 0)
                 children[child] = children.get(child, 0) + abs(number)
                 bound += max(-number, 0)  # number * [true] is -number * [false] + number
         least = sum(min(values) for values in found.terms.values())

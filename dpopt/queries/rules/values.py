@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +15,9 @@ from dpopt.queries.json_files import shown
 
 SHOWN = 6
 """Values or conditions that a text lists; further ones are counted."""
+
+_NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode categories: control characters, invisible formats, halves of characters, line and paragraph separators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,16 @@ def require_name(found: object) -> None:
     """Raise SchemaError if something cannot be the name of an attribute."""
     if not isinstance(found, str):
         raise SchemaError(f"expected the name of an attribute, found {as_json(found)}")
+
+
+def require_printable(name: str) -> None:
+    """Raise SchemaError if the name of a rule, which reports print as it is, has a control character or a line break."""
+    bad = next((character for character in name if unicodedata.category(character) in _NOT_PRINTED), None)
+    if bad is not None:
+        raise SchemaError(
+            f"the name of a rule is printed as it is, on one line; {name!a} has the control "
+            f"character U+{ord(bad):04X}; leave it out"
+        )
 
 
 def require_value(found: object) -> None:

@@ -18,6 +18,7 @@ from dpopt.queries import (
     at_least,
     at_most,
     compare,
+    count,
     determines,
     equivalent,
     exactly,
@@ -28,7 +29,7 @@ from dpopt.queries import (
     negation,
     ordered,
 )
-from dpopt.queries.rules.formula import Comparison, LinearSum, Negation
+from dpopt.queries.rules.formula import DEEPEST, Comparison, Formula, LinearSum, Negation
 from dpopt.queries.rules.rule import Form, Rule
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.queries.rules.rule_examples import (
@@ -129,6 +130,62 @@ def test_a_required_and_is_several_required_gates() -> None:
 def test_this_or_all_of_those_is_several_required_gates() -> None:
     assert shape(implies(X, all_of(Y, N, M))) == (3, 3)
     assert shape(equivalent(X, all_of(Y, N, M))) == (4, 4)
+
+
+def parity(number: int) -> Schema:
+    """Return booleans b0, b1, ... of which "exactly if", nested, says how many may be false: an even number."""
+    names = [f"b{place}" for place in range(number)]
+    form: Formula = literal(names[0], "=", True)
+    for name in names[1:]:
+        form = equivalent(literal(name, "=", True), form)
+    return Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in names), rules=(Rule(form),))
+
+
+@pytest.mark.parametrize("number", range(2, 13))
+def test_nested_equivalences_are_true_of_every_other_record(number: int) -> None:
+    schema = parity(number)
+    records = np.array(list(itertools.product((0, 1), repeat=number)), dtype=np.int32)
+    false = np.array([attribute.label(0) == "false" for attribute in schema.attributes])
+    falses = np.where(false, records == 0, records == 1).sum(axis=1)
+    assert schema.circuit().broken(records)[:, 0].tolist() == (falses % 2 == 1).tolist()
+
+
+@pytest.mark.parametrize("number", [14, 20, 30, 40, DEEPEST])
+def test_nested_equivalences_have_a_few_gates_for_each_level(number: int) -> None:
+    circuit = parity(number).circuit()
+    assert len(circuit) <= 6 * number
+    assert circuit.children.size <= 8 * number
+    records = np.random.default_rng(number).integers(0, 2, size=(500, number)).astype(np.int32)
+    broken = circuit.broken(records)[:, 0]
+    odd = records.sum(axis=1) % 2 == 1
+    assert broken.any()
+    assert (
+        broken == (broken[0] ^ (odd != odd[0]))
+    ).all()  # another value of one attribute breaks or mends it
+
+
+@pytest.mark.parametrize("number", [3, 6])
+def test_a_few_nested_equivalences_are_required_gates_only(number: int) -> None:
+    circuit = parity(number).circuit()
+    assert len(circuit) == 2 ** (number - 1)
+    assert circuit.required.all()
+
+
+def skips(number: int) -> tuple[Attribute, ...]:
+    return tuple(Attribute(f"b{place}", AttributeKind.BOOLEAN) for place in range(number))
+
+
+def test_a_long_or_of_one_long_and_is_split_if_the_parts_need_not_be_copied_too_often() -> None:
+    attributes = skips(2000)
+    true = [literal(attribute.name, "=", True) for attribute in attributes]
+    circuit = Schema(attributes, rules=(Rule(implies(true[0], all_of(*true[1:]))),)).circuit()
+    assert (len(circuit), int(circuit.required.sum())) == (1999, 1999)
+    nested = implies(true[0], all_of(true[1], implies(true[2], all_of(*true[3:]))))
+    circuit = Schema(attributes, rules=(Rule(nested),)).circuit()
+    assert (len(circuit), int(circuit.required.sum())) == (1998, 1998)
+    both = any_of(*true[:1000], all_of(*true[1000:]))  # 1,000 gates over 1,001 attributes, if it were split
+    circuit = Schema(attributes, rules=(Rule(both),)).circuit()
+    assert (len(circuit), int(circuit.required.sum()), circuit.term_attributes.size) == (2, 1, 2000)
 
 
 def test_literals_over_one_attribute_become_one_set() -> None:
@@ -246,7 +303,16 @@ def wide(edges: tuple[float, ...], count_of: int) -> tuple[Attribute, ...]:
     return tuple(Attribute(f"w{i}", AttributeKind.NUMERIC, edges=edges) for i in range(count_of))
 
 
+NOTHING = literal("colur", "=", "red")
 REFUSED: list[tuple[Form, str]] = [
+    (compare([(0, count(NOTHING)), (1, "r")], "<", 2, by="representative"), "no attribute 'colur'"),
+    (compare([(0, count(X, negation(NOTHING)))], "=", 0), "no attribute 'colur'"),
+    (compare([(1, count(X)), (-0.0, count(NOTHING))], "!=", 1), "no attribute 'colur'"),
+    (compare([(0, "x"), (1, "r")], "<", 2, by="every value"), "no attribute 'x'"),
+    (
+        compare([(0, count(literal("colour", "=", "rot"))), (1, count(X))], ">=", 1),
+        "'colour' has no value 'rot'",
+    ),
     (
         literal("colur", "=", "red"),
         "rule number 1: the schema has no attribute 'colur'; did you mean 'colour'.",

@@ -177,6 +177,11 @@ REFUSED = [
     (lambda: ordered(["n", "m"], by="representative", strict=1), "'strict' is true or false"),  # type: ignore[arg-type]
     (lambda: Rule("a = 1"), "expected a formula"),  # type: ignore[arg-type]
     (lambda: Rule(A, None), "the name of a rule is text, found null"),  # type: ignore[arg-type]
+    (lambda: Rule(A, "a\x1b[31m"), r"'a\\x1b\[31m' has the control character U\+001B; leave it out"),
+    *(
+        (lambda bad=bad: Rule(A, f"a{bad}b"), f"control character U.{ord(bad):04X}; leave it out")
+        for bad in "\n\r\t\0\x7f\x9b\u2028\u202e\ud800"
+    ),
 ]
 
 
@@ -185,6 +190,10 @@ def test_what_is_no_rule_is_refused(make: object, message: str) -> None:
     assert callable(make)
     with pytest.raises(SchemaError, match=message):
         make()
+
+
+def test_names_of_rules_may_use_any_script() -> None:
+    assert Rule(A, "Größe \u2264 年\u00a0\U0001f600").name == "Größe \u2264 年\u00a0\U0001f600"
 
 
 def test_formulas_nested_too_deeply_are_refused() -> None:

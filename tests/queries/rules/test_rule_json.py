@@ -74,6 +74,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"name": "x"}, "rule number 7 .'x'.: expected the keys of one form"),
     ({"name": "", "require": A}, "'name' is text that is not empty"),
     ({"name": 3, "require": A}, "'name' is text that is not empty, found 3"),
+    ({"name": "a\nb", "require": A}, r"rule number 7 .'a\\nb'.: the name of a rule is printed .* U\+000A"),
     ({"requires": A}, "unknown key 'requires'; did you mean 'require'?"),
     ({"require": A, "forbid": A}, "expected the keys of one form .* more than one: require, forbid"),
     ({"require": A, "by": "representative"}, "unknown key 'by'"),
