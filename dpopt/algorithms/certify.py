@@ -10,6 +10,7 @@ For each round's best response (maximize the weight of the drawn queries over re
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, fields
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import DpoptError, PlanError, TranscriptError
+from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
 from dpopt.formulations.as_mip import accepting_max_csp
 from dpopt.formulations.best_response import best_response
 from dpopt.formulations.formulation import Formulation
@@ -71,7 +72,7 @@ class Certifier:
         Raises
         ------
         ProgramError
-            A proven bound is below the record's objective: a defect of dpopt.
+            A proven bound is below the record's objective, or a better record's: a defect of dpopt.
         """
         started = time.perf_counter()
         relaxed = self._relaxed(problem, self.formulation)
@@ -86,6 +87,11 @@ class Certifier:
         found = _Found(None, None, NOT_ASKED, None)
         if bound > objective:
             found = self._search(problem, record, objective)
+        better = None if found.better is None else problem.objective(found.better)
+        if better is not None and better > bound:
+            raise ProgramError(
+                f"round {number}: the proven bound {bound} is below a value that was reached, {better}: please report this"
+            )
         return CertifiedRound(
             round=number,
             objective=objective,
@@ -94,7 +100,7 @@ class Certifier:
             reported_bound=found.bound,
             reported_by=found.solver,
             stopped=found.stopped,
-            better_objective=None if found.better is None else problem.objective(found.better),
+            better_objective=better,
             better_record=None if found.better is None else tuple(found.better.tolist()),
             seconds=round(time.perf_counter() - started, 3),
         )
@@ -191,13 +197,20 @@ class CertifiedRound:
         names = [field.name for field in fields(cls)]
         if not isinstance(obj, dict) or sorted(obj) != sorted(names):
             raise PlanError(f"a certified round has the keys {', '.join(names)}; found {obj!r:.100}")
-        whole = ("round", "objective", "proven_bound")
-        optional = ("reported_bound", "better_objective")
-        if not all(isinstance(obj[name], int) for name in whole) or not all(
-            obj[name] is None or isinstance(obj[name], int) for name in optional
-        ):
-            raise PlanError(f"a certified round holds whole numbers; found {obj!r:.100}")
+        whole = [obj[name] for name in ("round", "objective", "proven_bound")]
+        whole += [obj[name] for name in ("reported_bound", "better_objective") if obj[name] is not None]
         record = obj["better_record"]
+        codes = [] if record is None else record
+        if not isinstance(codes, list | tuple) or any(type(number) is not int for number in (*whole, *codes)):
+            raise PlanError(f"a certified round holds whole numbers; found {obj!r:.100}")
+        words = [obj["proven_by"], obj["stopped"], "" if obj["reported_by"] is None else obj["reported_by"]]
+        seconds = obj["seconds"]
+        if any(not isinstance(word, str) for word in words) or type(seconds) not in {int, float}:
+            raise PlanError(f"a certified round holds words and seconds; found {obj!r:.100}")
+        if not 0 <= seconds < math.inf or (record is None) != (obj["better_objective"] is None):
+            raise PlanError(
+                f"a certified round takes some seconds, and a better record has its objective; found {obj!r:.100}"
+            )
         return cls(**{**obj, "better_record": None if record is None else tuple(record)})
 
 
@@ -206,6 +219,59 @@ def proven_by(relaxed: RelaxationBound, bound: int, problem: MaxCsp) -> str:
     if relaxed.bound is not None and bound < problem.upper_bound():
         return f"weak duality, {relaxed.relaxation}, multipliers of {relaxed.solver}"
     return "sum of the positive weights" + (f" ({relaxed.why_none})" if relaxed.why_none else "")
+
+
+def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -> None:
+    """Hold rounds from a file against the run: all but the proofs is computed again.
+
+    The multipliers of a proof are not stored: a proven bound between the best value on file and the sum of the positive
+    weights is taken as it stands.
+
+    Raises
+    ------
+    PlanError
+        If a round occurs twice, belongs to another run, or states what cannot be.
+    """
+    job = finished.job
+    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
+    by_number = {played.sampled.round: played for played in finished.rounds}
+    for one in known:
+        played = by_number.pop(one.round, None)
+        if played is None and any(done.sampled.round == one.round for done in finished.rounds):
+            raise PlanError(f"round {one.round} is on file twice")
+        if played is None or played.certificate.objective != one.objective:
+            raise PlanError(
+                f"round {one.round} on file is worth {one.objective}, which is not what the transcript gives; it belongs to "
+                "another run"
+            )
+        wrong = _wrong_in(one, best_response(clauses, sizes, played.sampled, rules))
+        if wrong is not None:
+            raise PlanError(f"round {one.round} on file {wrong}")
+
+
+def _wrong_in(one: CertifiedRound, problem: MaxCsp) -> str | None:
+    """Return what in a round on file contradicts its problem; None if nothing does."""
+    best = one.objective
+    if one.better_record is not None and one.better_objective is not None:
+        codes = np.array(one.better_record, dtype=object)
+        if codes.shape != problem.sizes.shape or (codes < 0).any() or (codes >= problem.sizes).any():
+            return "has a better record with codes that do not exist"
+        record = codes.astype(np.int32)
+        broken = problem.broken_rules(record)
+        if broken:
+            return f"has a better record that breaks the rule {broken[0]!r}"
+        best = problem.objective(record)
+        if best != one.better_objective or best <= one.objective:
+            return (
+                f"has a better record of the stated value {one.better_objective}; it is worth {best}, and the released one "
+                f"{one.objective}"
+            )
+    highest = problem.upper_bound()
+    if not best <= one.proven_bound <= highest:
+        return f"states the proven bound {one.proven_bound}; it lies between {best} and {highest}"
+    if one.reported_bound is not None and not best <= one.reported_bound <= highest:
+        return f"states the reported bound {one.reported_bound}; it lies between {best} and {highest}"
+    return None
 
 
 def certify_rounds(
@@ -234,17 +300,11 @@ def certify_rounds(
     Raises
     ------
     PlanError
-        If a known round does not belong to this run.
+        If a known round does not belong to this run, or states what cannot be.
     """
+    check_known(finished, known)
     done = {one.round: one for one in known}
     by_number = {played.sampled.round: played for played in finished.rounds}
-    for one in done.values():
-        played = by_number.get(one.round)
-        if played is None or played.certificate.objective != one.objective:
-            raise PlanError(
-                f"round {one.round} on file is worth {one.objective}, which is not what the transcript gives; it belongs to "
-                "another run. Name another file"
-            )
     job = finished.job
     clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
     for number in certifier.left(wanted, done.values()):

@@ -9,6 +9,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.certify import CertifiedRound, Certifier
@@ -48,7 +49,7 @@ def certify(
         Path | None,
         typer.Option(
             "--out",
-            help="JSON file, written after every round; rounds that it holds are not done again. Not in the release folder.",
+            help="JSON file, written after every round; its rounds are trusted and not done again. Not in the release folder.",
         ),
     ] = None,
     as_json: options.JsonOption = False,
@@ -58,7 +59,7 @@ def certify(
     The release is never changed.
     """
     from dpopt.algorithms.certify import certify_rounds
-    from dpopt.algorithms.certify_report import check_target, parse_rounds, read_rounds, report, write_rounds
+    from dpopt.algorithms.certify_report import check_target, parse_rounds, report, write_rounds
     from dpopt.algorithms.replay import load
     from dpopt.cli.plan import print_json
     from dpopt.cli.progress import TerminalProgress
@@ -70,7 +71,7 @@ def certify(
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
     certifier = _certifier(solver, lp_solver, formulation, limits, lift=lift)
     finished = load(folder)
-    known = [] if out is None else read_rounds(out, folder)
+    known = [] if out is None else _known(out, folder, finished)
     wanted = parse_rounds(rounds, [played.sampled.round for played in finished.rounds])
     done, interrupted, newly = list(known), False, 0
     left = len(certifier.left(wanted, known))
@@ -100,6 +101,23 @@ def certify(
         kept = f"its rounds are kept in {out}" if out is not None else "--out FILE.json would keep the rounds"
         typer.echo(f"interrupted after {len(done):,} rounds; {kept}", err=True)
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:
+    """Return the rounds on file, held against the run; errors name the file."""
+    from dpopt.algorithms.certify import check_known
+    from dpopt.algorithms.certify_report import read_rounds
+
+    try:
+        known = read_rounds(out, folder)
+        check_known(finished, known)
+    except PlanError as error:
+        if str(error).startswith(str(out)):
+            raise
+        raise PlanError(
+            f"{out} cannot be continued: {error}. Move it away, or name another file with --out"
+        ) from error
+    return known
 
 
 def _mean_gap(rounds: list[CertifiedRound], finished: SyntheticRelease) -> float:

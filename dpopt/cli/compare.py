@@ -10,7 +10,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import EXIT_INTERRUPTED, command
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, ReleaseFolderError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.comparison.parts import Case, Comparison, Contestant
@@ -54,6 +54,8 @@ def compare(
 ) -> None:
     """Run solvers on the same best-response problems with equal limits, each in a process of its own.
 
+    The one exception: solvers from outside (entry points) may run in this one.
+
     Values are re-evaluated exactly; a crash, a hang or a false claim of one solver costs its row and is marked.
     """
     from dpopt.algorithms.comparison.compare import compare as run_all
@@ -68,6 +70,7 @@ def compare(
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
     contestants = _contestants(solvers)
     if out is not None:
+        check_outside_releases(out)
         check_empty(out)
     cases = _cases(instances or [], transcript, rounds)
     if out is not None:
@@ -93,14 +96,40 @@ def compare(
             interrupted = True
         progress.end("comparing solvers")
     if out is not None and latest.rows:
+        _write(out, latest)  # an interruption may have come between two steps
         _draw(out, latest)
     print_json(to_json(latest)) if as_json else report_comparison(latest)
     if interrupted:
         kept = f"; they are kept in {out}" if out is not None else ""
-        typer.echo(f"interrupted after {len(latest.rows)} of {total} rows{kept}", err=True)
+        done = len(latest.rows)
+        what = (
+            f"after {done} of {total} rows{kept}"
+            if done
+            else "before the first row was done: nothing is kept"
+        )
+        typer.echo(f"interrupted {what}", err=True)
         raise typer.Exit(EXIT_INTERRUPTED)
     if out is not None and not as_json:
         typer.echo(f"written to {out}")
+
+
+def check_outside_releases(out: Path) -> None:
+    """Refuse a folder at or below a release, which replay compares byte for byte.
+
+    Raises
+    ------
+    ReleaseFolderError
+        With what to do.
+    """
+    from dpopt.algorithms.folder_files import PLAN, TRANSCRIPT, WORKLOAD
+
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
+        if begun or (folder / TRANSCRIPT).exists():
+            raise ReleaseFolderError(
+                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a folder elsewhere"
+            )
 
 
 def _contestants(solvers: str) -> list[Contestant]:

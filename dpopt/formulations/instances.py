@@ -29,14 +29,16 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError, SchemaError, WorkloadError
 from dpopt.formulations.clause_text import clauses_from_text, record_from_text
-from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.clauses import Clauses
+from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
+from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 
 _RELATIONS = ("=", "!=")
 _CLAUSE_KEYS = {"weight", "literals", "negated", "accepted"}
 _PROBLEM_KEYS = {"sizes", "clauses"}
 _FURTHER_KEYS = {"accepted", "rules"}
+LARGEST_TOTAL = 10_000_000
+"""Codes of all attributes together."""
 _SIZES = re.compile(r"(?:(\d{1,9})\*)?(\d{1,9})")
 
 
@@ -81,15 +83,27 @@ def read_instance(path: Path) -> Instance:
         states breaks a rule, or has another objective than stated.
     """
     try:
+        if not path.is_file():
+            raise ProgramError(
+                f"{path} is no file that can be read (a folder, a device, or a link to nothing)"
+            )
         stated: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except OSError as problem:
+        raise ProgramError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+    except RecursionError:
+        raise ProgramError(f"{path} is no instance: its lists or tables are nested too deeply") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as problem:
+        if isinstance(problem, ProgramError):
+            raise
         raise ProgramError(f"{path} is no TOML file: {problem}") from problem
     try:
         program = _problem(stated.pop("problem", None))
         optimum, best, bound = _known(stated)
         record = _record(stated.pop("record", None), program, best)
-    except (ProgramError, SchemaError, WorkloadError, ValueError) as problem:
+    except (ProgramError, SchemaError, WorkloadError, ValueError, TypeError, OverflowError) as problem:
         raise ProgramError(f"{path}: {problem}") from problem
+    except (RecursionError, MemoryError) as problem:
+        raise ProgramError(f"{path} is too large or nested too deeply: {type(problem).__name__}") from None
     return Instance(path.stem, program, optimum, best, stated, bound, record)
 
 
@@ -128,14 +142,24 @@ def _known(stated: dict[str, object]) -> tuple[int | None, int | None, int | Non
 
 def _sizes(stated: object) -> NDArray[np.int32]:
     if isinstance(stated, list) and _whole_numbers(stated):
+        _check_total(sum(max(1, size) for size in stated))
         return np.array(stated, dtype=np.int32)
     parts = [_SIZES.fullmatch(part) for part in stated.split()] if isinstance(stated, str) else [None]
     if None in parts:
         raise ProgramError("problem.sizes is a list of whole numbers, or text such as '20 3 8*2'")
     numbers = [match.groups("1") for match in parts if match is not None]
+    _check_total(sum(int(count) * max(1, int(size)) for count, size in numbers))
     return np.repeat(
         np.array([int(size) for _, size in numbers], dtype=np.int32), [int(count) for count, _ in numbers]
     )
+
+
+def _check_total(codes: int) -> None:
+    """Refuse, before anything is allocated, more codes than any solver could take."""
+    if codes > LARGEST_TOTAL:
+        raise ProgramError(
+            f"problem.sizes gives {codes:,} codes in all; an instance has at most {LARGEST_TOTAL:,}"
+        )
 
 
 def _rules(stated: object) -> ThresholdCircuit:
@@ -190,6 +214,10 @@ def _clause(row: object, number: int) -> tuple[int, list[tuple[int, bool, int]],
     weight, listed = row["weight"], row["literals"]
     if not _whole_numbers([weight]) or not isinstance(listed, list):
         raise ProgramError(f"{where}: weight is a whole number, literals a list")
+    if abs(weight) >= LARGEST_TOTAL_WEIGHT:
+        raise ProgramError(f"{where}: the weight is 2**62 or more; scale the weights down")
+    if len(listed) > LARGEST_WIDTH:
+        raise ProgramError(f"{where} has {len(listed)} literals; at most {LARGEST_WIDTH} are possible")
     literals = [_literal(literal, where) for literal in listed]
     return weight, literals, _mask(row, len(literals), where)
 
@@ -198,6 +226,11 @@ def _literal(literal: object, where: str) -> tuple[int, bool, int]:
     if isinstance(literal, list) and len(literal) == 3:
         attribute, relation, value = literal
         if relation in _RELATIONS and _whole_numbers([attribute, value]):
+            if not (0 <= attribute < LARGEST_TOTAL and 0 <= value < LARGEST_TOTAL):
+                raise ProgramError(
+                    f"{where}: attributes and codes are numbered from 0 to less than {LARGEST_TOTAL:,}; found "
+                    f"{literal!r:.60}"
+                )
             return attribute, relation == "=", value
     raise ProgramError(f'{where}: a literal is [attribute, "=" or "!=", code]; found {literal!r:.60}')
 
@@ -217,11 +250,13 @@ def _mask(row: Mapping[str, object], width: int, where: str) -> int:
 
 
 def _whole_numbers(numbers: object) -> bool:
-    return isinstance(numbers, Sequence) and all(type(number) is int for number in numbers)
+    return isinstance(numbers, list) and all(type(number) is int for number in numbers)
 
 
 def _whole_or_none(stated: dict[str, object], key: str) -> int | None:
     value = stated.pop(key, None)
     if value is None or type(value) is int:
+        if value is not None and abs(value) >= LARGEST_TOTAL_WEIGHT:
+            raise ProgramError(f"{key} is 2**62 or more in size, which no objective is")
         return value
     raise ProgramError(f"{key} is a whole number; found {value!r:.40}")

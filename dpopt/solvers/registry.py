@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from dpopt.errors import SolverUnavailableError
-from dpopt.programs.solver import Solver
+from dpopt.programs.solver import Capability, Solver
 from dpopt.solvers.adapter import Adapter
 from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
 
@@ -25,6 +25,8 @@ ENTRY_POINTS = "dpopt.solvers"
 AUTO = "auto"
 DEFAULT = "local-search"
 PULP = "pulp-"
+BREAKDOWNS = (Exception, SystemExit, GeneratorExit)
+"""What code from outside may raise without ending dpopt; KeyboardInterrupt is the user's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +92,14 @@ def solver_names() -> tuple[str, ...]:
 
 
 def available_solvers() -> tuple[str, ...]:
-    """Return the names of the solvers that can run here. One from outside that does not load cannot."""
+    """Return the names of the solvers that can run here. One from outside that does not load, or does not say, cannot."""
     return tuple(name for name in solver_names() if _can_run(name))
 
 
 def _can_run(name: str) -> bool:
     try:
-        return get_solver(name).availability().available
-    except SolverUnavailableError:
+        return bool(get_solver(name).availability().available)
+    except BREAKDOWNS:
         return False
 
 
@@ -155,17 +157,32 @@ def _of_entry_point(point: importlib.metadata.EntryPoint) -> Solver:
     registered = f"the solver {point.name!r} is registered as {point.value!r}"
     try:
         solver: Solver = point.load()()
-    except Exception as problem:
+        missing = [name for name in _MEMBERS if not hasattr(solver, name)]
+        wrong = [] if missing else _wrong_members(solver)
+    except BREAKDOWNS as problem:
         raise SolverUnavailableError(
             f"{registered}, which does not load: {type(problem).__name__}: {problem}"
         ) from problem
-    missing = [name for name in _MEMBERS if not hasattr(solver, name)]
     if missing:
         raise SolverUnavailableError(
             f"{registered}, which gives a {type(solver).__name__} without {', '.join(missing)}; a solver has "
             f"{', '.join(_MEMBERS)} (dpopt.programs.Solver)"
         )
+    if wrong:
+        raise SolverUnavailableError(f"{registered}, which gives a {type(solver).__name__} {wrong[0]}")
     return solver
+
+
+def _wrong_members(solver: Solver) -> list[str]:
+    """Return what is wrong with the name and capabilities of a solver from outside; nothing of it has been checked."""
+    name: object = solver.name
+    capabilities: object = solver.capabilities
+    found = [] if isinstance(name, str) else [f"whose name is {name!r:.40}, and no text"]
+    if not isinstance(capabilities, frozenset) or not all(
+        isinstance(one, Capability) for one in capabilities
+    ):
+        found.append(f"whose capabilities are {capabilities!r:.40}, and no frozenset of Capability")
+    return found
 
 
 _MEMBERS = ("name", "capabilities", "availability", "solve")

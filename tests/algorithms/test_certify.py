@@ -207,11 +207,29 @@ def test_a_known_round_of_another_run_is_refused(finished: SyntheticRelease) -> 
 def test_a_round_comes_back_from_its_json() -> None:
     one = CertifiedRound(3, 5, 9, "because", 8, "s 1", "time limit", 6, (0, 2), 0.5)
     assert CertifiedRound.from_json(one.to_json()) == one
-    assert CertifiedRound.from_json({**one.to_json(), "better_record": None}).better_record is None
+    plain = replace(one, better_record=None, better_objective=None)
+    assert CertifiedRound.from_json(plain.to_json()) == plain
 
 
 @pytest.mark.parametrize(
-    "change", [{"round": "3"}, {"proven_bound": None}, {"reported_bound": "9"}, {"more": 1}]
+    "change",
+    [
+        {"round": "3"},
+        {"round": True},
+        {"proven_bound": None},
+        {"proven_bound": 9.5},
+        {"reported_bound": "9"},
+        {"reported_bound": False},
+        {"better_record": [0, True], "better_objective": 6},
+        {"better_record": "01", "better_objective": 6},
+        {"better_objective": 6},
+        {"proven_by": 3},
+        {"stopped": None},
+        {"reported_by": 1},
+        {"seconds": float("nan")},
+        {"seconds": "1"},
+        {"more": 1},
+    ],
 )
 def test_a_round_on_file_that_is_none_is_refused(change: dict[str, object]) -> None:
     one = CertifiedRound(3, 5, 9, "because", 8, "s 1", "time limit", None, None, 0.5)
@@ -219,3 +237,25 @@ def test_a_round_on_file_that_is_none_is_refused(change: dict[str, object]) -> N
         CertifiedRound.from_json({**one.to_json(), **change})
     with pytest.raises(PlanError, match="certified round"):
         CertifiedRound.from_json([1])
+
+
+def test_a_known_round_that_states_what_cannot_be_is_refused(finished: SyntheticRelease) -> None:
+    number = with_a_gap(finished)
+    (one,) = certify_rounds(finished, certifier(), [number])
+    problem, best = problems(finished)[number], best_records(finished)[number]
+    value = problem.objective(np.array(best, np.int32))
+    worst = min(all_records(problem.sizes).tolist(), key=lambda r: problem.objective(np.array(r, np.int32)))
+    worst_value = problem.objective(np.array(worst, np.int32))
+    for wrong, message in (
+        (replace(one, proven_bound=one.objective - 1), "states the proven bound"),
+        (replace(one, proven_bound=problem.upper_bound() + 1), "states the proven bound"),
+        (replace(one, reported_bound=one.objective - 1), "states the reported bound"),
+        (replace(one, better_objective=value + 1, better_record=tuple(best)), "it is worth"),
+        (replace(one, better_objective=worst_value, better_record=tuple(worst)), "it is worth"),
+        (replace(one, better_objective=value, better_record=tuple(best[:-1])), "codes that do not exist"),
+        (replace(one, better_objective=value, better_record=(2**70, *best[1:])), "codes that do not exist"),
+    ):
+        with pytest.raises(PlanError, match=f"round {number} on file .*{message}"):
+            certify_rounds(finished, certifier(), [number], known=[wrong])
+    with pytest.raises(PlanError, match="is on file twice"):
+        certify_rounds(finished, certifier(), [number], known=[one, one])

@@ -117,3 +117,16 @@ def test_an_interruption_keeps_the_rounds_that_are_done(tmp_path: Path) -> None:
     assert "gap between record and bound" in output
     succeed("certify", folder, "--solver", "none", "--rounds", f"1-{kept + 1}", "--out", target)
     assert len(stated(target)["rounds"]) == kept + 1
+
+
+def test_a_file_that_states_what_cannot_be_is_named_and_not_continued(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "bounds.json"
+    succeed("certify", folder, "--solver", "none", "--rounds", "1", "--out", target)
+    good = stated(target)
+    for change in ({"proven_bound": -1}, {"proven_bound": True}, {"proven_bound": 10**9}):
+        target.write_text(json.dumps({**good, "rounds": [{**good["rounds"][0], **change}]}))
+        message = " ".join(refuse("certify", folder, "--solver", "none", "--out", target).split())
+        assert f"{target} cannot be continued" in message
+        assert "Move it away" in message
+    target.write_text(json.dumps({**good, "rounds": good["rounds"] * 2}))
+    assert "on file twice" in refuse("certify", folder, "--solver", "none", "--out", target)

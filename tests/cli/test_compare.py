@@ -117,3 +117,26 @@ def test_tables_mark_the_solvers_own_word_and_false_claims(capsys: pytest.Captur
     assert "quick: failed: signal 11, at once" in capsys.readouterr().out
     report_comparison(comparison())
     assert "2 cases, 5 s each" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("below", ["", "cmp", "deep/er"])
+def test_the_release_folder_is_never_written_to(tmp_path: Path, below: str) -> None:
+    small_release(tmp_path / "rel")
+    instance = write(tmp_path / "tiny.toml")
+    before = sorted(tmp_path.rglob("*"))
+    for words in (["--transcript", tmp_path / "rel"], [instance]):
+        assert "in the release folder" in refuse("compare", *words, "--out", tmp_path / "rel" / below)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_interruption_before_the_first_row_claims_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpopt.algorithms.comparison.compare.compare", interrupted)
+    instance = write(tmp_path / "tiny.toml")
+    result = call("compare", instance, "--solvers", "local-search", "--out", tmp_path / "out")
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "interrupted before the first row was done: nothing is kept"

@@ -90,6 +90,14 @@ def test_an_instance_may_state_no_record(tmp_path: Path) -> None:
     [
         ({"sizes": 'sizes = "2 3 2*"'}, "problem.sizes is a list of whole numbers, or text such as"),
         ({"sizes": "sizes = 3"}, "problem.sizes is a list"),
+        (
+            {"sizes": 'sizes = "999999999*9"'},
+            "8,999,999,991 codes in all; an instance has at most 10,000,000",
+        ),
+        ({"sizes": 'sizes = "999999999*0"'}, "codes in all"),
+        ({"sizes": f"sizes = [2, 3, {2**40}]"}, "codes in all"),
+        ({"family": f"family = {'[' * 5000}{']' * 5000}"}, "nested too deeply"),
+        ({"bound": f"bound = {10**400}"}, "which no objective is"),
         ({"sizes": "sizes = [2, 3.0]"}, "problem.sizes is a list"),
         ({"accepted": "accepted = [1.5]"}, "problem.accepted is a list of whole numbers"),
         ({"accepted": "accepted = 3"}, "problem.accepted is a list of whole numbers"),
@@ -122,3 +130,26 @@ def test_a_compact_instance_of_another_form_is_refused(
 ) -> None:
     with pytest.raises(ProgramError, match=rf"small\.toml.*{message}"):
         read(tmp_path, changes)
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        (f'{{weight = {2**70}, literals = [[0, "=", 1]]}}', "the weight is"),
+        (f'{{weight = 1, literals = [[{2**40}, "=", 1]]}}', "numbered from 0"),
+        (f'{{weight = 1, literals = [[0, "=", {2**40}]]}}', "numbered from 0"),
+        ('{weight = 1, literals = [[-1, "=", 1]]}', "numbered from 0"),
+        (f"{{weight = 1, literals = [{', '.join(['[0, 1, 1]'] * 35)}]}}", "has 35 literals"),
+    ],
+)
+def test_a_listed_clause_that_no_array_can_hold_is_refused(tmp_path: Path, clause: str, message: str) -> None:
+    changes = {**NO_RULES_LINES, "accepted": None, "record": None, "clauses": f"clauses = [{clause}]"}
+    with pytest.raises(ProgramError, match=rf"small\.toml: clause 0.*{message}"):
+        read(tmp_path, changes)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link.toml").symlink_to(tmp_path / "nothing")
+    for path in (tmp_path, tmp_path / "link.toml"):
+        with pytest.raises(ProgramError, match="is no file that can be read"):
+            read_instance(path)

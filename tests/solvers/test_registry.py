@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpopt.errors import SolverUnavailableError
-from dpopt.programs import AvailabilityStatus, Capability
+from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.solvers import available_solvers, get_solver, solver_names
 from dpopt.solvers.child_process import InChildProcess
 from dpopt.solvers.local_search import LocalSearch
@@ -33,13 +33,29 @@ def half_done() -> object:
     return SimpleNamespace(name="half", capabilities=frozenset())
 
 
+class Unsure(LocalSearch):
+    def availability(self) -> Availability:
+        raise SystemExit("who knows")
+
+
+def leaving() -> LocalSearch:
+    raise SystemExit(0)
+
+
+def incapable() -> object:
+    return SimpleNamespace(name="incapable", capabilities=None, availability=leaving, solve=leaving)
+
+
 @pytest.fixture
 def entry_points(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Register solvers from outside: one that works, two that do not, one that tries to take a name of dpopt's own."""
+    """Register solvers from outside: one that works, some that do not, one that tries to take a name of dpopt's own."""
     points = [
         SimpleNamespace(name="theirs", value="package:outside", load=lambda: outside),
         SimpleNamespace(name="broken", value="package:broken", load=lambda: broken),
         SimpleNamespace(name="half", value="package:half_done", load=lambda: half_done),
+        SimpleNamespace(name="incapable", value="package:incapable", load=lambda: incapable),
+        SimpleNamespace(name="leaving", value="package:leaving", load=lambda: leaving),
+        SimpleNamespace(name="unsure", value="package:Unsure", load=lambda: Unsure),
         SimpleNamespace(name="highs", value="package:outside", load=lambda: outside),
     ]
     monkeypatch.setattr(
@@ -102,7 +118,16 @@ def test_available_solvers_are_those_that_say_so() -> None:
 
 
 def test_solvers_from_outside_come_after_and_cannot_take_a_name(entry_points: None) -> None:
-    assert solver_names() == (*SOLVERS, *_found_by_pulp(), "broken", "half", "theirs")
+    assert solver_names() == (
+        *SOLVERS,
+        *_found_by_pulp(),
+        "broken",
+        "half",
+        "incapable",
+        "leaving",
+        "theirs",
+        "unsure",
+    )
     assert get_solver("theirs").name == "theirs"
     assert isinstance(get_solver("highs"), InChildProcess)
 
@@ -121,7 +146,11 @@ def test_a_broken_solver_from_outside_does_not_hide_the_others(entry_points: Non
     available = available_solvers()
     assert "theirs" in available
     assert "local-search" in available
-    assert not {"broken", "half"} & set(available)
+    assert not {"broken", "half", "incapable", "leaving", "unsure"} & set(available)
+    with pytest.raises(SolverUnavailableError, match="does not load: SystemExit"):
+        get_solver("leaving")
+    with pytest.raises(SolverUnavailableError, match="whose capabilities are None"):
+        get_solver("incapable")
 
 
 @pytest.mark.solver("cbc")

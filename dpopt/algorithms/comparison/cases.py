@@ -38,17 +38,23 @@ def cases_from_instances(
         if not place.exists():
             raise PlanError(f"{place} does not exist; name files *.toml or folders of instances")
         for path in [place] if place.is_file() else sorted(place.rglob("*.toml")):
-            if path.resolve() in seen:
-                raise PlanError(f"{path} is named twice")
-            seen.add(path.resolve())
             try:
+                if path.resolve() in seen:
+                    raise PlanError(f"{path} is named twice")
+                seen.add(path.resolve())
                 instance = read_instance(path)
+            except (OSError, RuntimeError) as error:  # a link that leads to itself
+                note(f"left out: {path}: {error}")
+                continue
             except ProgramError as error:
                 if place.is_file():
                     raise
                 note(f"left out: {error}")
                 continue
-            name = _unused(instance.name, path, cases)
+            stem = instance.name.encode(
+                "utf-8", "backslashreplace"
+            ).decode()  # a file's name need not be text
+            name = _unused(stem, path, cases)
             cases[name] = Case(name, instance.problem, instance.best_known, instance.bound)
     if not cases:
         raise PlanError("no instances were found; name files *.toml or folders that hold some")

@@ -2,7 +2,8 @@
 
 Every solver runs in a child process that is new for each problem, and that has solved a tiny problem before the clock
 starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is not
-so) costs its row. Values are re-evaluated here; bounds are proven here, once for each problem.
+so) costs its row. Solvers from outside (entry points) may run in this process; they get copies of the problems.
+Values are re-evaluated here; bounds are proven here, once for each problem.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dpopt.errors import SolverUnavailableError
 from dpopt.formulations.relaxation_bound import relaxation_bound
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.solver import Solver
+from dpopt.solvers.registry import BREAKDOWNS
 
 LP_SECONDS = 60.0
 ALL_TIME = 10**9
@@ -106,6 +108,8 @@ def _facts(case: Case, limits: SolveLimits) -> CaseFacts:
         relaxed = relaxation_bound(case.problem, duals, formulation_named(None), seconds)
     except SolverUnavailableError as error:
         by += f" ({error})"
+    except BREAKDOWNS as error:  # linear programs may go to a solver from outside
+        by += f" (the linear relaxation raised {type(error).__name__})"
     else:
         if relaxed.bound is not None and math.floor(relaxed.bound) < bound:
             bound = math.floor(relaxed.bound)

@@ -8,6 +8,8 @@ from dpopt.algorithms.comparison.parts import Row
 
 FALSE = "FALSE: "
 """Begins a remark on a claim that is not so."""
+DEFECT = "DEFECT OF DPOPT: "
+"""Begins a remark on a proof that a record disproves: no solver's fault."""
 
 
 def judged(row: Row, best: int | None, proven_bound: int, stated_bound: int | None) -> Row:
@@ -36,7 +38,18 @@ def judged(row: Row, best: int | None, proven_bound: int, stated_bound: int | No
         remarks.append(
             f"{FALSE}the file states that no record exceeds {stated_bound:,}, and {row.value:,} is reached"
         )
-    if row.value is not None and row.value == proven_bound:
+    if row.value is not None and row.value > proven_bound:
+        remarks.insert(
+            0,
+            f"{DEFECT}the proven bound {proven_bound:,} is below a value that was reached, {row.value:,}: please report "
+            "this, with the problem",
+        )
+    elif best is not None and best > proven_bound:
+        remarks.append(
+            f"the proven bound {proven_bound:,} is below {best:,}, which another solver reached or the file states: it "
+            "proves nothing about this row"
+        )
+    elif row.value is not None and row.value == proven_bound:
         remarks.append("proven optimal")
     return replace(row, remarks=tuple(dict.fromkeys(remarks)))
 

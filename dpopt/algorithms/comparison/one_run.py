@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import math
+import sys
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +20,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.queries.clauses import Clauses
+from dpopt.solvers.registry import BREAKDOWNS
 
 MARKS = (0.1, 1.0, 5.0, 20.0, 60.0, 300.0)
 """Seconds at which values are compared, as far as the limit allows."""
@@ -30,28 +34,48 @@ class _Closable(Protocol):
 
 
 def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
-    """Run one contestant on one case; whatever happens is a row."""
+    """Run one contestant on one case; whatever happens is a row.
+
+    The solver gets a copy of the problem; values are computed from the problem itself, which no solver sees.
+    """
     nothing = Row(case.name, contestant.label, "refused", "")
+    limits = replace(limits, work=contestant.work)
+    # What a solver in this process prints would end up between the lines of --json.
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            return _run(nothing, case.problem, contestant, limits)
+        except DpoptError as error:
+            return replace(nothing, detail=_words(error))
+        except BREAKDOWNS as error:  # a solver from outside may raise anything; the others go on
+            detail = f"raised {type(error).__name__}: {_words(error)}"[:300]
+            return replace(nothing, status="failed", detail=detail)
+        finally:
+            with contextlib.suppress(*BREAKDOWNS):
+                _close(contestant)
+
+
+def _run(nothing: Row, problem: MaxCsp, contestant: Contestant, limits: SolveLimits) -> Row:
     availability = contestant.inner.availability()
     if not availability.available:
-        return replace(nothing, status="unavailable", detail=availability.explanation)
-    limits = replace(limits, work=contestant.work)
+        return replace(nothing, status="unavailable", detail=str(availability.explanation))
+    solver, handed = contestant.solver(), copy.deepcopy(problem)
+    refusal = why_refused(solver, handed)
+    if refusal is not None:
+        return replace(nothing, detail=refusal)
+    _renew(contestant, limits)
+    result = solver.solve(handed, limits)
+    row = _over_time(_row_of(nothing, problem, result), problem, handed, solver, result, limits)
+    if handed.fingerprint() != problem.fingerprint():
+        return replace(nothing, status="failed", detail="wrote to the arrays of the problem it was handed")
+    return row
+
+
+def _words(error: BaseException) -> str:
+    """Return the words of an error; those of a class from outside may raise themselves."""
     try:
-        solver = contestant.solver()
-        refusal = why_refused(solver, case.problem)
-        if refusal is not None:
-            return replace(nothing, detail=refusal)
-        _renew(contestant, limits)
-        result = solver.solve(case.problem, limits)
-        row = _row_of(nothing, case.problem, result)
-    except DpoptError as error:
-        return replace(nothing, detail=str(error))
-    except Exception as error:  # noqa: BLE001  # a solver from outside may raise anything; the others go on
-        return replace(nothing, status="failed", detail=f"raised {type(error).__name__}: {error}"[:300])
-    else:
-        return _over_time(row, case.problem, solver, result, limits)
-    finally:
-        _close(contestant)
+        return str(error)
+    except BREAKDOWNS:
+        return "no words"
 
 
 def _renew(contestant: Contestant, limits: SolveLimits) -> None:
@@ -86,14 +110,14 @@ def _row_of(nothing: Row, problem: MaxCsp, result: SolveResult) -> Row:
     memory = result.report.get("peak_memory_mb")
     return replace(
         nothing,
-        status=_status(result),
+        status=str(_status(result)),
         detail=" ".join(result.native_status.split())[:300],
         value=value,
         reported_bound=bound,
-        seconds=round(result.seconds, 3),
-        peak_memory_mb=None if memory is None else float(memory),
+        seconds=round(_finite(result.seconds), 3),
+        peak_memory_mb=None if memory is None else _finite(memory),
         contradicted=tuple(contradicted),
-        version=result.version,
+        version=str(result.version),
     )
 
 
@@ -101,24 +125,37 @@ def _status(result: SolveResult) -> str:
     return result.termination.value if result.limit is None else f"{result.limit.value} limit"
 
 
+def _finite(figure: float | str) -> float:
+    """Return a figure of a solver; raise ValueError for nan, an infinity and text that is no number."""
+    if not math.isfinite(float(figure)):
+        raise ValueError(f"stated {figure} where a number is expected")
+    return float(figure)
+
+
 def _whole(bound: float | None) -> int | None:
     return None if bound is None else math.floor(bound + TOLERANCE * max(1.0, abs(bound)))
 
 
-def _over_time(row: Row, problem: MaxCsp, solver: Solver, result: SolveResult, limits: SolveLimits) -> Row:
-    """Add the values over time: from the solver's history, or from runs with shorter limits."""
+def _over_time(
+    row: Row, problem: MaxCsp, handed: MaxCsp, solver: Solver, result: SolveResult, limits: SolveLimits
+) -> Row:
+    """Add the values over time: from the solver's history, or from runs with shorter limits on the problem it was handed."""
     limit = limits.seconds or math.inf
     marks = [mark for mark in MARKS if mark <= limit]
     if row.value is None:
         return replace(row, at_mark=tuple((mark, None) for mark in marks))
     final = row.value
-    stated = [(entry.seconds, entry.objective) for entry in result.history if entry.objective is not None]
+    stated = [
+        (_finite(entry.seconds), _finite(entry.objective))
+        for entry in result.history
+        if entry.objective is not None
+    ]
     # Objectives are whole; a claim beyond the final value, which is exact, counts as the final value.
     steps = [(seconds, min(final, math.floor(value + 0.5))) for seconds, value in stated]
     if not stated:
         for mark in marks:
             if mark < min(row.seconds, limit):
-                steps += _early(problem, solver, replace(limits, seconds=mark), mark)
+                steps += _early(problem, handed, solver, replace(limits, seconds=mark), mark)
     steps.append((_nominal(row.seconds, limit), final))
     highest = max((value for _, value in stated), default=-math.inf)
     if highest > final + 0.5:
@@ -138,16 +175,18 @@ def _over_time(row: Row, problem: MaxCsp, solver: Solver, result: SolveResult, l
     )
 
 
-def _early(problem: MaxCsp, solver: Solver, limits: SolveLimits, mark: float) -> list[tuple[float, int]]:
+def _early(
+    problem: MaxCsp, handed: MaxCsp, solver: Solver, limits: SolveLimits, mark: float
+) -> list[tuple[float, int]]:
     """Return time and exact value of a run with a shorter limit; nothing if it finds nothing."""
     try:
-        result = solver.solve(problem, limits)
-    except Exception:  # noqa: BLE001  # a run that breaks down has found nothing by then; the full run counts
+        result = solver.solve(handed, limits)
+    except BREAKDOWNS:  # a run that breaks down has found nothing by then; the full run counts
         return []
     if result.solution is None:
         return []
     value = certify(problem, result).objective
-    return [] if value is None else [(_nominal(result.seconds, mark), value)]
+    return [] if value is None else [(_nominal(_finite(result.seconds), mark), value)]
 
 
 def _nominal(seconds: float, limit: float) -> float:

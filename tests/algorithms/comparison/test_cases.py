@@ -82,3 +82,18 @@ def test_rounds_that_are_not_there_are_refused(tmp_path: Path) -> None:
     (tmp_path / "release" / "transcript.jsonl").write_text("")
     with pytest.raises(TranscriptError):
         cases_from_transcript(tmp_path / "release", "all")
+
+
+def test_broken_files_in_a_folder_are_left_out_and_the_others_run(tmp_path: Path) -> None:
+    write(tmp_path / "one.toml")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "link.toml").symlink_to(tmp_path / "nothing")
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    write(tmp_path / "deep.toml", f"a = {'[' * 5000}{']' * 5000}")
+    write(tmp_path / "heavy.toml", INSTANCE.replace("weight = 3", f"weight = {2**70}"))
+    write(tmp_path / "long.toml", INSTANCE.replace("[2, 2]", f"[2, {2**40}]"))
+    told: list[str] = []
+    assert [case.name for case in cases_from_instances([tmp_path], note=told.append)] == ["one"]
+    assert len(told) == 6
+    for name in ("folder", "link", "loop", "deep", "heavy", "long"):
+        assert sum(f"{name}.toml" in text for text in told) == 1
