@@ -24,9 +24,7 @@ fingerprint in tests/queries. Clauses with other masks need nothing new: the ker
 from __future__ import annotations
 
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.rules import (
-    Bin,
-    Rule,
+from dpopt.queries.rules.builders import (
     all_of,
     allowed,
     any_of,
@@ -44,6 +42,8 @@ from dpopt.queries.rules import (
     negation,
     ordered,
 )
+from dpopt.queries.rules.rule import Rule
+from dpopt.queries.rules.values import Bin
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
 from dpopt.queries.threshold_circuit import ThresholdCircuit
 from dpopt.queries.workload import Workload, parse_workload, workload_from_json

@@ -11,12 +11,12 @@ import re
 import pytest
 
 from dpopt import queries
-from dpopt.queries import Schema, rules
+from dpopt.queries import Schema
 from dpopt.queries.rules.rule_json import _FORMULA_KEYS, _RULE_KEYS, rule_from_json, rule_to_json
 from tests.repository.test_documents import blocks
 from tests.source_code import ROOT
 
-BUILDERS = [name for name in rules.__all__ if name != "Rule"]
+BUILDERS = [name for name in queries.__all__ if name.islower() and "workload" not in name] + ["Bin"]
 OWNED = ("insured", "owner", "pension")
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 

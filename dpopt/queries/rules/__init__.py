@@ -1,7 +1,8 @@
 """Rules on records: declared in the schema, in JSON or in Python, and compiled to the circuit that solvers read. Public.
 
 Comes in: formulas over literals, counts and comparisons; short forms (combinations, dependencies, orderings).
-Goes out: `Rule`, its description in words, its JSON form; `compile_rules`, which gives a `ThresholdCircuit`.
+Goes out: `Rule`, its description in words, its JSON form; `compile_rules`, which gives a `ThresholdCircuit`. What users need is
+exported by `dpopt.queries`.
 May import: `dpopt.errors` and the plain files of `dpopt.queries` (attribute, arrays, threshold_circuit); numpy.
 
 | file | what it holds |
@@ -14,47 +15,3 @@ May import: `dpopt.errors` and the plain files of `dpopt.queries` (attribute, ar
 To add a form of rules: a type in rule.py or formula.py, its keys in rule_json.py, its nodes in translation.py, its meaning in
 plain Python in tests/queries/rules/rule_examples.py, and a line in docs/rules.md.
 """
-
-from __future__ import annotations
-
-from dpopt.queries.rules.builders import (
-    all_of,
-    allowed,
-    any_of,
-    at_least,
-    at_most,
-    compare,
-    count,
-    determines,
-    equivalent,
-    exactly,
-    forbid,
-    forbidden,
-    implies,
-    literal,
-    negation,
-    ordered,
-)
-from dpopt.queries.rules.rule import Rule
-from dpopt.queries.rules.values import Bin
-
-__all__ = [
-    "Bin",
-    "Rule",
-    "all_of",
-    "allowed",
-    "any_of",
-    "at_least",
-    "at_most",
-    "compare",
-    "count",
-    "determines",
-    "equivalent",
-    "exactly",
-    "forbid",
-    "forbidden",
-    "implies",
-    "literal",
-    "negation",
-    "ordered",
-]
