@@ -73,7 +73,7 @@ def require_available(solver: Solver) -> Solver:
     SolverUnavailableError
         With the reason and what to do.
     """
-    availability = solver.availability()
+    availability = registry.whether_it_runs(solver)
     if not availability.available:
         raise SolverUnavailableError(
             f"the solver {solver.name!r} cannot run here: {availability.explanation}"
@@ -100,7 +100,7 @@ def solver_with_duals(name: str | None) -> Solver:
         return require_available(solver)
     for candidate in dict.fromkeys((*FIRST_FOR_DUALS, *registry.solver_names())):
         found = _loaded(candidate)
-        if found is not None and gives_duals(found) and found.availability().available:
+        if found is not None and gives_duals(found) and registry.whether_it_runs(found).available:
             return found
     raise SolverUnavailableError(
         "no solver that gives dual values of linear programs can run here; 'dpopt solvers' says what is missing"

@@ -22,9 +22,9 @@ from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, r
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.rule_conflicts import legal_record
 from dpopt.algorithms.simulation import predict_error
-from dpopt.algorithms.solver_choice import clause_solver
+from dpopt.algorithms.solver_choice import clause_solver, require_available
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import PlanError, ReleaseFolderError, SolverUnavailableError
+from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_table import AnyTable
@@ -348,9 +348,7 @@ def require_solver(name: str) -> None:
     SolverUnavailableError
         With the reason and what to do.
     """
-    availability = clause_solver(name).availability()
-    if not availability.available:
-        raise SolverUnavailableError(f"the solver {name!r} cannot run here: {availability.explanation}")
+    require_available(clause_solver(name))
 
 
 def choice(kind: Any, text: str, option: str) -> Any:

@@ -75,7 +75,7 @@ def solvers(as_json: options.JsonOption = False) -> None:
 
 def _solver_row(name: str) -> dict[str, Any]:
     from dpopt.errors import SolverUnavailableError
-    from dpopt.solvers.registry import get_solver
+    from dpopt.solvers.registry import get_solver, whether_it_runs
 
     try:
         solver = get_solver(name)
@@ -87,7 +87,7 @@ def _solver_row(name: str) -> dict[str, Any]:
             "explanation": str(problem),
             "capabilities": [],
         }
-    availability = solver.availability()
+    availability = whether_it_runs(solver)
     return {
         "name": name,
         "available": availability.available,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from dpopt.errors import SolverUnavailableError
-from dpopt.programs.solver import Capability, Solver
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
 from dpopt.solvers.adapter import Adapter
 from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
 
@@ -96,10 +96,23 @@ def available_solvers() -> tuple[str, ...]:
     return tuple(name for name in solver_names() if _can_run(name))
 
 
+def whether_it_runs(solver: Solver) -> Availability:
+    """Return whether a solver can run here; one from outside that breaks down when it is asked cannot."""
+    try:
+        answer: object = solver.availability()
+    except BREAKDOWNS as problem:
+        why = f"asking it raised {type(problem).__name__}; tell whoever made it"
+        return Availability(AvailabilityStatus.NOT_INSTALLED, why)
+    if isinstance(answer, Availability):
+        return answer
+    why = f"asked whether it can run, it gave a {type(answer).__name__}; tell whoever made it"
+    return Availability(AvailabilityStatus.NOT_INSTALLED, why)
+
+
 def _can_run(name: str) -> bool:
     try:
-        return bool(get_solver(name).availability().available)
-    except BREAKDOWNS:
+        return whether_it_runs(get_solver(name)).available
+    except SolverUnavailableError:
         return False
 
 

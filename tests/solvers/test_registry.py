@@ -12,12 +12,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpopt.algorithms.synthesize import require_solver
 from dpopt.errors import SolverUnavailableError
 from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.solvers import available_solvers, get_solver, solver_names
 from dpopt.solvers.child_process import InChildProcess
 from dpopt.solvers.local_search import LocalSearch
-from dpopt.solvers.registry import SOLVERS, _found_by_pulp, _named, load
+from dpopt.solvers.registry import SOLVERS, _found_by_pulp, _named, load, whether_it_runs
 from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, availability_of, version_numbers
 
 
@@ -279,3 +280,13 @@ def test_asking_whether_solvers_are_there_loads_none_of_them() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_solver_that_breaks_down_when_asked_whether_it_runs_does_not(entry_points: None) -> None:
+    found = whether_it_runs(get_solver("unsure"))
+    assert not found.available
+    assert "raised SystemExit" in found.explanation
+    with pytest.raises(SolverUnavailableError, match="cannot run here: asking it raised SystemExit"):
+        require_solver("unsure")
+    vague = SimpleNamespace(name="vague", capabilities=frozenset(), availability=lambda: True)
+    assert "gave a bool" in whether_it_runs(vague).explanation
