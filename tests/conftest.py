@@ -10,6 +10,7 @@ from __future__ import annotations
 import filecmp
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -46,6 +47,13 @@ def _differing_files(tested: Path) -> list[str]:
     return sorted((there ^ here) | changed)
 
 
+def _hear_ctrl_c() -> None:
+    """Undo what a shell's `&` without job control does: processes started so ignore Ctrl-C, and so do all that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_hear_ctrl_c()
 _move_checkout_last()
 TESTED = _tested_folder()
 settings.register_profile("dpopt", deadline=None, print_blob=True)
