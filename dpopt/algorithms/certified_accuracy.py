@@ -5,13 +5,13 @@ A function of plan and transcript (and of bounds computed from them), so it may 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.planning import log_universe
 
 DEFAULT_FAILURE = 0.05
 
@@ -88,7 +88,7 @@ def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
         draws=plan.draws,
         step=float(plan.step),
         queries=len(job.workload.clauses),
-        log_universe=math.fsum(math.log(size) for size in job.record_sizes().tolist()),
+        log_universe=log_universe(job.schema, plan.encoding),
         failure=float(stated.get("failure_probability", DEFAULT_FAILURE)),
         solver_gap=mean,
     )

@@ -13,7 +13,7 @@ from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
-from dpopt.algorithms.plan import DualQueryPlan, whole_number
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
@@ -103,7 +103,11 @@ def explain_accuracy(
     """
     Budget(epsilon, delta, None, Accountant.ZCDP)  # refuses what is no budget
     size = whole_number("the public size", size, least=1)
-    universe, queries, failure = log_universe(workload), len(workload.clauses), 1 - confidence
+    universe, queries, failure = (
+        log_universe(workload.schema, Encoding.RECORDS),
+        len(workload.clauses),
+        1 - confidence,
+    )
     chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
     if chosen.rounds > MOST_ROUNDS:
         raise PlanError(

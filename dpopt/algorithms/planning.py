@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from math import log, sqrt
+from math import fsum, log, sqrt
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.one_way import one_way_scale
@@ -13,11 +13,13 @@ from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.budget_fit import DEFAULT_STEP, MOST_DRAWS, BudgetFit, largest_number
 from dpopt.algorithms.plan import (
     DualQueryPlan,
+    Encoding,
     FreeAttributes,
     OneWayMeasurement,
 )
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.errors import PlanError
+from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload
 
 ONE_WAY_SHARE = 0.05
@@ -57,9 +59,11 @@ def make_plan(
     return _best_simulated(fit, base, by_rule, request, workload, on_candidate)
 
 
-def log_universe(workload: Workload) -> float:
-    """Return ln |X|, the sum of the logarithms of the attributes' sizes."""
-    return sum(log(size) for size in workload.schema.sizes.tolist())
+def log_universe(schema: Schema, encoding: Encoding) -> float:
+    """Return ln |X|: X holds the records of the schema, or all 0/1 vectors over its flat columns if records are free bits."""
+    if encoding is Encoding.BITS:
+        return schema.number_of_columns * log(2)
+    return fsum(log(size) for size in schema.sizes.tolist())
 
 
 def _base_plan(request: PlanRequest, attributes: int) -> DualQueryPlan:
@@ -105,7 +109,7 @@ def _one_way(request: PlanRequest, attributes: int) -> OneWayMeasurement:
 
 def _least_bound(fit: BudgetFit, request: PlanRequest, workload: Workload) -> tuple[int, int, Decimal]:
     """Return the numbers with the least proven error on a grid of rounds and steps that uses up the budget."""
-    queries, universe = len(workload.clauses), log_universe(workload)
+    queries, universe = len(workload.clauses), log_universe(workload.schema, request.encoding)
     best: tuple[float, int, int, Decimal] | None = None
     grid = [request.rounds] if request.rounds else sorted({int(1.25**k) for k in range(4, 45)})
     for rounds in grid:

@@ -139,7 +139,7 @@ def _play(
     plan = job.plan
     check_schema(dataset, job.schema)
     solver = _solver(job)
-    legal = _legal(job, solver, progress)
+    legal = _legal(job, solver)
     past = read_past(contents, job)
     ledger = job.ledger()
     with stage(progress, "counting exact answers"):
@@ -193,14 +193,13 @@ def _solver(job: Job) -> Solver:
     return clause_solver(job.plan.solver)
 
 
-def _legal(job: Job, solver: Solver, progress: Progress) -> NDArray[np.int32] | None:
+def _legal(job: Job, solver: Solver) -> NDArray[np.int32] | None:
     """Return a record that obeys the rules, if there are any; refuses rules that contradict, and solvers that take none."""
     rules = job.record_rules()
     if not rules.number_of_rules:
         return None
     require_rules_taken(solver, rules, job.record_sizes())
-    with stage(progress, "checking the rules"):
-        return legal_record(rules, job.record_sizes())
+    return legal_record(rules, job.record_sizes())
 
 
 def _responder(

@@ -5,6 +5,7 @@ All of it is public: rules and schema alone decide, and it is decided before any
 
 from __future__ import annotations
 
+import functools
 import time
 
 import numpy as np
@@ -47,6 +48,15 @@ def legal_record(
     """
     if not rules.number_of_rules:
         return freeze(np.zeros(sizes.size, dtype=np.int32))
+    return _legal_record(rules, tuple(sizes.tolist()), seconds)
+
+
+@functools.lru_cache(maxsize=2)
+def _legal_record(
+    rules: ThresholdCircuit, numbers_of_codes: tuple[int, ...], seconds: float
+) -> NDArray[np.int32]:
+    """Answer once for each circuit: a release asks before it reads the table, and again when it begins to play."""
+    sizes = np.array(numbers_of_codes, dtype=np.int32)
     record = _searched(rules, sizes)
     if record is not None:
         return record

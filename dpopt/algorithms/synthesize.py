@@ -221,7 +221,9 @@ def synthesize(
     queries = parse_workload(workload, schema) if isinstance(workload, str) else workload
     check_workload(queries, schema)
     check_rules(schema, choice(Encoding, chosen.encoding, "encoding"))
-    legal_record(schema.circuit(), schema.sizes)  # refuses rules that contradict each other
+    if schema.rules:
+        with stage(told, "checking the rules"):
+            legal_record(schema.circuit(), schema.sizes)  # refuses rules that contradict each other
     with stage(told, "reading the table"):
         dataset = read_table(
             table, schema, on_unknown=parse_on_unknown(chosen.on_unknown), column_names=column_names
@@ -329,7 +331,7 @@ def plan_statement(
         draws=plan.draws,
         step=float(plan.step),
         queries=len(workload.clauses),
-        log_universe=log_universe(workload),
+        log_universe=log_universe(workload.schema, plan.encoding),
     )
     predicted = predict_error(plan, workload, runs=runs).to_json() if predict else None
     return {

@@ -12,7 +12,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.accuracy import parameters_for_accuracy
 from dpopt.algorithms.explain import costs, explain_accuracy, explain_plan
-from dpopt.algorithms.plan import FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
 from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
@@ -53,7 +53,10 @@ def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(
 def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() -> None:
     found = explained(accuracy=0.15, confidence=0.9)
     chosen = parameters_for_accuracy(
-        0.15, failure=1 - 0.9, queries=len(WORKLOAD), log_universe=log_universe(WORKLOAD)
+        0.15,
+        failure=1 - 0.9,
+        queries=len(WORKLOAD),
+        log_universe=log_universe(WORKLOAD.schema, Encoding.RECORDS),
     )
     assert (found["rounds"], found["draws"], Decimal(found["step"])) == (
         chosen.rounds,

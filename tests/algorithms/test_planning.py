@@ -16,7 +16,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import simulation
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.budget_fit import largest_number
-from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.planning import log_universe, make_plan
 from dpopt.algorithms.simulation import PredictedError
@@ -168,7 +168,7 @@ def test_an_enormous_budget_ends_at_twenty_thousand_rounds() -> None:
 
 
 def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None:
-    universe, queries = log_universe(WORKLOAD), len(WORKLOAD)
+    universe, queries = log_universe(WORKLOAD.schema, Encoding.RECORDS), len(WORKLOAD)
 
     def bound(made: DualQueryPlan) -> float:
         return proven_error(
@@ -195,7 +195,8 @@ def test_the_bound_keeps_what_is_fixed(fixed: dict[str, Any]) -> None:
 
 
 def test_the_size_of_the_universe_is_the_product_of_the_attributes_sizes() -> None:
-    assert log_universe(WORKLOAD) == pytest.approx(np.log(3 * 3 * 2 * 4))
+    assert log_universe(WORKLOAD.schema, Encoding.RECORDS) == pytest.approx(np.log(3 * 3 * 2 * 4))
+    assert log_universe(WORKLOAD.schema, Encoding.BITS) == pytest.approx(12 * np.log(2))
 
 
 class Predictions:

@@ -58,7 +58,14 @@ def test_a_legal_record_obeys_every_rule_and_is_the_same_each_time() -> None:
     rules = CONTRADICTION.only([0, 1, 3, 4])
     record = legal_record(rules, sizes)
     assert rules.broken_by(record) == ()
-    assert np.array_equal(record, legal_record(rules, sizes))
+    assert np.array_equal(record, legal_record(CONTRADICTION.only([0, 1, 3, 4]), sizes))  # searched anew
+
+
+def test_a_circuit_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = CONTRADICTION.only([0, 3])
+    record = legal_record(rules, sizes)
+    monkeypatch.setattr(rule_conflicts, "_searched", lambda rules, sizes: pytest.fail("asked again"))
+    assert legal_record(rules, sizes) is record
 
 
 def test_what_the_search_does_not_find_is_decided_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
