@@ -2,9 +2,10 @@
 
 Comes in: the public schema (attributes with their values or bins, rules on records) and the text that names a workload.
 Goes out: `Schema`, `ThresholdCircuit` (its rules, as gates over codes), `Clauses` (millions of queries as four arrays),
-`Workload`; and, as pure functions of arrays in `dpopt.queries.kernels`, how many records satisfy each clause.
-May import: `dpopt.errors`, numpy; numba only in the files named kernels, packing_kernels, circuit_kernels, compiled and
-compilation, which are therefore not imported here but by their users.
+`MarginalSet` (cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.kernels`,
+`marginal_kernels` and `answer_kernels`, how many records satisfy each clause or lie in each cell.
+May import: `dpopt.errors`, numpy; numba only in the files named kernels or ..._kernels, compiled and compilation, which are
+therefore not imported here but by their users.
 
 | file | what it holds |
 |---|---|
@@ -12,9 +13,14 @@ compilation, which are therefore not imported here but by their users.
 | rules/ | rules on records as users declare them, and their passage to gates; a room with a card of its own |
 | threshold_circuit.py, circuit_kernels.py | the circuit: hard rules as solvers read them |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
-| workload.py, short_forms.py, generation.py, explicit.py | short forms and JSON files that name queries, and their clauses |
+| domains.py, marginal_set.py, marginal_cells.py | marginals as shapes; their cells as clauses, some at a time |
+| workload.py, short_forms.py, generation.py, explicit.py | short forms and JSON files that name queries, and these queries |
+| answers.py | answers on cells by where they come from: records, the uniform distribution |
 | public_random.py | seeded numbers for choosing queries, the same for ever |
 | kernels.py, packing_kernels.py, compiled.py, compilation.py | bit packing, counting, satisfaction |
+| marginal_kernels.py, answer_kernels.py | counting by cells; answers on records with weights |
+| sensitivity.py, sensitivity_tables.py, sensitivity_messages.py | by how much one record moves the counts of clauses |
+| sensitivity_kernels.py, sensitivity_limits.py | its inner loops, compiled, and their limits |
 | arrays.py, json_files.py | read-only arrays; strict JSON reading, safe writing |
 
 To add a family of queries: write its clauses in generation.py, its short form in short_forms.py, and pin one
@@ -24,6 +30,7 @@ fingerprint in tests/queries. Clauses with other masks need nothing new: the ker
 from __future__ import annotations
 
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.rules.builders import (
     all_of,
     allowed,
@@ -53,6 +60,7 @@ __all__ = [
     "AttributeKind",
     "Bin",
     "Clauses",
+    "MarginalSet",
     "Rule",
     "Schema",
     "ThresholdCircuit",

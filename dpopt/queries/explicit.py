@@ -8,16 +8,18 @@ from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries.arrays import freeze
 from dpopt.queries.attribute import Attribute, AttributeKind
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
-from dpopt.queries.generation import Domains, listed_marginals
+from dpopt.queries.domains import Domains
+from dpopt.queries.generation import listed_marginals
 from dpopt.queries.json_files import json_list, json_object, refuse_unknown_keys, shown
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 from dpopt.queries.schema_json import code_of
 
 Literal = tuple[int, int, bool]
 
 
-def named_marginals(listed: object, schema: Schema, domains: Domains) -> Clauses:
-    """Return the cells of marginals given as lists of attribute names.
+def named_marginals(listed: object, schema: Schema, domains: Domains) -> MarginalSet:
+    """Return marginals given as lists of attribute names.
 
     Raises
     ------

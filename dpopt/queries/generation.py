@@ -1,4 +1,4 @@
-"""Clauses of whole families of queries: cells of marginals, random conjunctions and thresholds, parities."""
+"""Whole families of queries: marginals, random conjunctions and thresholds, parities."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dpopt.errors import WorkloadError
 from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
+from dpopt.queries.domains import Domains
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.public_random import PublicRandom
 from dpopt.queries.schema import Schema
 
@@ -22,45 +24,20 @@ BATCH = (
     1 << 20
 )  # random clauses are drawn in batches of this size: part of their definition, never to be changed
 ODD = 0xAAAAAAAA  # bits 1, 3, 5, ...: the odd numbers of true literals
-STEP = 1 << 21  # cells of marginals written at a time: bounds the temporary arrays
+LARGEST_CELLS = 2_000_000_000  # of marginals, which are held as shapes
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Domains:
-    """The codes that queries may name: attribute a has the codes codes[starts[a]], ..., counts[a] of them.
-
-    Parameters
-    ----------
-    counts, starts : (d,) int64
-    codes : (sum of counts,) int32
-    """
-
-    counts: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    codes: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, schema: Schema, *, occurring: bool) -> Domains:
-        """Return all codes of each attribute, or only those that the schema declares as occurring.
-
-        Raises
-        ------
-        WorkloadError
-            If only occurring codes are asked for and no attribute declares any.
-        """
-        declared = [attribute.occurring if occurring else None for attribute in schema.attributes]
-        if occurring and all(codes is None for codes in declared):
-            raise WorkloadError(
-                "the workload asks for occurring values only, but the schema declares none; "
-                "declare 'occurring' for some attribute, or leave the flag out"
-            )
-        domains = [
-            range(attribute.size) if codes is None else codes
-            for attribute, codes in zip(schema.attributes, declared, strict=True)
-        ]
-        counts = np.array([len(codes) for codes in domains], dtype=np.int64)
-        flat = np.fromiter(chain.from_iterable(domains), dtype=np.int32, count=int(counts.sum()))
-        return cls(counts, np.cumsum(counts) - counts, flat)
+__all__ = [
+    "LARGEST_CELLS",
+    "LARGEST_COUNT",
+    "Domains",
+    "all_marginals",
+    "all_parities",
+    "chosen_marginals",
+    "listed_marginals",
+    "random_conjunctions",
+    "random_parities",
+    "random_thresholds",
+]
 
 
 def check_width(width: int, schema: Schema) -> None:
@@ -73,25 +50,29 @@ def check_width(width: int, schema: Schema) -> None:
         )
 
 
-def check_count(count: int, what: str, advice: str) -> None:
+def check_count(count: int, what: str, advice: str, largest: int = LARGEST_COUNT) -> None:
     """Raise WorkloadError if there are more queries than can be held."""
-    if count > LARGEST_COUNT:
-        raise WorkloadError(f"{count:,} {what}, more than the {LARGEST_COUNT:,} that are possible; {advice}")
+    if count > largest:
+        raise WorkloadError(f"{count:,} {what}, more than the {largest:,} that are possible; {advice}")
 
 
-def all_marginals(width: int, schema: Schema, domains: Domains) -> Clauses:
-    """Return the cells of every marginal over `width` attributes, marginals in lexicographic order."""
+def all_marginals(width: int, schema: Schema, domains: Domains) -> MarginalSet:
+    """Return every marginal over `width` attributes, in lexicographic order."""
     check_width(width, schema)
+    available = comb(len(schema), width)
+    advice = "use fewer attributes per marginal, coarser bins, or 'count=' to choose some marginals at random"
     check_count(
         _cells_of_all(width, domains.counts.tolist()),
-        f"cells in the {comb(len(schema), width):,} marginals over {width} attributes",
-        "use fewer attributes per marginal, coarser bins, or 'count=' to choose some marginals at random",
+        f"cells in the {available:,} marginals over {width} attributes",
+        advice,
+        LARGEST_CELLS,
     )
-    return marginal_cells(_all_sets(width, len(schema)), domains)
+    check_count(available, f"marginals over {width} attributes", advice)
+    return MarginalSet(domains, freeze(_all_sets(width, len(schema))))
 
 
-def chosen_marginals(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
-    """Return the cells of `count` distinct marginals over `width` attributes, every choice equally likely."""
+def chosen_marginals(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> MarginalSet:
+    """Return `count` distinct marginals over `width` attributes, every choice equally likely."""
     check_width(width, schema)
     available = comb(len(schema), width)
     if not 1 <= count <= available:
@@ -101,47 +82,14 @@ def chosen_marginals(width: int, count: int, seed: int, schema: Schema, domains:
     advice = "choose fewer marginals, fewer attributes per marginal, or coarser bins"
     check_count(count, "marginals", advice)
     ranks = PublicRandom(seed).distinct_below(available, count)
-    return _cells(_combinations(ranks, len(schema), width), domains)
+    return _held(_combinations(ranks, len(schema), width), domains)
 
 
-def listed_marginals(marginals: Sequence[Sequence[int]], domains: Domains) -> Clauses:
-    """Return the cells of these marginals (attribute positions, distinct within each), in this order."""
+def listed_marginals(marginals: Sequence[Sequence[int]], domains: Domains) -> MarginalSet:
+    """Return these marginals (attribute positions, distinct within each), in this order."""
     width = max(len(marginal) for marginal in marginals)
     padded = [[*marginal, *[-1] * (width - len(marginal))] for marginal in marginals]
-    return _cells(np.array(padded, dtype=np.int32), domains)
-
-
-def marginal_cells(marginals: NDArray[np.int32], domains: Domains) -> Clauses:
-    """Return one conjunction per cell of each marginal, the last attribute running fastest.
-
-    Parameters
-    ----------
-    marginals : (M, k) int32
-        Attribute positions; -1 is padding at the end of a row.
-    domains
-        The codes of each attribute.
-    """
-    used = marginals >= 0
-    shapes = np.where(used, domains.counts[marginals], 1)
-    starts = np.where(used, domains.starts[marginals], 0)
-    cells = np.prod(shapes, axis=1)
-    total, width = int(cells.sum()), marginals.shape[1]
-    attributes = np.empty((total, width), dtype=np.int32)
-    values = np.zeros((total, width), dtype=np.int32)
-    signs = np.empty((total, width), dtype=np.bool_)
-    ends = np.cumsum(cells)
-    for begin in range(0, total, STEP):
-        part = slice(begin, min(begin + STEP, total))
-        cell = np.arange(part.start, part.stop)
-        marginal = np.searchsorted(ends, cell, side="right")
-        rest = cell - (ends - cells)[marginal]
-        attributes[part] = marginals[marginal]
-        signs[part] = used[marginal]
-        for literal in reversed(range(width)):
-            rest, digit = np.divmod(rest, shapes[marginal, literal])
-            codes = domains.codes[starts[marginal, literal] + digit]
-            values[part, literal] = np.where(used[marginal, literal], codes, 0)
-    return Clauses.conjunctions(freeze(attributes), freeze(values), freeze(signs))
+    return _held(np.array(padded, dtype=np.int32), domains)
 
 
 def random_conjunctions(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
@@ -277,15 +225,17 @@ def _cells_of_all(width: int, counts: list[int]) -> int:
     return sums[width]
 
 
-def _cells(marginals: NDArray[np.int32], domains: Domains) -> Clauses:
+def _held(marginals: NDArray[np.int32], domains: Domains) -> MarginalSet:
+    """Return the marginals, refused before anything is built if they have too many cells."""
     counts = [*domains.counts.tolist(), 1]  # the last one for padding
     cells = sum(prod(counts[attribute] for attribute in marginal) for marginal in marginals.tolist())
     check_count(
         cells,
         f"cells in {len(marginals):,} marginal{'s' * (len(marginals) > 1)}",
         "use fewer marginals, smaller ones, or coarser bins",
+        LARGEST_CELLS,
     )
-    return marginal_cells(marginals, domains)
+    return MarginalSet(domains, freeze(marginals))
 
 
 def _combinations(ranks: list[int], available: int, width: int) -> NDArray[np.int32]:

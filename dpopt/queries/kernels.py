@@ -90,7 +90,7 @@ def count_clauses(
                 "the clauses name a column that is not packed; pack the columns for these clauses"
             )
 
-    _in_threads(run, len(clauses), CHUNK, threads, progress)
+    in_threads(run, len(clauses), CHUNK, threads, progress)
     return counts
 
 
@@ -158,7 +158,7 @@ def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) 
                 f"a clause names an attribute that a record of {codes.size} codes does not have"
             )
 
-    _in_threads(run, len(clauses), SATISFIED_CHUNK, threads, None)
+    in_threads(run, len(clauses), SATISFIED_CHUNK, threads, None)
     return result
 
 
@@ -166,7 +166,7 @@ def _chunks(size: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, size)) for start in range(0, size, step))
 
 
-def _in_threads(
+def in_threads(
     run: Callable[[slice], None], size: int, step: int, threads: int, progress: Callable[[float], None] | None
 ) -> None:
     """Run `run` on all chunks, in threads if there is more than one chunk."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.domains import Domains
 from dpopt.queries.generation import (
-    Domains,
     all_marginals,
     all_parities,
     chosen_marginals,
@@ -16,6 +16,7 @@ from dpopt.queries.generation import (
     random_parities,
     random_thresholds,
 )
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 
 FORMS = (
@@ -92,8 +93,8 @@ class ShortForm:
         chosen = "" if self.count is None else f",count={self.count},seed={self.seed}"
         return f"{self.family}:{shape}{chosen}{',occurring' if self.occurring else ''}"
 
-    def clauses(self, schema: Schema) -> Clauses:
-        """Return the queries over a schema.
+    def queries(self, schema: Schema) -> MarginalSet | Clauses:
+        """Return the queries over a schema; marginals as shapes.
 
         Raises
         ------
@@ -102,17 +103,16 @@ class ShortForm:
         """
         domains = Domains.of(schema, occurring=self.occurring)
         width, count, seed = self.width, self.count, self.seed
+        if self.family == "marginals":
+            if count is None:
+                return all_marginals(width, schema, domains)
+            return chosen_marginals(width, count, seed, schema, domains)
         if count is None:
-            every = all_marginals if self.family == "marginals" else all_parities
-            return every(width, schema, domains)
+            return all_parities(width, schema, domains)
         if self.least is not None:
             return random_thresholds(width, self.least, count, seed, schema, domains)
-        families = {
-            "marginals": chosen_marginals,
-            "conjunctions": random_conjunctions,
-            "parity": random_parities,
-        }
-        return families[self.family](width, count, seed, schema, domains)
+        family = random_parities if self.family == "parity" else random_conjunctions
+        return family(width, count, seed, schema, domains)
 
 
 def _shape(shape: str, family: str, text: str) -> tuple[int | None, int]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.domains import Domains
 from dpopt.queries.explicit import listed_queries, named_marginals
-from dpopt.queries.generation import Domains
 from dpopt.queries.json_files import json_object, read_json_object, refuse_unknown_keys, shown
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 from dpopt.queries.short_forms import FORMS, ShortForm, is_short_form
 
@@ -23,35 +27,38 @@ WORKLOAD_VERSION = 1
 class Workload:
     """m queries over a schema, in a fixed order.
 
-    The queries are stored once; algorithms treat a workload as closed under negation (2 m signed queries).
+    The queries are stored once; algorithms treat a workload as closed under negation (2 m signed queries). Marginals are
+    held as shapes, and their cells written out as clauses only when somebody asks for `clauses`.
 
     Parameters
     ----------
     schema
         The public schema.
-    clauses
-        The m base queries, m >= 1.
+    queries
+        The m base queries, m >= 1: clauses, or marginals whose cells are the queries.
     specification
-        The canonical JSON object from which `workload_from_json` builds the same clauses.
+        The canonical JSON object from which `workload_from_json` builds the same queries.
     fingerprint
-        SHA-256 of the clauses in their order. Computed if left out, checked if given.
+        SHA-256 of the clauses in their order; of the shapes, for marginals with more than 50 million cells. Computed if
+        left out, checked if given.
 
     Raises
     ------
     WorkloadError
-        If there is no query, a clause does not fit the schema, or the fingerprint is another one.
+        If there is no query, a query does not fit the schema, or the fingerprint is another one.
     """
 
     schema: Schema
-    clauses: Clauses
+    queries: Clauses | MarginalSet
     specification: Mapping[str, object]
     fingerprint: str = ""
+    _written: list[Clauses] = field(init=False, repr=False, default_factory=list)  # the cells, once asked for
 
     def __post_init__(self) -> None:
-        if len(self.clauses) == 0:
+        if len(self) == 0:
             raise WorkloadError("a workload needs at least one query, found none")
-        self.clauses.check_against(self.schema.sizes)
-        computed = self.clauses.fingerprint()
+        self.queries.check_against(self.schema.sizes)
+        computed = self.queries.fingerprint()
         if self.fingerprint not in ("", computed):
             raise WorkloadError(
                 f"the queries have the fingerprint {computed}, expected {self.fingerprint}: "
@@ -60,12 +67,74 @@ class Workload:
         object.__setattr__(self, "fingerprint", computed)
         object.__setattr__(self, "specification", MappingProxyType(copy.deepcopy(dict(self.specification))))
 
-    def __reduce__(self) -> tuple[type[Workload], tuple[Schema, Clauses, dict[str, object], str]]:
-        return Workload, (self.schema, self.clauses, dict(self.specification), self.fingerprint)
+    def __reduce__(
+        self,
+    ) -> tuple[type[Workload], tuple[Schema, Clauses | MarginalSet, dict[str, object], str]]:
+        # What was written out is left behind; unpickling checks the fingerprint.
+        return Workload, (self.schema, self.queries, dict(self.specification), self.fingerprint)
 
     def __len__(self) -> int:
-        """Return the number of base queries m."""
-        return len(self.clauses)
+        """Return the number of base queries m; nothing is written out for it."""
+        queries = self.queries
+        return queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+
+    @property
+    def marginals(self) -> MarginalSet | None:
+        """The marginals whose cells are the queries, or None where the queries are other clauses."""
+        return self.queries if isinstance(self.queries, MarginalSet) else None
+
+    @property
+    def clauses(self) -> Clauses:
+        """The base queries one by one; those of marginals are written out on the first use and then kept.
+
+        Raises
+        ------
+        WorkloadError
+            If the marginals have more than 50 million cells.
+        """
+        if not isinstance(self.queries, MarginalSet):
+            return self.queries
+        if not self._written:
+            self._written.append(self.queries.clauses())
+        return self._written[0]
+
+    def describe(self, i: int) -> str:
+        """Return query i in words; nothing else is written out for it."""
+        if isinstance(self.queries, MarginalSet):
+            return self.queries.clause_of(i).describe(0, self.schema)
+        return self.queries.describe(i, self.schema)
+
+    def answers_on(
+        self,
+        records: NDArray[np.int32],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        threads: int = 2,
+    ) -> NDArray[np.float64]:
+        """Return the share of the records, or of their weight, of which each query is true.
+
+        Parameters
+        ----------
+        records : (r, d) int32
+            Codes, one record per row; r >= 1.
+        weights : (r,) float64, optional
+            Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
+        threads
+            Number of threads; the result does not depend on it.
+
+        Returns
+        -------
+        answers : (m,) float64
+            In [0, 1].
+
+        Raises
+        ------
+        SchemaError
+            If the records do not fit the schema, there is none, or the weights do not fit them.
+        """
+        from dpopt.queries.answer_kernels import shares_on_records
+
+        return shares_on_records(self.queries, records, self.schema.sizes, weights, threads=threads)
 
     def to_json(self) -> dict[str, object]:
         """Return a JSON object from which `workload_from_json` builds the same workload, and checks that it does."""
@@ -94,7 +163,8 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     Raises
     ------
     WorkloadError
-        If the text has another form, or there are more than 50 million queries (refused before anything is built).
+        If the text has another form, or there are more than 50 million queries, or 2 billion cells of marginals (refused
+        before anything is built).
     """
     if is_short_form(text):
         return _from_short_form(text, schema)
@@ -153,15 +223,14 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
         return _from_short_form(text, schema, fingerprint)
     canonical[given[0]] = spec[given[0]]
     if given[0] == "marginals":
-        clauses = named_marginals(spec["marginals"], schema, Domains.of(schema, occurring=occurring))
         if occurring:
             canonical["occurring"] = True
-    else:
-        clauses = listed_queries(spec["queries"], schema)
-    return Workload(schema, clauses, canonical, fingerprint)
+        domains = Domains.of(schema, occurring=occurring)
+        return Workload(schema, named_marginals(spec["marginals"], schema, domains), canonical, fingerprint)
+    return Workload(schema, listed_queries(spec["queries"], schema), canonical, fingerprint)
 
 
 def _from_short_form(text: str, schema: Schema, fingerprint: str = "") -> Workload:
     form = ShortForm.parse(text)
     specification = {"dpopt_workload": WORKLOAD_VERSION, "workload": form.text()}
-    return Workload(schema, form.clauses(schema), specification, fingerprint)
+    return Workload(schema, form.queries(schema), specification, fingerprint)

@@ -2,13 +2,27 @@ from __future__ import annotations
 
 import json
 import pickle
+import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries import Attribute, AttributeKind, Schema, Workload, parse_workload, workload_from_json
-from tests.strategies import clauses_of
+from dpopt.queries import (
+    Attribute,
+    AttributeKind,
+    Clauses,
+    Schema,
+    Workload,
+    marginal_set,
+    parse_workload,
+    workload_from_json,
+)
+from dpopt.queries.marginal_cells import cell_clauses
+from dpopt.queries.marginal_set import MarginalSet
+from tests.marginals import marginals_of
+from tests.strategies import clauses_of, naive_truth
 
 SCHEMA = Schema(
     (
@@ -136,6 +150,101 @@ def test_a_workload_survives_pickle() -> None:
     again = pickle.loads(pickle.dumps(workload))
     assert again.to_json() == workload.to_json()
     assert again.schema == workload.schema
+
+
+@pytest.mark.parametrize(
+    "text", ["marginals:3", "marginals:2,count=4,seed=9", "marginals:1,occurring", *PINNED, "nested"]
+)
+def test_only_marginals_are_held_as_shapes_with_the_fingerprint_of_their_clauses(text: str) -> None:
+    workload = (
+        workload_from_json(SPECIFICATIONS[2], SCHEMA) if text == "nested" else parse_workload(text, SCHEMA)
+    )
+    explicit = Workload(SCHEMA, workload.clauses, workload.specification, workload.fingerprint)
+    assert explicit.marginals is None
+    assert (workload.marginals is not None) == (text == "nested" or text.startswith("marginals"))
+    assert len(explicit) == len(workload) == len(workload.clauses)
+    assert [explicit.describe(i) for i in range(0, len(explicit), 97)] == [
+        workload.describe(i) for i in range(0, len(explicit), 97)
+    ]
+
+
+def test_marginals_are_written_out_when_asked_for_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    def counted(marginals: MarginalSet, begin: int, end: int) -> Clauses:
+        written.append(end - begin)
+        return cell_clauses(marginals, begin, end)
+
+    monkeypatch.setattr(marginal_set, "cell_clauses", counted)
+    workload = parse_workload("marginals:3", SCHEMA)
+    assert workload.marginals is not None
+    records = np.zeros((3, 4), dtype=np.int32)
+    answers = workload.answers_on(records)
+    assert len(workload) == workload.marginals.number_of_cells == answers.size
+    assert workload.to_json()["fingerprint"] == PINNED["marginals:3"]
+    pickle.loads(pickle.dumps(workload))
+    assert written == []
+    assert workload.describe(len(workload) - 1) == "sex = M and smoker = missing and race = missing"
+    assert written == [1]
+    assert workload.clauses is workload.clauses
+    assert written == [1, len(workload)]
+
+
+def test_clauses_that_were_written_out_are_not_pickled() -> None:
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, tuple(range(50))) for name in "abc"))
+    workload = parse_workload("marginals:3", schema)
+    before = pickle.dumps(workload)
+    assert len(workload.clauses) == 125_000
+    assert pickle.dumps(workload) == before
+    assert len(before) < 20_000
+    again = pickle.loads(before)
+    assert again.marginals is not None
+    assert again.fingerprint == workload.fingerprint == again.clauses.fingerprint()
+
+
+def test_the_fingerprint_of_many_cells_takes_little_memory() -> None:
+    """The clauses of 15,625,000 cells take 484 MB."""
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, tuple(range(250))) for name in "abc"))
+    tracemalloc.start()
+    try:
+        workload = parse_workload("marginals:3", schema)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(workload) == 15_625_000
+    assert peak < 150e6
+
+
+def test_a_workload_of_very_many_cells_is_held_but_not_written_out() -> None:
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, tuple(range(600))) for name in "abc"))
+    workload = parse_workload("marginals:3", schema)
+    assert len(workload) == 216_000_000
+    with pytest.raises(
+        WorkloadError, match="216,000,000 cells of marginals .* choose an algorithm that works with"
+    ):
+        _ = workload.clauses
+    assert workload.describe(600**2 + 2 * 600 + 3) == "a = 1 and b = 2 and c = 3"
+    assert workload_from_json(workload.to_json(), schema).fingerprint == workload.fingerprint
+    other = parse_workload("marginals:3,count=1,seed=0", schema)
+    assert other.fingerprint == workload.fingerprint  # the same marginal
+    with pytest.raises(WorkloadError, match="has changed since it was written"):
+        workload_from_json({**workload.to_json(), "fingerprint": "0" * 64}, schema)
+
+
+@pytest.mark.parametrize("text", ["marginals:2", "conjunctions:3,count=500", "threshold:2of4,count=300"])
+def test_answers_are_the_shares_of_records_and_of_weights(text: str) -> None:
+    workload = parse_workload(text, SCHEMA)
+    generator = np.random.default_rng(4)
+    records = generator.integers(0, SCHEMA.sizes, size=(150, 4)).astype(np.int32)
+    weights = generator.random(150)
+    truth = naive_truth(workload.clauses, records)
+    assert np.array_equal(workload.answers_on(records), truth.sum(axis=1) / 150)
+    assert workload.answers_on(records, weights) == pytest.approx(truth @ weights / weights.sum(), abs=1e-12)
+
+
+def test_marginals_that_do_not_fit_the_schema_are_refused() -> None:
+    with pytest.raises(WorkloadError, match=r"code 2 of attribute number 1, which has the codes 0 \.\. 1"):
+        Workload(SCHEMA, marginals_of([[0], [0, 2], [0], [0]], [[0]]), {})
 
 
 def test_a_workload_cannot_be_changed_through_what_it_was_made_of() -> None:
