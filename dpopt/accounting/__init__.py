@@ -28,7 +28,9 @@ from dpopt.accounting.dualquery import (
     plan_charges,
 )
 from dpopt.accounting.ledger import Budget, Ledger, PrivacySpent
+from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import score_range, selection_charge, selection_range
 
 __all__ = [
     "SAMPLER_SLACK",
@@ -39,6 +41,7 @@ __all__ = [
     "Ledger",
     "NeighbouringRelation",
     "PrivacySpent",
+    "amount_for",
     "draw_charge",
     "draw_range",
     "dualquery_epsilon",
@@ -47,7 +50,12 @@ __all__ = [
     "gdp_epsilon",
     "gdp_mu",
     "largest_rounds",
+    "measurement_charge",
+    "measurement_scale",
     "plan_charges",
+    "score_range",
+    "selection_charge",
+    "selection_range",
     "total_epsilon",
     "total_rho",
     "zcdp_delta",

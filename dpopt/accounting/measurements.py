@@ -1,0 +1,170 @@
+"""What it costs to measure counts with integer noise, and how much noise a given amount of budget needs.
+
+A measurement adds independent integer noise to a vector of counts. `moved` is by how much one record moves that vector: an
+upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0 and 1 the two
+are one number. Over M marginals it is M under add-remove (the record counts once in each) and 2 M under replace-one (it
+leaves one cell and enters another); `dpopt.queries.sensitivity` bounds it for any clauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, sqrt
+from typing import SupportsIndex
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import AccountingError
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-9, 1e15
+LARGEST_MOVED = 2**53
+GAUSSIAN_THEOREM = "Canonne, Kamath and Steinke 2020, Theorem 14"
+LAPLACE_THEOREM = "Ghosh, Roughgarden and Sundararajan 2009"
+
+_UPWARD = 1.0 + 2.0**-50  # more than the three roundings of a parameter
+_NOISIER = 1.0 + 1e-12  # more than the roundings of a scale, of its charge, and of shares of an amount
+
+
+def measurement_charge(
+    name: str, moved: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
+) -> Charge:
+    """Return the charge of one vector of counts with independent integer noise of this scale on each.
+
+    Neighbouring relation: `relation`, the one that `moved` holds for. Sensitivity: `moved` in L1, its square root in L2.
+    Theorem: discrete Gaussian noise of parameter sigma is (moved / (2 sigma^2))-zCDP; discrete Laplace noise of scale b is
+    (moved / b)-DP. Checked by `tests/accounting/test_measurements.py` against the exact law of the noise, and by
+    `tests/private/test_one_way.py` against the largest move of the counts.
+
+    Parameters
+    ----------
+    name
+        What is measured, in words; also the label of the charge.
+    moved
+        From 0 to 2^53; 0 for counts that no record moves, such as none at all.
+    scale
+        sigma or b, from 1e-9 to below 1e15, in records.
+
+    Raises
+    ------
+    AccountingError
+        A number out of range.
+
+    Source: discrete Gaussian, Canonne, Kamath and Steinke 2020, Theorem 14; discrete Laplace, Ghosh, Roughgarden and
+    Sundararajan 2009.
+    """
+    _check_moved(name, moved, least=0)
+    if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
+        raise AccountingError(
+            f"{name}: found noise scale {scale!r}, expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
+        )
+    if gaussian:
+        kind, parameter, law, theorem = (
+            ChargeKind.CONCENTRATED,
+            int(moved) / (2 * scale * scale) * _UPWARD,
+            "Gaussian",
+            GAUSSIAN_THEOREM,
+        )
+    else:
+        kind, parameter, law, theorem = (
+            ChargeKind.PURE,
+            int(moved) / scale * _UPWARD,
+            "Laplace",
+            LAPLACE_THEOREM,
+        )
+    return Charge(
+        mechanism=f"discrete {law} noise on {name}",
+        kind=kind,
+        parameter=parameter,
+        count=1,
+        relation=relation,
+        theorem=theorem,
+        label=name,
+    )
+
+
+def measurement_scale(moved: int, *, amount: float, gaussian: bool) -> float:
+    """Return a noise scale whose charge is at most `amount`, too large by less than 1e-11 of it.
+
+    Parameters
+    ----------
+    moved
+        From 1 to 2^53: by how much one record moves the counts (see the head of this file).
+    amount
+        rho of zCDP if `gaussian`, else epsilon; above 0.
+
+    Raises
+    ------
+    AccountingError
+        `moved` or `amount` out of range, or a scale that `measurement_charge` would refuse.
+    """
+    _check_moved("a measurement", moved, least=1)
+    if not 0.0 < amount < inf:
+        raise AccountingError(
+            f"the share of the budget of a measurement: found {amount!r}, expected a finite number above 0"
+        )
+    scale = (sqrt(moved / (2 * amount)) if gaussian else moved / amount) * _NOISIER
+    if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
+        raise AccountingError(
+            f"a measurement of which one record moves {moved} counts, for {amount!r}: needs noise of scale {scale!r}, "
+            f"expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}; change the budget"
+        )
+    return scale
+
+
+def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) -> float:
+    """Return how much of a budget is left for noise beside `extra`: rho of zCDP if `gaussian`, else epsilon.
+
+    maximise amount  subject to  budget.allows([*extra, a charge of amount])
+
+    by bisection. What is allowed as one charge is allowed in parts that add up to it, since rho adds up, epsilon adds up under
+    pure composition, and its square, or the squared mu of the GDP accountant, is at least the sum of those of its parts; with
+    scales from `measurement_scale` the roundings of the parts are covered. The caller's final charges remain to be held
+    against `budget.allows`: the ledger does, before anything is drawn. Checked by `tests/accounting/test_measurements.py`.
+
+    Returns
+    -------
+    float
+        0 if nothing is left; else allowed, and too small by at most 1e-12 of it.
+
+    Raises
+    ------
+    AccountingError
+        Gaussian noise with an accountant other than 'zcdp' (discrete Gaussian noise of parameter sigma is not
+        1/sigma-GDP, and a concentrated charge means nothing to the other theorems); charges under different relations.
+    """
+    relation = extra[0].relation if extra else NeighbouringRelation.ADD_REMOVE
+    if gaussian and budget.accountant is not Accountant.ZCDP:
+        raise AccountingError(
+            f"Gaussian noise: found the accountant {budget.accountant.value!r}, expected 'zcdp'; use it, or Laplace noise"
+        )
+    kind = ChargeKind.CONCENTRATED if gaussian else ChargeKind.PURE
+
+    def allowed(amount: float) -> bool:
+        return budget.allows([*extra, Charge("noise", kind, amount, 1, relation, "a trial")])
+
+    return _largest(allowed)
+
+
+def _largest(allowed: Callable[[float], bool]) -> float:
+    """Return the largest number up to 1e100 that passes a test true from 0 up to some number, to 1e-12 of it."""
+    if not allowed(0.0) or not allowed(1e-100):
+        return 0.0
+    low, high = 1e-100, 1e100
+    if allowed(high):
+        return high
+    while high > low * (1.0 + 1e-12):
+        middle = sqrt(low) * sqrt(high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low
+
+
+def _check_moved(name: str, moved: object, *, least: int) -> None:
+    whole = isinstance(moved, SupportsIndex) and not isinstance(moved, bool)
+    if not whole or not least <= int(moved) <= LARGEST_MOVED:  # type: ignore[call-overload]
+        raise AccountingError(
+            f"{name}: found that one record moves {moved!r} counts, expected a whole number from {least} to 2^53"
+        )

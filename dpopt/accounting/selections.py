@@ -1,0 +1,112 @@
+"""What it costs to select one of several candidates by its score, with the exponential mechanism.
+
+A selection picks candidate c with probability proportional to exp(exponent(c)), exponent(c) = factor * score(c) + public.
+Between neighbouring tables the scores move by amounts that differ from one candidate to another by at most `score_range`, so
+the log likelihood ratio of the selection has a range of at most factor * score_range over the candidates.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import isfinite, sqrt
+from typing import SupportsIndex
+
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.dualquery import SAMPLER_SLACK
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import AccountingError
+
+LARGEST_RANGE = 1e9
+MECHANISM = "selection (exponential mechanism)"
+THEOREM = "Dong, Durfee and Rogers 2020, exponential mechanism as bounded range; sampler slack 2^-49"
+
+_UPWARD = 1.0 + 2.0**-50  # more than the conversion to a float and one sum
+
+
+def selection_charge(round_index: int, range_: Decimal | float, relation: NeighbouringRelation) -> Charge:
+    """Return the charge of one selection whose exponents have this range between neighbours, rounded up.
+
+    Neighbouring relation: `relation`. Sensitivity: `range_`, the largest minus the smallest change of the exponents over the
+    candidates, between any two neighbours (see `score_range`). Theorem: an exponential mechanism is range-bounded-range, hence
+    range-DP and (range^2 / 8)-zCDP. The sampler computes weights in finite precision and draws exactly in proportion to them,
+    which adds at most 2^-49 to the range. Checked by `tests/accounting/test_selections.py` against the exact law.
+
+    Parameters
+    ----------
+    round_index
+        At least 1; the label of the charge says it.
+    range_
+        Above 0, at most 1e9.
+
+    Raises
+    ------
+    AccountingError
+        A number out of range.
+
+    Source: Dong, Durfee and Rogers 2020; Cesar and Rogers 2021 (range^2 / 8).
+    """
+    if (
+        not isinstance(round_index, SupportsIndex)
+        or isinstance(round_index, bool)
+        or not 1 <= int(round_index) < 2**53
+    ):
+        raise AccountingError(
+            f"round of a selection: found {round_index!r}, expected a whole number from 1 on"
+        )
+    number = isinstance(range_, int | float | Decimal) and not isinstance(range_, bool)
+    if not number or not 0 < float(range_) <= LARGEST_RANGE:
+        raise AccountingError(
+            f"range of a selection: found {range_!r}, expected a number above 0 and at most {LARGEST_RANGE:g}"
+        )
+    return Charge(
+        mechanism=MECHANISM,
+        kind=ChargeKind.BOUNDED_RANGE,
+        parameter=(float(range_) + SAMPLER_SLACK) * _UPWARD,
+        count=1,
+        relation=relation,
+        theorem=THEOREM,
+        label=f"selection of round {int(round_index)}",
+    )
+
+
+def selection_range(amount: float, *, concentrated: bool) -> float:
+    """Return a range whose charge is at most `amount`: rho of zCDP if `concentrated`, else epsilon.
+
+    range = sqrt(8 amount), or amount, less the sampler slack and the roundings.
+
+    Raises
+    ------
+    AccountingError
+        An amount that leaves no range above the sampler slack, or one that is not finite.
+    """
+    if not (isfinite(amount) and amount > 0):
+        raise AccountingError(
+            f"the share of the budget of a selection: found {amount!r}, expected a finite number above 0"
+        )
+    whole = sqrt(8.0 * amount) if concentrated else amount
+    range_ = min(whole * (1.0 - 1e-12) - 2.0 * SAMPLER_SLACK, LARGEST_RANGE)
+    if range_ <= 0:
+        raise AccountingError(
+            f"the share of the budget of a selection: found {amount!r}, which is not above the sampler slack; raise it"
+        )
+    return range_
+
+
+def score_range(score: str, relation: NeighbouringRelation) -> int:
+    """Return by how much the changes of the scores of candidates differ at most between neighbours, in counts.
+
+    The score of a candidate is a distance between its exact counts, a vector in which every record counts in at most one cell,
+    and public numbers, less a public penalty: "l1" the sum of the absolute differences, "max" the largest one.
+
+    Add-remove moves one cell of each candidate by one, all in one direction; a distance follows by at most 1, up for one
+    candidate and down for another: 2. Replace-one takes a record out of one cell and puts it into another: the sum moves by at
+    most 2 either way, so 4; the largest by at most 1 either way, so 2.
+
+    Raises
+    ------
+    AccountingError
+        An unknown score.
+    """
+    if score not in {"l1", "max"}:
+        raise AccountingError(f"score of a selection: found {score!r}, expected 'l1' or 'max'")
+    return 4 if score == "l1" and relation is NeighbouringRelation.REPLACE_ONE else 2

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dpopt.accounting import ChargeKind, NeighbouringRelation, total_rho
+from dpopt.accounting.dualquery import SAMPLER_SLACK
+from dpopt.accounting.selections import score_range, selection_charge, selection_range
+from dpopt.errors import AccountingError
+
+ADD_REMOVE, REPLACE_ONE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
+
+
+@given(st.decimals(Decimal("1e-12"), Decimal("1e6"), allow_nan=False))
+def test_the_charge_is_the_range_and_the_samplers_slack_rounded_up(range_: Decimal) -> None:
+    parameter = Decimal(selection_charge(3, range_, ADD_REMOVE).parameter)
+    exact = range_ + Decimal(SAMPLER_SLACK)
+    assert exact <= parameter <= exact * (1 + Decimal("1e-14"))
+
+
+def test_a_charge_says_its_round() -> None:
+    charge = selection_charge(3, 0.5, REPLACE_ONE)
+    assert (charge.kind, charge.count, charge.relation) == (ChargeKind.BOUNDED_RANGE, 1, REPLACE_ONE)
+    assert charge.label == "selection of round 3"
+    assert charge != selection_charge(4, 0.5, REPLACE_ONE)
+
+
+def scores(tables: NDArray[np.int64], score: str, public: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of each candidate; tables and public (candidates, cells)."""
+    distances = np.abs(tables - public)
+    return np.asarray(distances.sum(axis=1) if score == "l1" else distances.max(axis=1))
+
+
+CELLS = [
+    (0, 0),
+    (0, 1),
+    (1, 0),
+    (1, 1),
+    (2, 1),
+    (-1, 0),
+    (2, -1),
+]  # of two candidates; -1: the record is in none
+
+
+def counts(records: tuple[tuple[int, int], ...]) -> NDArray[np.int64]:
+    table = np.zeros((2, 3), dtype=np.int64)
+    for record in records:
+        for candidate, cell in enumerate(record):
+            table[candidate, cell] += cell >= 0
+    return table
+
+
+@pytest.mark.parametrize("score", ["l1", "max"])
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+def test_the_range_of_scores_is_the_largest_there_is(relation: NeighbouringRelation, score: str) -> None:
+    rows = [np.zeros(3), np.full(3, 5.0), np.array([5.0, 0.0, 0.0]), np.array([0.0, 0.0, 5.0])]
+    publics = [np.array(two) for two in product(rows, repeat=2)]
+    if relation is ADD_REMOVE:
+        pairs = [(counts((one,)), counts(())) for one in CELLS]
+    else:
+        pairs = [(counts((one, CELLS[0])), counts((two, CELLS[0]))) for one, two in product(CELLS, repeat=2)]
+    found = 0.0
+    for (one, two), public in product(pairs, publics):
+        change = scores(one, score, public) - scores(two, score, public)
+        found = max(found, float(np.ptp(change)))
+    assert found == score_range(score, relation)
+
+
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+@pytest.mark.parametrize("range_", [0.05, 1.0, 4.0])
+def test_the_exact_law_of_a_selection_keeps_the_charge(relation: NeighbouringRelation, range_: float) -> None:
+    """Selection by the distances in L1: log likelihood ratios within the range, Renyi divergence within range^2 / 8."""
+    charge = selection_charge(1, range_, relation)
+    factor = range_ / score_range("l1", relation)
+    public = np.array([[0.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
+    if relation is ADD_REMOVE:
+        one, two = counts((CELLS[0],)), counts(())
+    else:
+        one, two = counts(((-1, 0), (0, -1))), counts(((0, -1), (0, -1)))
+    laws = []
+    for table in (one, two):
+        weights = np.exp(factor * scores(table, "l1", public))
+        laws.append(weights / weights.sum())
+    ratios = np.log(laws[0] / laws[1])
+    assert float(np.ptp(ratios)) <= charge.parameter * (1 + 1e-9)
+    for order in (1.1, 2.0, 10.0):
+        divergence = math.log(float((laws[0] ** order * laws[1] ** (1 - order)).sum())) / (order - 1)
+        assert divergence <= order * total_rho([charge])
+
+
+@given(st.floats(1e-8, 1e3), st.booleans())
+def test_a_range_is_paid_for_by_its_amount_and_not_much_smaller(amount: float, concentrated: bool) -> None:
+    range_ = selection_range(amount, concentrated=concentrated)
+    for larger, allowed in ((range_, True), (range_ * (1 + 1e-6), False)):
+        charge = selection_charge(1, larger, ADD_REMOVE)
+        assert ((total_rho([charge]) if concentrated else charge.parameter) <= amount) is allowed
+
+
+@pytest.mark.parametrize("round_index", [0, -1, 1.5, True])
+def test_a_round_that_is_none_is_refused(round_index: Any) -> None:
+    with pytest.raises(AccountingError, match="expected a whole number"):
+        selection_charge(round_index, 0.5, ADD_REMOVE)
+
+
+@pytest.mark.parametrize("range_", [0, -1.0, math.nan, math.inf, 1e10, True, "1", Decimal("NaN"), Decimal(0)])
+def test_a_range_out_of_bounds_is_refused(range_: Any) -> None:
+    with pytest.raises(AccountingError, match="expected a number above 0"):
+        selection_charge(1, range_, ADD_REMOVE)
+
+
+@pytest.mark.parametrize("amount", [0.0, -1.0, math.inf, math.nan, 1e-40])
+def test_an_amount_that_buys_nothing_is_refused(amount: float) -> None:
+    with pytest.raises(AccountingError, match="share of the budget of a selection"):
+        selection_range(amount, concentrated=True)
+
+
+def test_an_unknown_score_is_refused() -> None:
+    with pytest.raises(AccountingError, match="'l1' or 'max'"):
+        score_range("l2", ADD_REMOVE)
