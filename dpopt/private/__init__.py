@@ -1,14 +1,19 @@
 """The trusted side: records and exact answers live here and nowhere else.
 
-In: a table, a workload, a ledger. Out, through `Curator` only: released values, charged first. May import
+In: a table, a workload, a ledger. Out, through a `Door` only: released values, charged first. May import
 `dpopt.transcript`, `dpopt.accounting`, `dpopt.queries` and `dpopt.errors`; it reaches no program, formulation or solver.
-A new mechanism is a method of the curator whose docstring states neighbouring relation, sensitivity, theorem and the test
-that checks it, and a kind of charge in `dpopt.accounting`. What compares with the truth (`evaluation`) returns a type that is
-marked not private and is for the owner, demonstrations and experiments.
+A new mechanism is a method of a curator (a `Door` of one family of algorithms), whose docstring states neighbouring relation,
+sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt.accounting`. What compares with the truth
+(`evaluation`) returns a type that is marked not private and is for the owner, demonstrations and experiments.
 
 | file | what it holds |
 |---|---|
-| curator.py, dataset.py, public_facts.py | the only door; the encoded records; what may be known of them in public |
+| door.py, one_way_door.py | the order of every release: charge, draw, journal; one-way marginals |
+| dataset.py, public_facts.py | the encoded records; what may be known of them in public |
+| curator.py, fem_curator.py, dqrs_curator.py | the curators of DualQuery and its relatives |
+| measuring_curator.py | the curator of algorithms that measure counts and select marginals |
+| measurement.py, noisy_counts.py | what is measured and what it costs; exact counts and the same with noise |
+| selection.py, candidate_scores.py, score_kernels.py, selection_law.py | what is selected; exact scores; the exact law |
 | query_weights.py, sampler_kernels.py, exponential_table.py | the query player of DualQuery: exact draws from its weights |
 | noise.py, randomness.py | integer noise; the one source of randomness for private draws |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |

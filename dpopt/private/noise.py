@@ -7,6 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+DISCRETE_GAUSSIAN, DISCRETE_LAPLACE = "discrete Gaussian", "discrete Laplace"
+"""What the laws are called in transcripts."""
+
 
 class Noise(Protocol):
     """A source of integer noise for counts."""

@@ -20,11 +20,11 @@ from dpopt.private.randomness import RandomWords, SystemWords, uniform_below
 
 _Result = TypeVar("_Result")
 
-_DEPTH, _HALF_BITS = 50, 52
-_LARGE_DEPTH, _LARGE_HALF_BITS = 46, 50
-_LARGE = 2**22  # base queries; with more, 2 m 2**104 would exceed 2**127
-_LARGEST = 2**26
-_MOST_ROWS = 2**40  # more than any table in memory
+NORMAL_DEPTH, HALF_BITS = 50, 52
+LARGE_DEPTH, LARGE_HALF_BITS = 46, 50
+LARGE = 2**22  # base queries; with more, 2 m 2**104 would exceed 2**127
+LARGEST = 2**26
+MOST_ROWS = 2**40  # more than any table in memory
 _LARGEST_SCORE = 2**60
 
 
@@ -76,9 +76,9 @@ class QueryWeights:
     def __init__(
         self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = 2
     ) -> None:
-        if len(counts) > _LARGEST:
+        if len(counts) > LARGEST:
             raise PlanError(
-                f"the sampler holds at most {_LARGEST:,} queries, found {len(counts):,}; ask fewer"
+                f"the sampler holds at most {LARGEST:,} queries, found {len(counts):,}; ask fewer"
             )
         self._counts = np.ascontiguousarray(counts, dtype=np.int64)
         self._rows = rows
@@ -86,9 +86,9 @@ class QueryWeights:
         self._scores = np.zeros(len(counts), dtype=np.int64)
         self._observed = 0
         self._top = 0
-        large = len(counts) > _LARGE
-        self._table = ExponentialTable(step, size, depth=_LARGE_DEPTH if large else _DEPTH)
-        self._half_bits = _LARGE_HALF_BITS if large else _HALF_BITS
+        large = len(counts) > LARGE
+        self._table = ExponentialTable(step, size, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
+        self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads)
 
@@ -110,7 +110,7 @@ class QueryWeights:
         PlanError
             If scores could leave the range of 64-bit integers; rounds and public size alone decide that.
         """
-        if (self._observed + 1) * (self._size + _MOST_ROWS) > _LARGEST_SCORE:
+        if (self._observed + 1) * (self._size + MOST_ROWS) > _LARGEST_SCORE:
             raise PlanError(
                 f"after {self._observed:,} records the scores are too large for public size {self._size:,}; "
                 "plan fewer rounds or a smaller n0"
@@ -123,6 +123,17 @@ class QueryWeights:
         self._observed += 1
         largest, smallest = max(b[0] for b in bounds), min(b[1] for b in bounds)
         self._top = max(largest, self._offset() - smallest)
+
+    @property
+    def table(self) -> ExponentialTable:
+        """The table of exp(-eta D / n)."""
+        return self._table
+
+    def changes(self, signed: NDArray[np.int64], satisfied: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return n (q(D) - q(x)) of signed queries for the record with these answers: what `observe` adds to their scores."""
+        base = signed // 2
+        change = self._counts[base] - self._size * satisfied[base].astype(np.int64)
+        return np.where(signed % 2 == 0, change, self._rows - self._size - change)
 
     def draw(self, draws: int, source: RandomWords) -> NDArray[np.int64]:
         """Return `draws` independent signed queries, sorted: 2 i for base query i, 2 i + 1 for its negation."""

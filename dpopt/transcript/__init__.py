@@ -7,7 +7,7 @@ value goes into `released.py` with its JSON form.
 """
 
 from dpopt.transcript.journal import Entry, FileJournal, Journal, MemoryJournal, read_journal
-from dpopt.transcript.released import NoisyAnswers, SampledQueries
+from dpopt.transcript.released import NoisyAnswers, SampledQueries, SelectedMarginal
 
 __all__ = [
     "Entry",
@@ -16,5 +16,6 @@ __all__ = [
     "MemoryJournal",
     "NoisyAnswers",
     "SampledQueries",
+    "SelectedMarginal",
     "read_journal",
 ]

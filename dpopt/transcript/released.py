@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.errors import TranscriptError
-from dpopt.queries.arrays import frozen
+from dpopt.queries.arrays import freeze, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +27,9 @@ class SampledQueries:
         Net counts, never 0: how often the query was drawn minus how often its negation was.
     charge : Charge
         What the draw cost; it was charged before the draw was made.
+    pairs : (p,) int64 array
+        Base queries drawn together with their negations, once for each such pair, in increasing order: where the next round
+        may keep what was drawn (DQRS). Empty elsewhere.
 
     Notes
     -----
@@ -38,11 +41,12 @@ class SampledQueries:
     queries: NDArray[np.int64]
     counts: NDArray[np.int64]
     charge: Charge
+    pairs: NDArray[np.int64] = field(default_factory=lambda: freeze(np.empty(0, dtype=np.int64)))
 
     def __post_init__(self) -> None:
         if not isinstance(self.round, int) or self.round < 1:
             raise TranscriptError(f"rounds are numbered from 1, found {self.round!r}")
-        for name in ("queries", "counts"):
+        for name in ("queries", "counts", "pairs"):
             values = _whole_numbers(getattr(self, name), f"round {self.round}: {name}")
             object.__setattr__(self, name, values)
         if len(self.queries) != len(self.counts):
@@ -55,6 +59,8 @@ class SampledQueries:
             )
         if np.any(self.counts == 0):
             raise TranscriptError(f"round {self.round}: net counts must not be 0")
+        if len(self.pairs) and (self.pairs[0] < 0 or np.any(np.diff(self.pairs) < 0)):
+            raise TranscriptError(f"round {self.round}: pairs must be in increasing order from 0 up")
 
     def to_json(self) -> dict[str, Any]:
         """Return the draw as a journal entry."""
@@ -63,6 +69,7 @@ class SampledQueries:
             "round": self.round,
             "queries": self.queries.tolist(),
             "counts": self.counts.tolist(),
+            **({"pairs": self.pairs.tolist()} if len(self.pairs) else {}),
         }
 
     @classmethod
@@ -74,8 +81,8 @@ class SampledQueries:
         TranscriptError
             If the entry is damaged, or so many draws were not paid for.
         """
-        read = cls(entry["round"], entry["queries"], entry["counts"], charge)
-        netted = sum(map(abs, read.counts.tolist()))
+        read = cls(entry["round"], entry["queries"], entry["counts"], charge, entry.get("pairs", ()))
+        netted = sum(map(abs, read.counts.tolist()), start=2 * len(read.pairs))
         if netted > charge.count or (charge.count - netted) % 2:
             raise TranscriptError(
                 f"round {read.round}: net counts of {netted:,} in all do not come from the {charge.count:,} draws charged"
@@ -137,6 +144,46 @@ class NoisyAnswers:
             float(entry["scale"]),
             charge,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedMarginal:
+    """The candidate that one round selected, charged first.
+
+    Attributes
+    ----------
+    round : int
+        Number of the round, from 1.
+    candidate : int
+        Position among the round's candidates.
+    charge : Charge
+        What the selection cost.
+
+    Notes
+    -----
+    Constructed in `dpopt.private` only, and where a saved transcript is read.
+    """
+
+    round: int
+    candidate: int
+    charge: Charge
+
+    def __post_init__(self) -> None:
+        if type(self.round) is not int or self.round < 1:
+            raise TranscriptError(f"rounds are numbered from 1, found {self.round!r}")
+        if type(self.candidate) is not int or self.candidate < 0:
+            raise TranscriptError(
+                f"round {self.round}: candidates are numbered from 0, found {self.candidate!r}"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the selection as a journal entry."""
+        return {"kind": "selection", "round": self.round, "candidate": self.candidate}
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any], charge: Charge) -> SelectedMarginal:
+        """Read a selection back from its journal entry and the charge that precedes it."""
+        return cls(entry["round"], entry["candidate"], charge)
 
 
 def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:

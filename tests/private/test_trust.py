@@ -43,3 +43,13 @@ def test_a_sampler_is_not_believed(sampler: ExactSampler | ScriptedSampler) -> N
 def test_noise_is_not_believed() -> None:
     assert not is_trusted(None, ScriptedNoise([]))
     assert not is_trusted(None, ClaimingNoise([]))
+
+
+class ClaimingSystemWords(SystemWords):
+    """A kind of the system's words, and so perhaps of other words."""
+
+
+def test_words_are_not_believed() -> None:
+    assert is_trusted(None, None, SystemWords())
+    for words in (SeededWords(1), ClaimingWords(1), ClaimingSystemWords()):
+        assert not is_trusted(None, None, words)

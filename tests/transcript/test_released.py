@@ -13,7 +13,7 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import TranscriptError
-from dpopt.transcript import NoisyAnswers, SampledQueries
+from dpopt.transcript import NoisyAnswers, SampledQueries, SelectedMarginal
 
 CHARGE = draw_charge(2, 5, 0.4, 100, NeighbouringRelation.REPLACE_ONE)
 NOISE_CHARGE = Charge("noise", ChargeKind.PURE, 0.1, 1, NeighbouringRelation.REPLACE_ONE, "a theorem")
@@ -132,3 +132,27 @@ def test_measured_values_are_flat_and_cannot_be_changed() -> None:
     measured = NoisyAnswers("x", values, "y", 1.0, NOISE_CHARGE)
     values[0] = 9
     assert measured.values.tolist() == [1, 2]
+
+
+def test_a_selected_marginal_reads_back_as_it_was_written() -> None:
+    selected = SelectedMarginal(4, 17, NOISE_CHARGE)
+    read = SelectedMarginal.from_json(json.loads(json.dumps(selected.to_json())), NOISE_CHARGE)
+    assert read == selected
+    assert selected.to_json() == {"kind": "selection", "round": 4, "candidate": 17}
+
+
+@pytest.mark.parametrize(
+    ("number", "candidate", "message"),
+    [
+        (0, 1, "numbered from 1"),
+        (True, 1, "numbered from 1"),
+        (2.0, 1, "numbered from 1"),
+        (2, -1, "round 2: candidates are numbered from 0"),
+        (2, 1.0, "numbered from 0"),
+        (2, "1", "numbered from 0"),
+        (2, None, "numbered from 0"),
+    ],
+)
+def test_a_selection_that_is_none_is_refused(number: Any, candidate: Any, message: str) -> None:
+    with pytest.raises(TranscriptError, match=message):
+        SelectedMarginal.from_json({"round": number, "candidate": candidate}, NOISE_CHARGE)

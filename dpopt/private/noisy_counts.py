@@ -1,0 +1,72 @@
+"""Exact counts of the records, and the same with integer noise: the only place where one becomes the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.measurement import Measurement
+from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.transcript.released import NoisyAnswers
+
+CHUNK = 100_000
+"""Counts that get their noise at a time: OpenDP takes lists, which hold each number as an object."""
+
+
+def exact_counts(
+    dataset: PrivateDataset,
+    queries: MarginalSet | Clauses,
+    *,
+    threads: int = 2,
+) -> NDArray[np.int64]:
+    """Return how many records lie in each cell, or satisfy each clause. Private.
+
+    No progress is told: the number of steps of counting cells grows with the number of records.
+    """
+    if isinstance(queries, MarginalSet):
+        from dpopt.queries.marginal_kernels import count_cells
+
+        counts = count_cells(queries, dataset._columns, threads=threads)
+        return np.asarray(counts, dtype=np.int64)
+    from dpopt.queries.kernels import count_clauses, pack_columns
+
+    packed = pack_columns(dataset._columns, dataset._schema.sizes, queries)
+    return count_clauses(packed, queries, dataset._schema.offsets, threads=threads)
+
+
+def noisy_counts(
+    dataset: PrivateDataset,
+    measurement: Measurement,
+    charge: Charge,
+    noise: Noise,
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NoisyAnswers:
+    """Return the counts of a measurement with its noise. The caller has spent `charge` and put it on file.
+
+    `progress` is called with the share of the counts that have their noise; how often depends on their number alone.
+    """
+    exact = exact_counts(dataset, measurement.queries, threads=threads)
+    add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace
+    values = np.empty_like(exact)
+    parts = [exact[start : start + CHUNK] for start in range(0, exact.size, CHUNK)]
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:  # OpenDP works without the interpreter's lock
+        add = partial(add_noise, scale=measurement.scale)
+        for noisy in pool.map(add, parts) if len(parts) > 1 else map(add, parts):
+            values[done : done + noisy.size] = noisy
+            done += noisy.size
+            if progress is not None:
+                progress(done / exact.size)
+    law = DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
+    return NoisyAnswers(measurement.name, freeze(values), law, measurement.scale, charge)

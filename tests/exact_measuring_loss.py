@@ -1,0 +1,150 @@
+"""The exact privacy loss of selections and measurements, over all pairs of neighbours of tiny universes.
+
+A selection's law is read off the whole numbers that the real curator draws from. A measurement's law is that of the noise of
+the scale that the curator asks for, around the counts that it gives: of the discrete laws by their formulas, which
+`tests/statistics/test_noise_law.py` holds OpenDP's samplers against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dualquery import SAMPLER_SLACK
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.private.measurement import Measurement
+from dpopt.private.selection import Selection
+from tests.exact_law import logarithm
+from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
+from tests.tiny_measuring import law_of_selection, measured_counts, neighbours
+from tests.tiny_runs import REPLACE, Table
+
+SIZE = 2
+ROWS = {NeighbouringRelation.REPLACE_ONE: [2], NeighbouringRelation.ADD_REMOVE: [1, 2]}
+
+
+def pairs(relation: NeighbouringRelation) -> list[tuple[Table, Table]]:
+    """Return each pair of neighbours once: of the public size, or under add-remove of 1 to 3 records."""
+    found = neighbours(relation, ROWS[relation])
+    return sorted({(min(a, b), max(a, b)) for a, b in (map(_sorted, pair) for pair in found)})
+
+
+def _sorted(table: Table) -> Table:
+    return tuple(sorted(table))
+
+
+def check_selection(what: Selection, relation: NeighbouringRelation) -> Decimal:
+    """Check all neighbours; return the largest share of the charged range that a pair uses up."""
+    law, charge = law_of_selection(what, relation, SIZE), what.charge(relation)
+    reached = Decimal(0)
+    for laws in {(tuple(law(one)), tuple(law(two))) for one, two in pairs(relation)}:
+        with localcontext(DIGITS):
+            check_losses([charge], *([as_decimal(share) for share in shares] for shares in laws))
+        ratios = [a / b for a, b in zip(*laws, strict=True)]
+        found = logarithm(max(ratios) / min(ratios))
+        assert found <= Decimal(charge.parameter), f"range {found}, charged {charge.parameter}"
+        reached = max(reached, found / Decimal(charge.parameter))
+    return reached
+
+
+def check_measurement(what: Measurement, relation: NeighbouringRelation, charge: Charge) -> float:
+    """Check all neighbours; return the largest share of the charged parameter that a pair uses up."""
+    reached = 0.0
+    for moves, scale in all_moves(what, relation):
+        if what.gaussian:
+            rho = max(log_moment(scale, moves, order) / (order * (order - 1)) for order in ORDERS)
+            assert rho <= charge.parameter * (1 + 1e-9), f"rho {rho}, charged {charge.parameter}"
+            reached = max(reached, rho / charge.parameter)
+        else:
+            epsilon = Fraction(sum(moves)) / Fraction(scale)
+            assert epsilon <= Fraction(charge.parameter), f"epsilon {epsilon}, charged {charge.parameter}"
+            reached = max(reached, float(epsilon / Fraction(charge.parameter)))
+    return reached
+
+
+def all_moves(what: Measurement, relation: NeighbouringRelation) -> set[tuple[tuple[int, ...], float]]:
+    """Return by how much the counts of neighbours differ, and the scale of the noise that they get."""
+    return {moves_between(what, relation, *pair) for pair in pairs(relation)}
+
+
+@lru_cache(maxsize=100_000)
+def noised(
+    what: Measurement, relation: NeighbouringRelation, table: Table
+) -> tuple[NDArray[np.int64], float]:
+    return measured_counts(what, table, relation, len(table) if relation is REPLACE else SIZE)
+
+
+def moves_between(
+    what: Measurement, relation: NeighbouringRelation, one: Table, two: Table
+) -> tuple[tuple[int, ...], float]:
+    (counts, scale), (others, _) = noised(what, relation, one), noised(what, relation, two)
+    return tuple(np.abs(counts - others).tolist()), scale
+
+
+def log_moment(scale: float, moves: Sequence[int], order: float) -> float:
+    """Return ln of the sum over all noisy values of P^order Q^(1 - order), for independent discrete Gaussians moved apart."""
+    return sum(_log_moment(scale, move, order) for move in moves if move)
+
+
+@lru_cache(maxsize=10_000)
+def _log_moment(scale: float, move: int, order: float) -> float:
+    reach = np.arange(-int(60 * scale) - 2000, int(60 * scale) + 2001, dtype=np.float64)
+
+    def logs(shift: int) -> NDArray[np.float64]:
+        exponents = -((reach - shift) ** 2) / (2 * scale**2)
+        return np.asarray(exponents - np.logaddexp.reduce(exponents))
+
+    return float(np.logaddexp.reduce(order * logs(0) + (1 - order) * logs(move)))
+
+
+def check_selection_and_measurement(
+    what: Selection, scale: float, relation: NeighbouringRelation, *, gaussian: bool
+) -> float:
+    """Select, then measure what was selected: the loss of both together is at most the ledger's total; return the share."""
+    law = law_of_selection(what, relation, SIZE)
+    measurements = [
+        Measurement("round 1", what.candidates.take([number]), scale, gaussian)
+        for number in range(len(what.candidates))
+    ]
+    charges = [what.charge(relation), measurements[0].charge(relation, np.array([2, 3]))]
+    reached = 0.0
+    for one, two in pairs(relation):
+        moves = [moves_between(measurement, relation, one, two)[0] for measurement in measurements]
+        for first, second in ((law(one), law(two)), (law(two), law(one))):
+            share = _joint(charges, first, second, moves, scale, gaussian=gaussian)
+            reached = max(reached, share)
+    return reached
+
+
+def _joint(
+    charges: Sequence[Charge],
+    one: list[Fraction],
+    two: list[Fraction],
+    moves: list[tuple[int, ...]],
+    scale: float,
+    *,
+    gaussian: bool,
+) -> float:
+    if not gaussian:
+        charged = total_epsilon(charges, Accountant.PURE, 0.0)
+        found = max(log(a / b) + sum(m) / scale for a, b, m in zip(one, two, moves, strict=True))
+        assert found <= charged * (1 + 1e-12) + SAMPLER_SLACK, f"pure loss {found}, charged {charged}"
+        return found / charged
+    rho, share = total_rho(charges), 0.0
+    for order in ORDERS:
+        parts = [
+            order * log(a) + (1 - order) * log(b) + log_moment(scale, m, order)
+            for a, b, m in zip(one, two, moves, strict=True)
+        ]
+        found = float(np.logaddexp.reduce(parts)) / (order - 1) / order
+        assert found <= rho * (1 + 1e-9), f"order {order}: rho {found}, charged {rho}"
+        share = max(share, found / rho)
+    return share

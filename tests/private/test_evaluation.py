@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dpopt.errors import WorkloadError
+from dpopt.private import marginal_errors
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.evaluation import NonPrivateErrors, non_private_errors
+from dpopt.queries import Attribute, AttributeKind, Schema
+from dpopt.queries.answer_kernels import shares_on_records
+from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.marginal_set import MarginalSet
+from tests.marginals import marginal_sets, marginals_of
+
+SIZES = (3, 1, 4, 2, 5)
+SCHEMA = Schema(
+    tuple(Attribute(f"x{i}", AttributeKind.CATEGORICAL, tuple(range(size))) for i, size in enumerate(SIZES))
+)
+
+
+def records_of(seed: int, rows: int) -> NDArray[np.int32]:
+    """Return records of which the later attributes follow the first, so that many cells are empty."""
+    generator = np.random.default_rng(seed)
+    first = generator.integers(0, 2, size=(rows, 1))
+    records = (first + generator.integers(0, 2, size=(rows, len(SIZES)))) % np.array(SIZES)
+    return np.asarray(records, dtype=np.int32)
+
+
+def sources(seed: int) -> dict[str, Answers]:
+    generator = np.random.default_rng(seed)
+    return {
+        "records": RecordAnswers(records_of(seed + 1, 9)),
+        "weights": RecordAnswers(records_of(seed + 2, 9), generator.random(9) + 0.01),
+        "uniform": UniformAnswers(),
+    }
+
+
+def dense(marginals: MarginalSet, given: Answers) -> NDArray[np.float64]:
+    return given if isinstance(given, np.ndarray) else given.on(marginals, SCHEMA.sizes)
+
+
+@given(marginal_sets(SIZES), st.integers(0, 2**31))
+def test_errors_on_marginals_are_those_on_their_clauses(marginals: MarginalSet, seed: int) -> None:
+    """Bit by bit: the whole is one group of cells, and the same numbers are subtracted and added."""
+    records = records_of(seed, 40)
+    dataset = PrivateDataset.from_codes(SCHEMA, list(records.T))
+    answers = {name: dense(marginals, given) for name, given in sources(seed).items()}
+    explicit = non_private_errors(dataset, marginals.clauses(), answers)
+    assert non_private_errors(dataset, marginals, sources(seed)) == explicit
+    assert non_private_errors(dataset, marginals, answers) == explicit
+    exact = shares_on_records(marginals, records, SCHEMA.sizes)
+    for name, array in answers.items():
+        differences = np.abs(array - exact)
+        worst = int(differences.argmax())
+        expected = NonPrivateErrors(exact.size, differences[worst], differences.mean(), worst)
+        assert explicit[name] == expected
+
+
+@given(marginal_sets(SIZES), st.integers(0, 2**31), st.sampled_from([0, 1, 4, 12]))
+def test_errors_do_not_depend_on_how_many_cells_are_taken_together(
+    marginals: MarginalSet, seed: int, cells: int
+) -> None:
+    """Large marginals by the cells that hold a record alone: the largest error and its first place are the same."""
+    dataset = PrivateDataset.from_codes(SCHEMA, list(records_of(seed, 25).T))
+    arrays = {f"{name} array": dense(marginals, given) for name, given in sources(seed).items()}
+    exact = dense(marginals, RecordAnswers(records_of(seed, 25)))
+    answers: dict[str, Answers] = {**sources(seed), **arrays, "exact": exact}
+    expected = non_private_errors(dataset, marginals, answers)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(marginal_errors, "CELLS", max(cells, 1))
+        found = non_private_errors(dataset, marginals, answers)
+    for name, errors in expected.items():
+        assert found[name].max_error == errors.max_error
+        assert found[name].worst_query == errors.worst_query
+        assert found[name].mean_error == pytest.approx(errors.mean_error, rel=1e-12, abs=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("codes", "released", "worst"),
+    [
+        ([0, 1], [0, 1], 0),
+        ([1, 3], [3, 1], 0),
+        ([0, 0, 1, 2], [0, 0, 3, 2], 1),
+        ([0, 0, 1, 2], [3, 0, 2, 1], 0),
+    ],
+)
+def test_of_equal_errors_the_first_is_named(
+    monkeypatch: pytest.MonkeyPatch, codes: list[int], released: list[int], worst: int
+) -> None:
+    """Uniform shares of 1/4 are off by 1/4 where half of the records are, and where none is; the first cell is such a one."""
+    monkeypatch.setattr(marginal_errors, "CELLS", 1)
+    schema = Schema((Attribute("x", AttributeKind.CATEGORICAL, tuple(range(4))),))
+    found = non_private_errors(
+        PrivateDataset.from_codes(schema, [np.array(codes)]),
+        marginals_of([range(4)], [[0]]),
+        {"uniform": UniformAnswers(), "release": RecordAnswers(np.array(released, dtype=np.int32)[:, None])},
+    )
+    assert (found["uniform"].worst_query, found["release"].worst_query) == (0, worst)
+    assert found["uniform"].max_error == 0.25
+
+
+def test_a_marginal_of_a_billion_cells_is_compared() -> None:
+    """By hand: two records of four are right, one is missing and one is new."""
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, tuple(range(1000))) for name in "abc"))
+    marginals = marginals_of([range(1000)] * 3, [[0, 1, 2], [0]])
+    true = np.array([[1, 2, 3], [1, 2, 3], [7, 7, 7], [9, 9, 9]], dtype=np.int32)
+    released = np.array([[1, 2, 3], [0, 0, 1], [7, 7, 7], [1, 2, 3]], dtype=np.int32)
+    dataset = PrivateDataset.from_codes(schema, list(true.T))
+    shares: list[float] = []
+    found = non_private_errors(
+        dataset,
+        marginals,
+        {"release": RecordAnswers(released), "uniform": UniformAnswers()},
+        progress=shares.append,
+    )
+    release = found["release"]
+    assert release.queries == 10**9 + 1000
+    assert (release.max_error, release.worst_query) == (0.25, 1)
+    assert release.mean_error == pytest.approx(4 * 0.25 / release.queries)
+    assert found["uniform"].worst_query == 1_002_003
+    assert found["uniform"].max_error == pytest.approx(0.5 - 1e-9)
+    assert shares[-1] == 1
+    with pytest.raises(WorkloadError, match=r"have the shape \(3,\); expected one for each of 1,000,001,000"):
+        non_private_errors(dataset, marginals, {"release": np.zeros(3)})
+
+
+def test_answers_on_clauses_are_arrays() -> None:
+    marginals = marginals_of([range(size) for size in SIZES], [[0]])
+    dataset = PrivateDataset.from_codes(SCHEMA, list(records_of(0, 5).T))
+    with pytest.raises(WorkloadError, match="given as an array, found UniformAnswers"):
+        non_private_errors(dataset, marginals.clauses(), {"uniform": UniformAnswers()})
