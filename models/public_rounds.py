@@ -1,6 +1,6 @@
 """Rounds of DualQuery on public populations: where the larger instances of the catalogue come from.
 
-Nobody's data are behind them: a population is drawn by `dpopt.algorithms.population` in the shape of a table (numbers of
+Nobody's data are behind them: a population is drawn by `frozen_population` in the shape of a table (numbers of
 codes), queries are drawn from it by the real driver and sampler with public seeds, and each round is answered by steepest
 ascent. All of it is integer arithmetic or a function of the seed, so the same rounds come out on every machine, and no
 solver of dpopt can change them.
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 import numpy as np
+from frozen_population import public_population
 from numpy.typing import NDArray
 from public_rules import public_rules
 
@@ -21,7 +22,6 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
-from dpopt.algorithms.population import public_population
 from dpopt.formulations.best_response import best_response
 from dpopt.private.curator import Curator
 from dpopt.private.dataset import PrivateDataset

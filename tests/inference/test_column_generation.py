@@ -1,0 +1,151 @@
+"""Column generation: the optimum of a general solver over all legal records, proofs, gaps, rules, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpopt.errors import ProgramError, SolverUnavailableError
+from dpopt.formulations.projection_master import projection_master
+from dpopt.inference import FitProblem, FitSettings, Fitted, fit, generate_columns
+from dpopt.inference.pricing import Enumeration
+from dpopt.programs import SolveLimits
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.solvers.registry import get_solver
+from tests.circuits import among, circuit_of, exactly_when, some
+from tests.inference.fits import answers, domains_of, legal_records, mixed_problem, objective
+
+SIZES = (3, 2, 4, 3)
+RULES = circuit_of(
+    {
+        "tied": exactly_when((0, [0]), (2, [1, 2]), SIZES),
+        "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))],
+    }
+)
+SEEDS = pytest.mark.parametrize("seed", range(4))
+RULED = pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
+
+
+def optimum(problem: FitProblem) -> float:
+    """Return the least f, by Clarabel over all legal records."""
+    records = legal_records(problem)
+    truth = np.concatenate([answers(term.queries, records) for term in problem.terms]) > 0.5
+    values = np.concatenate([term.values for term in problem.terms])
+    weights = np.concatenate([np.full(term.values.size, term.weight) for term in problem.terms])
+    program = projection_master(truth, values, weights)
+    result = get_solver("clarabel").solve(program, SolveLimits(seconds=60))
+    point = np.maximum(np.asarray(result.require_solution(), dtype=np.float64), 0)
+    return program.evaluate(point / point.sum())
+
+
+def check(problem: FitProblem, fitted: Fitted) -> None:
+    """Check what every fit promises."""
+    assert not problem.illegal(fitted.records).any()
+    assert len(np.unique(fitted.records, axis=0)) == len(fitted.records)
+    assert fitted.objective == pytest.approx(objective(problem, fitted.records, fitted.weights), rel=1e-9)
+
+
+@SEEDS
+@RULED
+@pytest.mark.solver("clarabel")
+def test_the_optimum_is_that_of_a_general_solver_over_all_records(seed: int, rules: ThresholdCircuit) -> None:
+    allowed = domains_of([(0, 2), (0, 1), (1, 2, 3), (0, 1, 2)]) if seed == 3 else None
+    problem = mixed_problem(seed, sizes=SIZES, rules=rules, allowed=allowed)
+    fitted = fit(problem, FitSettings(records=10, sweeps=2, rounds=100, seed=seed))
+    check(problem, fitted)
+    best = optimum(problem)
+    assert fitted.objective == pytest.approx(best, rel=1e-6)
+    assert fitted.lower_bound is not None
+    assert fitted.gap is not None
+    assert fitted.lower_bound <= best * (1 + 1e-7)
+    assert fitted.gap <= 1e-6 * best
+    assert fitted.proof.startswith("enumeration")
+
+
+@SEEDS
+@RULED
+@pytest.mark.solver("clarabel")
+def test_the_search_alone_finds_the_same_records_on_small_problems(
+    seed: int, rules: ThresholdCircuit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
+    problem = mixed_problem(seed, sizes=SIZES, rules=rules)
+    fitted = fit(problem, FitSettings(records=10, sweeps=2, rounds=100, seed=seed))
+    check(problem, fitted)
+    assert fitted.objective == pytest.approx(optimum(problem), rel=1e-6)
+    assert (fitted.lower_bound, fitted.gap, fitted.pricing_gap, fitted.proof) == (None, None, None, "")
+    assert fitted.frank_wolfe_gap == pytest.approx(0, abs=1e-8)
+
+
+@RULED
+@pytest.mark.parametrize("name", ["cp-sat", "highs"])
+def test_a_solver_proves_a_bound(name: str, rules: ThresholdCircuit, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not get_solver(name).availability().available:
+        pytest.skip(f"{name} is not available")
+    problem = mixed_problem(1, sizes=SIZES, rules=rules)
+    exact = fit(problem, FitSettings(records=10, rounds=100))
+    monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
+    fitted = fit(problem, FitSettings(records=10, rounds=100, proof=name, seconds=120))
+    check(problem, fitted)
+    assert fitted.lower_bound is not None
+    assert fitted.gap is not None
+    assert fitted.lower_bound <= exact.objective * (1 + 1e-9)
+    if name == "cp-sat":
+        assert fitted.gap <= 1e-5 * fitted.objective
+        assert "at its word" in fitted.proof
+    else:
+        assert "exact arithmetic" in fitted.proof
+    assert fitted.frank_wolfe_gap is not None
+    assert fitted.pricing_gap is not None
+    assert fitted.gap <= fitted.frank_wolfe_gap + fitted.pricing_gap + 1e-12
+
+
+def test_records_given_with_weights_are_merged_and_improved() -> None:
+    problem = mixed_problem(2, sizes=SIZES)
+    records = legal_records(problem)[[0, 5, 9, 5]]
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    start = objective(problem, records, weights)
+    fitted = generate_columns(problem, FitSettings(rounds=0), records, weights=weights)
+    check(problem, fitted)
+    assert len(fitted.records) <= 3
+    assert fitted.history[0].objective < start
+    with pytest.raises(ProgramError, match="sum to 1"):
+        generate_columns(problem, FitSettings(rounds=1), records, weights=weights / 2)
+
+
+def test_many_records_are_weighed_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = mixed_problem(0, sizes=SIZES)
+    settings = FitSettings(records=200, sweeps=0, rounds=60)
+    exact = fit(problem, settings)
+    monkeypatch.setattr("dpopt.inference.column_generation.MATRIX_UP_TO", 5)
+    fitted = fit(problem, settings)
+    check(problem, fitted)
+    assert fitted.lower_bound is not None
+    assert fitted.lower_bound <= exact.objective * (1 + 1e-9)
+    assert fitted.objective == pytest.approx(exact.objective, rel=1e-3)
+
+
+def test_it_ends_by_the_gap_by_the_clock_and_by_the_rounds() -> None:
+    problem = mixed_problem(3, sizes=SIZES)
+    settings = FitSettings(records=5, sweeps=0, rounds=100)
+    loose = fit(problem, replace(settings, gap=0.5))
+    assert loose.stopped == "the gap is small enough"
+    assert loose.gap is not None
+    assert loose.gap <= 0.5
+    assert fit(problem, replace(settings, rounds=1)).stopped == "all rounds done"
+    assert fit(problem, replace(settings, seconds=1e-9)).stopped == "time is up"
+    full = fit(problem, settings)
+    assert full.stopped.startswith("no record was found")
+    assert [one.stage for one in full.history[:2]] == ["start", "merge"]
+    assert full.history[-1].stage == "end"
+
+
+def test_unknown_solvers_and_illegal_records_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
+    problem = mixed_problem(0, sizes=SIZES, rules=RULES)
+    with pytest.raises(SolverUnavailableError, match="no solver 'nobody'"):
+        fit(problem, FitSettings(records=5, rounds=1, proof="nobody"))
+    with pytest.raises(ProgramError, match="legal"):
+        generate_columns(problem, FitSettings(rounds=1), np.zeros((1, 4), dtype=np.int32))

@@ -1,0 +1,220 @@
+"""The record search: exact bookkeeping, descent, local optimality, the law at a temperature, stopping, starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpopt.errors import ProgramError
+from dpopt.inference import FitProblem, FitProgress, FitSettings, bookkeeping, estimated_laws, fit_records
+from dpopt.inference.laws import draw_records
+from dpopt.inference.pool import Pool
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from tests.circuits import among, circuit_of, exactly_when, some
+from tests.inference.fits import domains_of, equal_objective, legal_records, mixed_problem
+
+SIZES = (3, 2, 4, 3)
+RULES = circuit_of(
+    {
+        "tied": exactly_when((0, [0]), (2, [1, 2]), SIZES),
+        "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))],
+    }
+)
+ALLOWED = domains_of([(0, 2), (0, 1), (1, 2, 3), (0, 1, 2)])
+SEEDS = pytest.mark.parametrize("seed", range(6))
+RULED = pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
+
+
+def best_single_change(problem: FitProblem, records: np.ndarray) -> float:
+    """Return the least f that one change of one code of one record to a legal one gives, by trying all."""
+    best = np.inf
+    for row in range(len(records)):
+        for attribute, size in enumerate(problem.sizes.tolist()):
+            for code in range(size):
+                changed = records.copy()
+                changed[row, attribute] = code
+                if not problem.illegal(changed[row : row + 1])[0]:
+                    best = min(best, equal_objective(problem, changed))
+    return best
+
+
+@SEEDS
+@RULED
+def test_the_objective_that_is_kept_is_that_of_the_records(seed: int, rules: ThresholdCircuit) -> None:
+    problem = mixed_problem(seed, rules=rules)
+    fitted = fit_records(problem, FitSettings(records=17, sweeps=3, seed=seed))
+    assert fitted.objective == pytest.approx(equal_objective(problem, fitted.records), rel=1e-12)
+    objectives = [one.objective for one in fitted.history]
+    assert all(after <= before * (1 + 1e-12) for before, after in pairwise(objectives))
+    assert objectives[-1] < objectives[0]
+
+
+@SEEDS
+@RULED
+def test_a_search_that_ends_by_itself_ends_where_no_change_of_a_code_helps(
+    seed: int, rules: ThresholdCircuit
+) -> None:
+    problem = mixed_problem(seed, rules=rules, allowed=ALLOWED if seed % 2 else None)
+    fitted = fit_records(problem, FitSettings(records=11, sweeps=100, seed=seed))
+    assert fitted.stopped.startswith("no single change")
+    assert not problem.illegal(fitted.records).any()
+    assert best_single_change(problem, fitted.records) >= fitted.objective - 1e-4 / 11**2
+
+
+@SEEDS
+@pytest.mark.parametrize(("rules", "smoothing"), [(NO_RULES, 0.0), (NO_RULES, 0.01), (RULES, 0.0)])
+def test_clauses_listed_one_by_one_give_the_same_records_as_sums_over_conditions(
+    seed: int, rules: ThresholdCircuit, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = mixed_problem(seed, rules=rules)
+    settings = FitSettings(records=20, sweeps=4, seed=seed, smoothing=smoothing)
+    first = fit_records(problem, settings)
+    monkeypatch.setattr(bookkeeping, "fit_in", lambda _: False)
+    second = fit_records(problem, settings)
+    np.testing.assert_array_equal(first.records, second.records)
+    assert first.objective == pytest.approx(second.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e12])
+def test_the_scale_of_the_weights_does_not_matter(scale: float) -> None:
+    problem = mixed_problem(1, rules=RULES)
+    scaled = replace(
+        problem, terms=tuple(replace(term, weight=term.weight * scale) for term in problem.terms)
+    )
+    one, other = (fit_records(p, FitSettings(records=30, sweeps=3)) for p in (problem, scaled))
+    assert other.objective == pytest.approx(scale * one.objective, rel=1e-9)
+
+
+def test_draws_at_a_temperature_follow_their_law() -> None:
+    """The shares of 30,000 sweeps of one record against prior * exp(-f / tau), by enumeration."""
+    problem = mixed_problem(2, sizes=(2, 3, 2, 2))
+    laws = estimated_laws(problem)
+    temperature = 2.0
+    records = legal_records(problem)
+    offsets = problem.offsets()[:-1]
+    prior = np.maximum(laws, 1e-9)[records + offsets].prod(axis=1)
+    f = np.array([equal_objective(problem, record[None, :]) for record in records])
+    law = prior * np.exp(-(f - f.min()) / temperature)
+    law /= law.sum()
+    pool = Pool(problem, records[:1], laws, seed=3)
+    counts = np.zeros(len(records))
+    place = {tuple(record): i for i, record in enumerate(records.tolist())}
+    for _ in range(30_000):
+        pool.sweep(temperature)
+        counts[place[tuple(pool.records[0].tolist())]] += 1
+    assert 0.5 * np.abs(counts / counts.sum() - law).sum() < 0.02
+    assert law.max() < 0.8
+
+
+def test_a_temperature_near_zero_does_what_zero_does() -> None:
+    problem = mixed_problem(4)
+    cold = fit_records(problem, FitSettings(records=15, sweeps=20, smoothing=1e-12))
+    exact = fit_records(problem, FitSettings(records=15, sweeps=20))
+    assert cold.objective == pytest.approx(exact.objective, rel=0.05)
+
+
+def test_the_laws_of_noiseless_marginals_are_the_one_way_shares() -> None:
+    problem = mixed_problem(3, noise=0.0)
+    problem = replace(problem, terms=problem.terms[:1])
+    laws, exact = estimated_laws(problem), problem.terms[0].values
+    np.testing.assert_allclose(laws[:3], exact[:24].reshape(3, 8).sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(laws[5:9], exact[-4:], atol=1e-12)
+    np.testing.assert_allclose(laws[9:], exact[24:30].reshape(2, 3).sum(axis=0), atol=1e-12)
+
+
+def test_laws_are_probabilities_on_allowed_codes_whatever_the_noise() -> None:
+    for seed in range(5):
+        problem = mixed_problem(seed, noise=5.0, allowed=ALLOWED)
+        laws = estimated_laws(problem)
+        assert (laws >= 0).all()
+        assert not laws[~problem.allowed_columns()].any()
+        np.testing.assert_allclose(np.add.reduceat(laws, problem.offsets()[:-1]), 1.0)
+    without = replace(problem, terms=())
+    np.testing.assert_allclose(estimated_laws(without)[:3], [0.5, 0, 0.5])
+
+
+def test_records_are_drawn_as_often_as_their_laws_say() -> None:
+    problem = mixed_problem(0)
+    laws = np.array([0.5, 0.25, 0.25, 1, 0, 0.1, 0.2, 0.3, 0.4, 0, 0, 1])
+    records = draw_records(problem, laws, 40, 1)
+    assert np.bincount(records[:, 0]).tolist() == [20, 10, 10]
+    assert np.bincount(records[:, 2]).tolist() == [4, 8, 12, 16]
+    assert set(records[:, 1]) == {0}
+    assert set(records[:, 3]) == {2}
+    assert (draw_records(problem, laws, 40, 2) != records).any()
+
+
+def test_the_same_seed_gives_the_same_records_and_another_seed_others() -> None:
+    problem = mixed_problem(1)
+    settings = FitSettings(records=40, sweeps=2, smoothing=0.001, seed=5)
+    first = fit_records(problem, settings)
+    np.testing.assert_array_equal(first.records, fit_records(problem, replace(settings, threads=1)).records)
+    assert (first.records != fit_records(problem, replace(settings, seed=6)).records).any()
+
+
+def test_a_start_is_kept_repeated_or_thinned_out() -> None:
+    problem = mixed_problem(0, rules=RULES)
+    legal = legal_records(problem)[:6]
+    still = FitSettings(records=6, sweeps=0)
+    np.testing.assert_array_equal(fit_records(problem, still, start=legal).records, legal)
+    for number in (3, 15):
+        rows = fit_records(problem, replace(still, records=number), start=legal).records
+        _, counts = np.unique(rows, axis=0, return_counts=True)
+        assert counts.sum() == number
+        assert counts.max() - counts.min() <= 1
+    with pytest.raises(ProgramError, match="no records at all"):
+        fit_records(problem, still, start=legal[:0])
+    with pytest.raises(ProgramError, match="record 0 of 1"):
+        fit_records(problem, still, start=np.array([[0, 0, 0, 1]], dtype=np.int32))
+
+
+def test_a_search_stops_and_says_why() -> None:
+    problem, told = mixed_problem(0), list[FitProgress]()
+    settings = FitSettings(records=30, sweeps=50)
+    assert fit_records(problem, replace(settings, sweeps=1)).stopped == "all sweeps done"
+    assert fit_records(problem, replace(settings, improvement=0.5)).stopped.startswith(
+        "a sweep improved by less"
+    )
+    assert fit_records(problem, replace(settings, seconds=1e-9)).stopped == "time is up"
+    fitted = fit_records(problem, settings, progress=told.append)
+    assert tuple(told) == fitted.history
+    assert [one.step for one in told] == list(range(len(told)))
+
+
+def test_laws_that_do_not_fit_are_refused() -> None:
+    problem = mixed_problem(0, allowed=ALLOWED)
+    good = estimated_laws(problem)
+    forbidden = good.copy()
+    forbidden[:3] = [0.0, 1.0, 0.0]
+    for wrong, message in (
+        (good[1:], "one number for each"),
+        (good * 2, "sum to 1"),
+        (np.where(np.arange(12) == 0, np.nan, good), "sum to 1"),
+        (forbidden, "may not have"),
+    ):
+        with pytest.raises(ProgramError, match=message):
+            fit_records(problem, FitSettings(records=3), laws=wrong)
+
+
+def test_rules_that_no_record_obeys_are_said_so() -> None:
+    never = circuit_of({"both": [some(among(0, [1], SIZES)), some(among(0, [2], SIZES))]})
+    problem = replace(mixed_problem(0), rules=never)
+    with pytest.raises(ProgramError, match="no record that obeys the rules was found"):
+        fit_records(problem, FitSettings(records=5))
+
+
+def test_values_far_beyond_every_share_are_held_exactly_or_refused() -> None:
+    problem = mixed_problem(0)
+    term = problem.terms[0]
+    for size, refused in ((1e6, False), (1e17, True)):
+        huge = replace(problem, terms=(replace(term, values=term.values * size),))
+        settings = FitSettings(records=300, sweeps=3)
+        if refused:
+            with pytest.raises(ProgramError, match="nothing to fit"):
+                fit_records(huge, settings)
+        else:
+            fitted = fit_records(huge, settings)
+            assert fitted.objective == pytest.approx(equal_objective(huge, fitted.records), rel=1e-12)
