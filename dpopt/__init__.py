@@ -5,11 +5,12 @@ works on public values only, with solvers that can be swapped. The rooms, in the
 
 queries       what can be asked: schema, clauses, workloads; counting and satisfaction as functions of arrays
 accounting    what privacy costs: charges, composition theorems, conversions, the ledger
-private       the trusted side: records, mechanisms, randomness, and the curator, its only door
+private       the trusted side: records, mechanisms, randomness, and the curators, its only door
 transcript    what has crossed the boundary: released values, and the journal of charge, draw and record
 formulations  from mathematics to programs
 programs      what can be optimized, as plain arrays; results, certificates, the solver protocol
 solvers       from a program to a result, one file per solver
+inference     from noisy answers to weighted records that fit them, and how well any could
 algorithms    drivers: plan, run, release
 cli           the command line
 errors        every error, one family
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from dpopt.algorithms.plan_request import PlanRequest as PlanRequest
     from dpopt.algorithms.planning import make_plan as make_plan
     from dpopt.algorithms.replay import replay as replay
+    from dpopt.algorithms.settings import Settings as Settings
     from dpopt.algorithms.simulation import predict_error as predict_error
-    from dpopt.algorithms.synthesize import Settings as Settings
     from dpopt.algorithms.synthesize import continue_run as continue_run
     from dpopt.algorithms.synthesize import synthesize as synthesize
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
@@ -64,7 +65,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "PlanRequest": "dpopt.algorithms.plan_request",
     "Rule": "dpopt.queries.rules.rule",
     "Schema": "dpopt.queries.schema",
-    "Settings": "dpopt.algorithms.synthesize",
+    "Settings": "dpopt.algorithms.settings",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "Workload": "dpopt.queries.workload",
     "continue_run": "dpopt.algorithms.synthesize",
@@ -84,6 +85,7 @@ _ROOMS = (
     "cli",
     "errors",
     "formulations",
+    "inference",
     "private",
     "programs",
     "queries",

@@ -85,7 +85,8 @@ def run_dpopt(arguments: Sequence[str]) -> Process:
 def run_release(
     table: Table, workload: str, options: Sequence[str], folder: Path, *, with_errors: bool = True
 ) -> Run:
-    """Release a table into a folder inside `folder`, evaluate the release, and remove it."""
+    """Release a table into a folder inside `folder`, by DualQuery unless an option names another, evaluate, and remove it."""
+    named = options if "--algorithm" in options else ["--algorithm", "dualquery", *options]
     out, timings = folder / "release", folder / "timings.json"
     shutil.rmtree(out, ignore_errors=True)
     release = [
@@ -98,7 +99,7 @@ def run_release(
         "--out",
         str(out),
     ]
-    process = run_dpopt([*release, "--quiet", "--timings", str(timings), *table.options(), *options])
+    process = run_dpopt([*release, "--quiet", "--timings", str(timings), *table.options(), *named])
     errors: dict[str, Any] = {}
     if with_errors:
         errors = json.loads(run_dpopt(["evaluate", str(out), str(table.path), "--json"]).output)

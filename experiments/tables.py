@@ -73,7 +73,8 @@ def prepare(name: str, folder: Path, *, quick: bool = False) -> Table:
 
     The names are adult-raw (15 attributes, train part), adult-coded (the DualQuery coding, 235 indicator bits),
     kdd99-raw (42 columns, no header), kdd99-coded (the DualQuery coding, 396 bits) and nist-acs (24 attributes); with rules
-    on records declared: nist-acs-rules, adult-raw-rules and tic-tac-toe-rules (9 squares and a class).
+    on records declared: nist-acs-rules, adult-raw-rules and tic-tac-toe-rules (9 squares and a class); in the codings of other
+    projects: adult-gem (13 attributes), adult-gem-7 (seven of them), loans (48) and fire (30).
     """
     return _made_up(name, folder) if quick else _TABLES[name](folder)
 
@@ -83,6 +84,21 @@ def load_codes(name: str) -> tuple[Schema, NDArray[np.uint8]]:
     with np.load(data_folder() / _CODINGS[name], allow_pickle=False) as stored:
         codes = stored["codes"]
         return coded_schema(stored["names"].tolist(), stored["sizes"].tolist(), codes), codes
+
+
+def load_peers(name: str) -> tuple[Schema, NDArray[np.int64]]:
+    """Return a table that other projects publish figures on, coded: a schema of codes alone, and its codes (n, d)."""
+    file, wanted = _PEERS[name]
+    with np.load(data_folder() / file, allow_pickle=False) as stored:
+        names, sizes, codes = stored["names"].tolist(), stored["sizes"].tolist(), stored["codes"]
+    kept = [names.index(attribute) for attribute in wanted or names]
+    schema = Schema(
+        tuple(
+            Attribute(names[place], AttributeKind.CATEGORICAL, values=tuple(range(sizes[place])))
+            for place in kept
+        )
+    )
+    return schema, np.ascontiguousarray(codes[:, kept], dtype=np.int64)
 
 
 def coded_schema(names: list[str], sizes: list[int], codes: NDArray[np.integer]) -> Schema:
@@ -111,6 +127,13 @@ def _coded(name: str) -> Callable[[Path], Table]:
     return write
 
 
+def _peers(name: str) -> Callable[[Path], Table]:
+    def write(folder: Path) -> Table:
+        return _write_coded(name, folder, *load_peers(name))
+
+    return write
+
+
 def _raw(name: str, file: str, rows: int, *, header: bool = True) -> Callable[[Path], Table]:
     return lambda folder: Table(name, data_folder() / file, SCHEMAS / _SCHEMAS[name], rows, header)
 
@@ -129,7 +152,7 @@ def _made_up(name: str, folder: Path) -> Table:
     from dpopt.algorithms.population import public_population
     from dpopt.algorithms.write_records import write_records
 
-    file = SCHEMAS / _SCHEMAS[name]
+    file = SCHEMAS / _SCHEMAS.get(name, "adult.json")
     schema = Schema.read(file)
     codes = np.stack(public_population(schema, QUICK_ROWS, seed=1), axis=1).astype(np.int32)
     if name in _CODINGS:
@@ -145,6 +168,13 @@ def _made_up(name: str, folder: Path) -> Table:
 _CODINGS = {
     "adult-coded": "adult/adult-dualquery-15attr-235bits.npz",
     "kdd99-coded": "kdd99/kdd99-dualquery-41attr-396bits.npz",
+}
+_SEVEN = ("sex", "income>50K", "race", "marital-status", "occupation", "education", "age")
+_PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "adult-gem": ("peers/adult-gem-13attr.npz", ()),
+    "adult-gem-7": ("peers/adult-gem-13attr.npz", _SEVEN),
+    "loans": ("peers/loans.npz", ()),
+    "fire": ("peers/fire-30attr.npz", ()),
 }
 _SCHEMAS = {
     "adult-coded": "adult.json",
@@ -165,4 +195,5 @@ _TABLES = {
     "nist-acs-rules": _raw("nist-acs-rules", NIST, 27_253),
     "adult-raw-rules": _raw("adult-raw-rules", "adult/adult-train.csv.gz", 32_561),
     "tic-tac-toe-rules": _raw("tic-tac-toe-rules", "constrained/tic-tac-toe.csv.gz", 958),
+    **{name: _peers(name) for name in _PEERS},
 }

@@ -48,6 +48,8 @@ def make_transcript(recipe: Recipe, folder: Path, *, quick: bool = False) -> Pat
         str(table.path),
         "--schema",
         str(table.schema),
+        "--algorithm",
+        "dualquery",
         "--workload",
         workload,
         "--out",

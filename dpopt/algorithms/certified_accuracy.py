@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.accuracy import proven_error
+from dpopt.algorithms.any_plan import dualquery_plan
+from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.planning import log_universe
 
@@ -63,9 +65,9 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
     Returns
     -------
     dict or None
-        None if no round was played.
+        None if no round was played, or under dqrs: the theorem needs fresh draws in every round.
     """
-    if not gaps:
+    if not gaps or isinstance(job.plan, DqrsPlan):
         return None
     proven = [gap.proven for gap in gaps]
     reported = [gap.by_any_word for gap in gaps]
@@ -81,13 +83,13 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
 
 def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
     """Return the theorem's figure for gaps of one kind."""
-    plan, stated = job.plan, job.statement.get("proven") or {}
+    plan, stated = dualquery_plan(job.plan), job.statement.get("proven") or {}
     mean = sum(gaps) / (len(gaps) * plan.draws)  # whole numbers: the same float on every machine
     error = proven_error(
         rounds=len(gaps),
         draws=plan.draws,
         step=float(plan.step),
-        queries=len(job.workload.clauses),
+        queries=len(job.workload),
         log_universe=log_universe(job.schema, plan.encoding),
         failure=float(stated.get("failure_probability", DEFAULT_FAILURE)),
         solver_gap=mean,

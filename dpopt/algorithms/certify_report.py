@@ -8,10 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.certified_accuracy import RoundGaps, certified_accuracy
 from dpopt.algorithms.certify import CertifiedRound
+from dpopt.algorithms.dualquery_statement import gaps_of
 from dpopt.algorithms.folder_files import TRANSCRIPT, read_json, write_json
-from dpopt.algorithms.statement import gaps_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 
@@ -113,7 +114,7 @@ def summary(finished: SyntheticRelease, rounds: Sequence[CertifiedRound]) -> dic
 
     Rounds that were not certified enter the theorem with the bounds of the release itself.
     """
-    draws, played = finished.job.plan.draws, len(finished.rounds)
+    draws, played = dualquery_plan(finished.job.plan).draws, len(finished.rounds)
     certified = {one.round: _gaps(one) for one in rounds}
     ends = [played * third // 3 for third in range(4)]
     thirds = [

@@ -15,6 +15,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.public_facts import check_schema
+from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.schema import Schema
 
@@ -38,16 +39,10 @@ def evaluate(
     finished = release if isinstance(release, SyntheticRelease) else load(release)
     job = finished.job
     check_schema(dataset, job.schema)
-    clauses = job.workload.clauses
-    bits = job.plan.encoding is Encoding.BITS
-    schema = finished.record_schema
-    coded = clauses.as_bits(job.schema) if bits else clauses
-    answers = {
-        "release": finished.answers(),
-        "zeros": _answers_on(coded, schema, np.zeros((1, len(schema)), dtype=np.int32)),
-        "uniform": uniform_answers(coded, schema.sizes),
-    }
-    errors = non_private_errors(dataset, clauses, answers, progress=progress)
+    marginals = None if job.plan.encoding is Encoding.BITS else job.workload.marginals
+    queries = job.workload.clauses if marginals is None else marginals
+    answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
+    errors = non_private_errors(dataset, queries, answers, progress=progress)
     own = errors["release"]
     return {
         "private": False,
@@ -55,11 +50,39 @@ def evaluate(
         "queries": own.queries,
         "max_error": own.max_error,
         "mean_error": own.mean_error,
-        "worst_query": clauses.describe(own.worst_query, job.schema),
+        "worst_query": job.workload.describe(own.worst_query),
         "baselines": {
             name: {"max_error": errors[name].max_error, "mean_error": errors[name].mean_error}
             for name in ("zeros", "uniform")
         },
+    }
+
+
+def _answers_on_clauses(finished: SyntheticRelease) -> dict[str, Answers]:
+    """Return all answers as arrays; on clauses over bits, where the run was over bits."""
+    schema, coded = finished.record_schema, finished.job.record_clauses()
+    return {
+        "release": finished.answers(),
+        "zeros": _answers_on(coded, schema, _zeros(schema)),
+        "uniform": uniform_answers(coded, schema.sizes),
+    }
+
+
+def _answers_on_marginals(finished: SyntheticRelease) -> dict[str, Answers]:
+    """Return where the answers on cells come from; no cell is written out."""
+    rows = finished.job.rows
+    released: Answers
+    if finished.noisy is not None:
+        released = finished.noisy
+    elif rows is None:
+        records = finished.records
+        released = RecordAnswers(records.distinct, records.multiplicity.astype(np.float64))
+    else:
+        released = RecordAnswers(finished.records.rows(rows))
+    return {
+        "release": released,
+        "zeros": RecordAnswers(_zeros(finished.record_schema)),
+        "uniform": UniformAnswers(),
     }
 
 
@@ -81,6 +104,10 @@ def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.fl
         law[:, 0] *= 1.0 - true
     accepted = (clauses.accepted[:, None] >> np.arange(width + 1, dtype=np.uint32)) & np.uint32(1)
     return np.asarray((law * accepted).sum(axis=1))
+
+
+def _zeros(schema: Schema) -> NDArray[np.int32]:
+    return np.zeros((1, len(schema)), dtype=np.int32)
 
 
 def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:

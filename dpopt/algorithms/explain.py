@@ -13,7 +13,8 @@ from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
+from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan, Encoding, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
@@ -28,7 +29,7 @@ def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, A
     spent = plan.budget.spent(charges)
     return {
         "plan": plan.to_json(),
-        "queries": len(workload.clauses),
+        "queries": len(workload),
         "workload_fingerprint": workload.fingerprint,
         "neighbours": plan.relation.describe(),
         "epsilon": spent.epsilon,
@@ -45,6 +46,25 @@ def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, A
             extra=charges[:1] if plan.one_way is not None else (),
         ),
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
+    }
+
+
+def explain_any(plan: Plan, workload: Workload, statement: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan of any algorithm with its cost and its proven and predicted errors, and why it was chosen."""
+    chosen = {"chosen": statement.get("chosen")}
+    if isinstance(plan, DualQueryPlan) and plan.algorithm == ALGORITHM:  # relatives have charges of their own
+        return {**explain_plan(plan, workload, statement), **chosen}
+    spent = plan.budget.spent(plan.charges())
+    return {
+        "plan": plan.to_json(),
+        "queries": len(workload),
+        "workload_fingerprint": workload.fingerprint,
+        "neighbours": plan.relation.describe(),
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "rho": spent.rho,
+        "accuracy": {key: statement[key] for key in ("proven", "predicted")},
+        **chosen,
     }
 
 
@@ -105,7 +125,7 @@ def explain_accuracy(
     size = whole_number("the public size", size, least=1)
     universe, queries, failure = (
         log_universe(workload.schema, Encoding.RECORDS),
-        len(workload.clauses),
+        len(workload),
         1 - confidence,
     )
     chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dpopt.errors import ReleaseFolderError
 
@@ -128,3 +129,41 @@ def give_one_time(folder: Path) -> None:
     now = int(time.time())
     for path in folder.iterdir():
         os.utime(path, (now, now))
+
+
+def write_whole(target: Path, write: Callable[[IO[bytes]], None], what: str) -> None:
+    """Write a file that appears whole or not at all: under another name, flushed to disk, then renamed.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If it cannot be written; `what` says what it holds.
+    """
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+        temporary = None
+        _flush_folder(target.parent)
+    except OSError as problem:
+        raise ReleaseFolderError(
+            f"the {what} cannot be written to {str(target)!r}: {problem.strerror or problem}; choose a folder that "
+            "exists, can be written and has room"
+        ) from problem
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the new name last through a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

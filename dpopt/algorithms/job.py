@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
+from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.plan import Encoding, whole_number
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.json_files import sha256_of_json
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 from dpopt.queries.threshold_circuit import ThresholdCircuit
 from dpopt.queries.workload import Workload
@@ -29,7 +31,7 @@ class Job:
 
     Attributes
     ----------
-    plan : DualQueryPlan
+    plan : Plan
     schema : Schema
     workload : Workload
     output : Mapping
@@ -45,7 +47,7 @@ class Job:
         If the workload was made for another schema.
     """
 
-    plan: DualQueryPlan
+    plan: Plan
     schema: Schema
     workload: Workload
     output: Mapping[str, Any]
@@ -98,6 +100,10 @@ class Job:
         """Return the schema that the coded records follow: the table's, or that of its indicator bits."""
         return self.schema.as_bits() if self._in_bits() else self.schema
 
+    def record_queries(self) -> Clauses | MarginalSet:
+        """Return the workload's queries over coded records; marginals as such where the coding is the table's."""
+        return self.record_clauses() if self._in_bits() else self.workload.queries
+
     def record_clauses(self) -> Clauses:
         """Return the workload's queries over coded records."""
         return self.workload.clauses.as_bits(self.schema) if self._in_bits() else self.workload.clauses
@@ -116,9 +122,9 @@ class Job:
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the release folder will take, generously."""
-        plan, width = self.plan, len(self.record_sizes())
-        per_round = 20 * min(plan.draws, len(self.workload)) + 8 * width + 1_000
-        return 4_000_000 + plan.rounds * per_round + (self.rows or plan.rounds) * 12 * width
+        width = len(self.record_sizes())
+        transcript = self.plan.transcript_bytes(len(self.workload), width)
+        return 4_000_000 + transcript + (self.rows or 1_000) * 12 * width
 
     def _in_bits(self) -> bool:
         return self.plan.encoding is Encoding.BITS

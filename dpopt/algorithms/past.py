@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpopt.accounting.charges import Charge
+from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.dualquery import PastRound
 from dpopt.algorithms.folder_files import TRANSCRIPT
 from dpopt.algorithms.job import Job
@@ -72,7 +73,7 @@ class _Reader:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._plan: DualQueryPlan = job.plan
+        self._plan: DualQueryPlan = dualquery_plan(job.plan)
         self.started = False
         self.finished = False
         self.one_way_charge: Charge | None = None
@@ -110,13 +111,7 @@ class _Reader:
             self.one_way_torn = self.one_way_charge is not None and self.one_way is None
 
     def _reserve(self, entry: Entry) -> None:
-        planned = reservation(self._job)
-        if self.started or entry["charges"] != planned["charges"]:
-            raise TranscriptError("the reservation is not that of plan.json")
-        if entry["inputs"] != planned["inputs"]:
-            raise TranscriptError(
-                "plan.json, schema.json or workload.json changed after the run had begun; restore them"
-            )
+        check_reservation(entry, reservation(self._job), started=self.started)
         self.started = True
 
     def _finish(self, entry: Entry) -> None:
@@ -184,3 +179,19 @@ def reservation(job: Job) -> Entry:
         "charges": [charge.to_json() for charge in job.plan.charges()],
         "inputs": job.fingerprint(),
     }
+
+
+def check_reservation(entry: Entry, planned: Entry, *, started: bool) -> None:
+    """Refuse a reservation on file that is not the plan's, or not the first.
+
+    Raises
+    ------
+    TranscriptError
+        With what changed.
+    """
+    if started or entry["charges"] != planned["charges"]:
+        raise TranscriptError("the reservation is not that of plan.json")
+    if entry["inputs"] != planned["inputs"]:
+        raise TranscriptError(
+            "plan.json, schema.json or workload.json changed after the run had begun; restore them"
+        )

@@ -130,6 +130,15 @@ class DualQueryPlan:
         if (self.one_way is None) == (self.free_attributes is FreeAttributes.ESTIMATED):
             raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
 
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return ALGORITHM
+
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        return self.rounds * (20 * min(self.draws, queries) + 8 * width + 1_000)
+
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""
         drawn = plan_charges(self.rounds, self.draws, float(self.step), self.size, self.relation)

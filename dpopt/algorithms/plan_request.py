@@ -14,6 +14,16 @@ DEFAULT_DELTA = 1e-9
 """The delta at which epsilon is reported where the budget names none: budgets in rho, and pure ones beside others."""
 
 
+@dataclass(frozen=True, slots=True)
+class FitRequest:
+    """What a user says of how records are fitted to noisy counts; see `FitPlan`. None and 0 leave it open."""
+
+    records: int | None = None
+    smoothing: float | None = None
+    columns: int = 0
+    seconds: float | None = None
+
+
 class PlanBy(Enum):
     """How rounds, draws and step are chosen where the user leaves them open."""
 
@@ -42,6 +52,10 @@ class PlanRequest:
         How the open ones are chosen.
     free_attributes, encoding, solver, work, seconds, seed :
         Passed on to the plan.
+    selections : int or None
+        How many marginals an adaptive run selects, where the user fixes it.
+    fit : FitRequest
+        How records are fitted to noisy counts, where the user says it.
     """
 
     size: int
@@ -57,9 +71,12 @@ class PlanRequest:
     work: int | None = None
     seconds: float | None = None
     seed: int = 0
+    selections: int | None = None
+    fit: FitRequest = FitRequest()
 
     def __post_init__(self) -> None:
-        for name, value in (("rounds", self.rounds), ("draws", self.draws)):
+        for name in ("rounds", "draws", "selections"):
+            value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, whole_number(f"the number of {name}", value, least=1))
         object.__setattr__(self, "size", whole_number("the public size", self.size, least=1))

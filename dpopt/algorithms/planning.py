@@ -78,7 +78,7 @@ def _base_plan(request: PlanRequest, attributes: int) -> DualQueryPlan:
         attributes=attributes,
         free_attributes=request.free_attributes,
         encoding=request.encoding,
-        one_way=_one_way(request, attributes) if estimated else None,
+        one_way=one_way_measurement(request, attributes) if estimated else None,
         solver=request.solver,
         work=request.work,
         seconds=request.seconds,
@@ -86,7 +86,7 @@ def _base_plan(request: PlanRequest, attributes: int) -> DualQueryPlan:
     )
 
 
-def _one_way(request: PlanRequest, attributes: int) -> OneWayMeasurement:
+def one_way_measurement(request: PlanRequest, attributes: int) -> OneWayMeasurement:
     """Give one-way marginals a twentieth of the budget: of rho under zCDP, of epsilon elsewhere."""
     from dpopt.accounting.conversions import zcdp_rho
 
@@ -109,7 +109,7 @@ def _one_way(request: PlanRequest, attributes: int) -> OneWayMeasurement:
 
 def _least_bound(fit: BudgetFit, request: PlanRequest, workload: Workload) -> tuple[int, int, Decimal]:
     """Return the numbers with the least proven error on a grid of rounds and steps that uses up the budget."""
-    queries, universe = len(workload.clauses), log_universe(workload.schema, request.encoding)
+    queries, universe = len(workload), log_universe(workload.schema, request.encoding)
     best: tuple[float, int, int, Decimal] | None = None
     grid = [request.rounds] if request.rounds else sorted({int(1.25**k) for k in range(4, 45)})
     for rounds in grid:

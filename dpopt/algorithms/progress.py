@@ -31,6 +31,10 @@ class Progress(Protocol):
         """Take note of a finished round and the value of its record: objective divided by draws."""
         ...
 
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Take note of a finished step of a stage and of what it did, in words; public values only."""
+        ...
+
     def end(self, stage: str) -> None:
         """Take note that a stage has ended."""
         ...
@@ -57,6 +61,9 @@ class Silent:
         """Say nothing."""
 
     def round(self, number: int, rounds: int, value: float) -> None:
+        """Say nothing."""
+
+    def step(self, number: int, steps: int, what: str) -> None:
         """Say nothing."""
 
     def end(self, stage: str) -> None:

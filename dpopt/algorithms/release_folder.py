@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from dpopt.algorithms.any_plan import read_plan
 from dpopt.algorithms.folder_files import (
     PLAN,
     SCHEMA,
@@ -23,7 +24,6 @@ from dpopt.algorithms.folder_files import (
     write_json,
 )
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import ReleaseFolderError
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import workload_from_json
@@ -97,7 +97,7 @@ def read_job(folder: Path) -> Job:
     if not isinstance(output, dict) or not isinstance(statement, dict):
         raise ReleaseFolderError(f"{folder / PLAN} is damaged: output and statement must be JSON objects")
     return Job(
-        DualQueryPlan.from_json(plan),
+        read_plan(plan),
         schema,
         workload_from_json(read_json(folder / WORKLOAD), schema),
         output,

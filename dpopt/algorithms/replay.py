@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery import Round, recertify
 from dpopt.algorithms.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.past import Past, read_past
+from dpopt.algorithms.outcome import Outcome
+from dpopt.algorithms.players import player_of
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
@@ -27,11 +26,11 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
         If `target` is not empty or cannot be written.
     """
     place, copy = Path(folder), Path(target)
-    job, past, rounds = _recertified(place)
+    job, outcome = _rebuilt(place)
     make_empty(copy)
     for name in (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT):
         (copy / name).write_bytes((place / name).read_bytes())
-    return finish_release(job, copy, spent_again(job, past), rounds)
+    return finish_release(job, copy, outcome)
 
 
 def differing_files(folder: Path, rebuilt: Path) -> list[str]:
@@ -51,34 +50,15 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     TranscriptError
         If the run has not ended, or what is on file contradicts itself.
     """
-    job, past, rounds = _recertified(Path(folder))
-    return finish_release(job, None, spent_again(job, past), rounds)
+    job, outcome = _rebuilt(Path(folder))
+    return finish_release(job, None, outcome)
 
 
-def _recertified(folder: Path) -> tuple[Job, Past, list[Round]]:
+def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
     job = read_job(folder)
-    past = read_past(read_journal(folder / TRANSCRIPT), job)
-    if not past.finished:
+    outcome = player_of(job.plan).rebuild(job, read_journal(folder / TRANSCRIPT))
+    if outcome is None:
         raise TranscriptError(
             f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'"
         )
-    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
-    rounds = [
-        recertify(clauses, sizes, known.sampled, known.record, rules)
-        for known in past.rounds
-        if known.sampled is not None and known.record is not None
-    ]
-    return job, past, rounds
-
-
-def spent_again(job: Job, past: Past) -> Ledger:
-    """Rebuild the ledger from the charges on file."""
-    plan = job.plan
-    ledger, charges = job.ledger(), list(plan.charges())
-    if past.one_way_charge is not None:
-        ledger.spend(past.one_way_charge)
-    for known in past.rounds:
-        ledger.spend(known.charges[0])
-        for repeated in known.charges[1:]:
-            ledger.substitute(repeated, charges.pop())
-    return ledger
+    return job, outcome

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.certified_accuracy import RoundGaps, certified_accuracy
-from dpopt.algorithms.dualquery import Round
+from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, Encoding
+from dpopt.algorithms.outcome import Outcome
+from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import AccountingError
@@ -24,33 +23,20 @@ DECODING_RULE = (
 )
 
 
-def release_statement(
-    job: Job, ledger: Ledger, rounds: Sequence[Round], records: SyntheticRecords, output: dict[str, Any]
-) -> dict[str, Any]:
+def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dict[str, Any]:
     """Return the contents of release.json."""
-    plan = job.plan
+    plan, sections = job.plan, dict(outcome.sections)
+    accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
     return {
         "dpopt_release": 1,
-        "algorithm": "dualquery",
-        "privacy": privacy_statement(plan, ledger),
-        "accuracy": {
-            **{key: job.statement.get(key) for key in ("proven", "predicted")},
-            "certified": certified_accuracy(job, [gaps_of(done) for done in rounds]),
-        },
-        "records": {
-            **output,
-            "encoding": plan.encoding.value,
-            "distinct": len(records.distinct),
-            "rounds": len(rounds),
-            **_obedience(job, records),
-            "records_that_decode": records.decodable(job.schema, plan.encoding),
-            "decoding": DECODING_RULE
-            if plan.encoding is Encoding.RECORDS
-            else "one column per indicator bit, 0 or 1",
-        },
-        "certificates": certificates(rounds),
-        "solvers": sorted({done.solver for done in rounds}),
-        "workload": {"queries": len(job.workload.clauses), "fingerprint": job.workload.fingerprint},
+        "algorithm": plan.algorithm,
+        "chosen": job.statement.get("chosen"),
+        "privacy": privacy_statement(plan, outcome.ledger),
+        "accuracy": {**accuracy, **sections.pop("accuracy", {})},
+        "records": None if outcome.records is None else _records(job, outcome.records, output, sections),
+        "answers": output if outcome.records is None else None,
+        **sections,
+        "workload": {"queries": len(job.workload), "fingerprint": job.workload.fingerprint},
         "schema": {
             "fingerprint": job.schema.fingerprint(),
             "drafted_from_private_data_and_not_reviewed": job.schema.draft,
@@ -61,8 +47,26 @@ def release_statement(
     }
 
 
+def _records(
+    job: Job, records: SyntheticRecords, output: dict[str, Any], sections: dict[str, Any]
+) -> dict[str, Any]:
+    encoding = job.plan.encoding
+    if "rounds" not in sections.get("records", {}):
+        # Weights are no numbers of records: distinct records are counted, each once.
+        records = SyntheticRecords(records.distinct, np.ones(len(records.distinct), dtype=np.int64))
+    return {
+        **output,
+        "encoding": encoding.value,
+        "distinct": len(records.distinct),
+        **sections.pop("records", {}),
+        **_obedience(job, records),
+        "records_that_decode": records.decodable(job.schema, encoding),
+        "decoding": DECODING_RULE if encoding is Encoding.RECORDS else "one column per indicator bit, 0 or 1",
+    }
+
+
 def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
-    """Return the rules by name and in how many rounds the record obeys all of them; nothing where there are none."""
+    """Return the rules by name and how many records obey all of them, by multiplicity; nothing where there are none."""
     rules = job.record_rules()
     if not rules.number_of_rules:
         return {}
@@ -73,7 +77,7 @@ def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
     }
 
 
-def privacy_statement(plan: DualQueryPlan, ledger: Ledger) -> dict[str, Any]:
+def privacy_statement(plan: Plan, ledger: Ledger) -> dict[str, Any]:
     """Return what was spent: by the plan's accountant, by every other one, and charge by charge."""
     spent, delta = ledger.spent(), plan.budget.delta or DEFAULT_DELTA
     by_accountant: dict[str, Any] = {}
@@ -95,32 +99,4 @@ def privacy_statement(plan: DualQueryPlan, ledger: Ledger) -> dict[str, Any]:
         "budget": plan.budget.to_json(),
         "epsilon_by_accountant": {"delta": delta, **by_accountant},
         "charges": [charge.to_json() for charge in ledger.entries],
-    }
-
-
-def gaps_of(done: Round) -> RoundGaps:
-    """Return the gaps that a round's own certificate gives; two records never differ by more than the draws."""
-    proven = done.certificate.proven_gap
-    return RoundGaps(done.sampled.charge.count if proven is None else proven, done.certificate.reported_gap)
-
-
-def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
-    """Summarise the rounds' certificates: objectives recomputed exactly, and gaps to bounds divided by the draws."""
-    gaps = [
-        done.certificate.gap / max(1, done.sampled.charge.count)
-        for done in rounds
-        if done.certificate.gap is not None
-    ]
-    proven = [gaps_of(done).proven / max(1, done.sampled.charge.count) for done in rounds]
-    stopped: dict[str, int] = {}
-    for done in rounds:
-        stopped[done.stopped] = stopped.get(done.stopped, 0) + 1
-    return {
-        "rounds": len(rounds),
-        "stopped": stopped,
-        "fallbacks": sum(done.fallback is not None for done in rounds),
-        "fallback_reasons": sorted({done.fallback for done in rounds if done.fallback is not None}),
-        "rounds_with_a_bound_reported_by_the_solver": len(gaps),
-        "mean_gap_over_draws_by_reported_bounds": float(np.mean(gaps)) if gaps else None,
-        "mean_gap_over_draws_by_proven_bounds": float(np.mean(proven)) if proven else None,
     }

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
-from decimal import Decimal, InvalidOperation
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.folder_files import check_empty
-from dpopt.algorithms.job import Job, check_output, check_rules, check_workload
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, whole_number
-from dpopt.algorithms.plan_request import DEFAULT_DELTA, PlanBy, PlanRequest
-from dpopt.algorithms.planning import log_universe, make_plan
+from dpopt.algorithms.job import Job, check_rules, check_workload
+from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.rule_conflicts import legal_record
-from dpopt.algorithms.simulation import predict_error
-from dpopt.algorithms.solver_choice import clause_solver, require_available
+from dpopt.algorithms.settings import Settings, choice, require_solver
+from dpopt.algorithms.stating import delta_warning, plan_and_statement, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.private.dataset import PrivateDataset
@@ -33,132 +27,6 @@ from dpopt.private.read_table import read_table
 from dpopt.private.rule_report import broken_rows
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
-
-EXACT_SECONDS = 2.0
-"""Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a user may say about a run, beside table, schema, workload and folder; the defaults are those of the command line.
-
-    Attributes
-    ----------
-    epsilon, delta, rho :
-        The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out).
-    accountant : str
-        zcdp, gdp, per-round, theorem or pure.
-    neighbours : str
-        replace (public n) or add-remove (fixed public n0).
-    n0 : int or None
-        The public size under add-remove.
-    rounds, draws, step :
-        T, s and eta where the user fixes them.
-    plan_by : str
-        rule, simulation or bound: how the open ones are chosen.
-    solver, work, seconds, seed :
-        The best-response solver, its limits per round, and its seed. "auto" is the local search.
-    free_attributes : str
-        first, random or estimated.
-    encoding : str
-        records (one value per attribute) or bits (the paper's free indicator bits).
-    on_unknown : str
-        error, clip, other, or clip,other.
-    accept_draft : bool
-        Whether a drafted, unreviewed schema may be used; recorded in the release.
-    rows : int or None
-        Number of rows to write; None writes the distinct records with weights.
-    format : str
-        csv or parquet.
-    predict : bool
-        Whether to simulate the errors on public synthetic data first.
-    """
-
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
-    accountant: str = "zcdp"
-    neighbours: str = "replace"
-    n0: int | None = None
-    rounds: int | None = None
-    draws: int | None = None
-    step: str | float | Decimal | None = None
-    plan_by: str = "rule"
-    solver: str = "auto"
-    work: int | None = None
-    seconds: float | None = None
-    seed: int = 0
-    free_attributes: str = "first"
-    encoding: str = "records"
-    on_unknown: str = "error"
-    accept_draft: bool = False
-    rows: int | None = None
-    format: str = "csv"
-    predict: bool = True
-
-    def budget(self) -> Budget:
-        """Return the budget.
-
-        Raises
-        ------
-        PlanError
-            If epsilon or delta is missing, or both epsilon and rho are given.
-        AccountingError
-            If a number is out of range.
-        """
-        accountant = choice(Accountant, self.accountant, "accountant")
-        if (self.epsilon is None) == (self.rho is None):
-            found = "no budget" if self.epsilon is None else "two budgets"
-            raise PlanError(
-                f"found {found}: give the budget as --epsilon and --delta, or as --rho, and not both"
-            )
-        delta = self.delta
-        if self.rho is not None or accountant is Accountant.PURE:
-            delta = DEFAULT_DELTA if delta is None and accountant is not Accountant.PURE else delta or 0.0
-        if delta is None:
-            raise PlanError("epsilon needs a delta: give --delta (well below 1/n; for example 1e-9)")
-        return Budget(self.epsilon, delta, self.rho, accountant)
-
-    def request(self, size: int) -> PlanRequest:
-        """Return the planning request for a public size."""
-        return PlanRequest(
-            size=size,
-            relation=choice(NeighbouringRelation, self.neighbours, "neighbours"),
-            budget=self.budget(),
-            rounds=self.rounds,
-            draws=self.draws,
-            step=_step(self.step),
-            plan_by=choice(PlanBy, self.plan_by, "plan-by"),
-            free_attributes=choice(FreeAttributes, self.free_attributes, "free-attributes"),
-            encoding=choice(Encoding, self.encoding, "encoding"),
-            solver="local-search" if self.solver == "auto" else self.solver,
-            work=self.work,
-            seconds=self._seconds(),
-            seed=self.seed,
-        )
-
-    def _seconds(self) -> float | None:
-        """Return the time limit per round; exact solvers get one unless the user limits them otherwise."""
-        exact = self.solver not in {"auto", "local-search"}
-        return EXACT_SECONDS if exact and self.seconds is None and self.work is None else self.seconds
-
-    def output(self) -> dict[str, Any]:
-        """Return how the records are to be written."""
-        rows = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
-        return {"format": self.format, "rows": rows}
-
-    def check(self) -> None:
-        """Refuse, before any table is read, what the settings alone rule out.
-
-        Raises
-        ------
-        DpoptError
-            With the setting and what is expected.
-        """
-        self.request(1 if self.n0 is None else self.n0)
-        parse_on_unknown(self.on_unknown)
-        check_output(self.output())
-        require_solver(self.solver)
 
 
 def synthesize(
@@ -231,14 +99,12 @@ def synthesize(
     _tell_owner_of_broken_rules(dataset, schema, told)
     size = public_size(dataset, choice(NeighbouringRelation, chosen.neighbours, "neighbours"), chosen.n0)
     with stage(told, "planning"):
-        plan = make_plan(chosen.request(size), queries)
-        statement = plan_statement(plan, queries, predict=chosen.predict, accept_draft=chosen.accept_draft)
+        plan, statement = plan_and_statement(chosen, size, queries, told)
     statement["reading"] = {
         "on_unknown": chosen.on_unknown,
         "column_names": _used_names(column_names, schema),
     }
-    warning = delta_warning(plan)
-    for remark in (warning, size_note(plan)):
+    for remark in (delta_warning(plan), size_note(plan)):
         if remark is not None:
             told.note(remark)
     job = Job(plan, schema, queries, chosen.output(), statement)
@@ -297,84 +163,3 @@ def read_again(job: Job, table: AnyTable) -> PrivateDataset:
         on_unknown=parse_on_unknown(reading.get("on_unknown", "error")),
         column_names=reading.get("column_names"),
     )
-
-
-def delta_warning(plan: DualQueryPlan) -> str | None:
-    """Return what to say where delta is not below 1 / n, and so allows to publish whole records; None elsewhere."""
-    delta = plan.budget.delta
-    if plan.budget.accountant is Accountant.PURE or delta * plan.size < 1:
-        return None
-    return (
-        f"warning: delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
-        "outright meets such a delta: take one well below 1/n unless you compare with published settings"
-    )
-
-
-def size_note(plan: DualQueryPlan) -> str | None:
-    """Return what to know about a fixed public size; None under replace-one, where the size is exact."""
-    if plan.relation is NeighbouringRelation.REPLACE_ONE:
-        return None
-    return (
-        f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        "records, answers are off by up to x %, which predicted errors do not know"
-    )
-
-
-def plan_statement(
-    plan: DualQueryPlan, workload: Workload, *, predict: bool, accept_draft: bool, runs: int = 1
-) -> dict[str, Any]:
-    """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions."""
-    from dpopt import __version__
-
-    proven = proven_error(
-        rounds=plan.rounds,
-        draws=plan.draws,
-        step=float(plan.step),
-        queries=len(workload.clauses),
-        log_universe=log_universe(workload.schema, plan.encoding),
-    )
-    predicted = predict_error(plan, workload, runs=runs).to_json() if predict else None
-    return {
-        "draft_accepted": bool(workload.schema.draft and accept_draft),
-        "proven": proven.to_json(),
-        "predicted": predicted,
-        "versions": {"dpopt": __version__},
-    }
-
-
-def require_solver(name: str) -> None:
-    """Refuse a solver that is unknown or cannot run here.
-
-    Raises
-    ------
-    SolverUnavailableError
-        With the reason and what to do.
-    """
-    require_available(clause_solver(name))
-
-
-def choice(kind: Any, text: str, option: str) -> Any:
-    """Return the member of an enumeration that a text names.
-
-    Raises
-    ------
-    PlanError
-        If it names none; the message lists them.
-    """
-    try:
-        return kind(text)
-    except ValueError:
-        names = ", ".join(member.value for member in kind)
-        raise PlanError(f"--{option} is one of {names}; found {text!r}") from None
-
-
-def _step(step: str | float | Decimal | None) -> Decimal | None:
-    if step is None:
-        return None
-    try:
-        value = Decimal(str(step))
-    except InvalidOperation:
-        raise PlanError(f"the step eta must be a decimal number such as 1.4, found {step!r}") from None
-    if not value.is_finite() or not 0 < value <= 1_000_000:
-        raise PlanError(f"the step eta must be a positive number of at most 1,000,000, found {step!r}")
-    return value

@@ -14,9 +14,12 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.folder_files import RELEASE, give_one_time, write_json
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.statement import release_statement
 from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.algorithms.write_answers import write_answers
 from dpopt.algorithms.write_records import write_records
+from dpopt.errors import PlanError
 from dpopt.queries.schema import Schema
 
 if TYPE_CHECKING:
@@ -32,9 +35,11 @@ class SyntheticRelease:
     job : Job
         The public inputs.
     rounds : list of Round
-        Draw, record and certificate of each round.
-    records : SyntheticRecords
-        The distinct records and how many rounds gave each.
+        Draw, record and certificate of each round of DualQuery or DQRS.
+    synthetic : SyntheticRecords or None
+        The distinct records and their multiplicities; None where noisy answers alone are released.
+    noisy : (m,) float64 array or None
+        The answers of a release without records.
     ledger : Ledger
         Everything that was charged.
     statement : Mapping
@@ -43,16 +48,35 @@ class SyntheticRelease:
 
     job: Job
     rounds: Sequence[Round]
-    records: SyntheticRecords
+    synthetic: SyntheticRecords | None
+    noisy: NDArray[np.float64] | None
     ledger: Ledger
     statement: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        spent, records = self.ledger.spent(), self.records
+        spent = self.ledger.spent()
+        held = (
+            "answers only" if self.synthetic is None else f"{len(self.synthetic.distinct)} distinct records"
+        )
         return (
-            f"SyntheticRelease({len(self.rounds)} rounds, {len(records.distinct)} distinct records, "
+            f"SyntheticRelease({self.job.plan.algorithm}, {held}, "
             f"epsilon={spent.epsilon:.4f}, delta={spent.delta:g}, {self.ledger.relation.describe()})"
         )
+
+    @property
+    def records(self) -> SyntheticRecords:
+        """The distinct records and their multiplicities.
+
+        Raises
+        ------
+        PlanError
+            If the release holds noisy answers alone.
+        """
+        if self.synthetic is None:
+            raise PlanError(
+                f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for records"
+            )
+        return self.synthetic
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the synthetic records, decoded: the rows asked for, or distinct records and a column of weights."""
@@ -66,11 +90,16 @@ class SyntheticRelease:
 
     def answers(self) -> NDArray[np.float64]:
         """Return the release's answer to every base query of the workload, (m,): the share of synthetic records."""
-        from dpopt.queries.kernels import count_on_records
+        from dpopt.queries.answer_kernels import shares_on_records
 
-        rows = self.job.rows
-        written = self.records.per_round() if rows is None else self.records.rows(rows)
-        return count_on_records(self.job.record_clauses(), written, self.job.record_sizes()) / len(written)
+        if self.noisy is not None:
+            return self.noisy
+        weights: NDArray[np.float64] | None = None
+        if self.job.rows is None:
+            written, weights = self.records.distinct, self.records.weights
+        else:
+            written = self.records.rows(self.job.rows)
+        return shares_on_records(self.job.record_queries(), written, self.job.record_sizes(), weights)
 
     @property
     def record_schema(self) -> Schema:
@@ -78,17 +107,18 @@ class SyntheticRelease:
         return self.job.record_schema()
 
 
-def finish_release(
-    job: Job, folder: Path | None, ledger: Ledger, rounds: Sequence[Round]
-) -> SyntheticRelease:
-    """Merge the rounds' records and, where a folder is given, write them and release.json."""
-    records = SyntheticRecords.of([done.record for done in rounds])
-    output = {} if folder is None else _write(job, folder, records)
-    statement = release_statement(job, ledger, rounds, records, output)
+def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> SyntheticRelease:
+    """Write, where a folder is given, what a run ended with and release.json."""
+    output: dict[str, Any] = {}
+    if folder is not None and outcome.records is not None:
+        output = _write(job, folder, outcome.records)
+    elif folder is not None and outcome.answers is not None:
+        output = write_answers(folder, job, outcome.answers)
+    statement = release_statement(job, outcome, output)
     if folder is not None:
         write_json(folder / RELEASE, statement)
         give_one_time(folder)
-    return SyntheticRelease(job, rounds, records, ledger, statement)
+    return SyntheticRelease(job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement)
 
 
 def _write(job: Job, folder: Path, records: SyntheticRecords) -> dict[str, Any]:

@@ -83,6 +83,20 @@ def write_parquet(
     pq.write_table(records_table(schema, records, weights, weight_column), stream)
 
 
+def write_answers_csv(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
+    """Write answers as CSV: the position of each query, and its answer in the shortest form that reads back exactly."""
+    stream.write(b"query,answer\n")
+    stream.writelines(f"{query},{answer!r}\n".encode() for query, answer in enumerate(answers.tolist()))
+
+
+def write_answers_parquet(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
+    """Write answers as Parquet, with the columns of `write_answers_csv`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
+
+
 def records_table(
     schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float64] | None, weight_column: str
 ) -> pa.Table:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.folder_files import write_whole
 from dpopt.algorithms.table_output import write_csv, write_parquet
-from dpopt.errors import ReleaseFolderError, SchemaError
+from dpopt.errors import SchemaError
 from dpopt.queries.schema import Schema
 
 
@@ -61,26 +61,7 @@ def write_records(
     write = {"csv": write_csv, "parquet": write_parquet}.get(format)
     if write is None:
         raise SchemaError(f"the format {format!r} is not known; expected 'csv' or 'parquet'")
-    target = Path(path)
-    temporary: str | None = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        with os.fdopen(handle, "wb") as stream:
-            write(stream, schema, records, weights, name)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-        temporary = None
-        _flush_folder(target.parent)
-    except OSError as problem:
-        raise ReleaseFolderError(
-            f"the records cannot be written to {str(target)!r}: {problem.strerror or problem}; choose a folder that "
-            "exists, can be written and has room"
-        ) from problem
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+    write_whole(Path(path), lambda stream: write(stream, schema, records, weights, name), "records")
     return None if weights is None else name
 
 
@@ -119,12 +100,3 @@ def weight_name(schema: Schema, wanted: str = "weight") -> str:
         number += 1
         free = f"dpopt_weight_{number}"
     return free
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make the new name last through a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -37,7 +37,8 @@ def _demonstrate(place: Path) -> None:
     from dpopt.algorithms.demo_population import demo_codes, demo_schema
     from dpopt.algorithms.evaluate import evaluate
     from dpopt.algorithms.replay import replay
-    from dpopt.algorithms.synthesize import Settings, synthesize
+    from dpopt.algorithms.settings import Settings
+    from dpopt.algorithms.synthesize import synthesize
     from dpopt.algorithms.write_records import write_records
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console, report_errors, report_release, report_rows

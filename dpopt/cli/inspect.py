@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command, fail
 from dpopt.cli.plan import print_json
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.synthetic_release import SyntheticRelease
 
 
 @command("replay")
@@ -29,10 +32,17 @@ def replay(
             f"{' and '.join(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
             f"written by other versions. {out} holds what the transcript gives"
         )
-    console().print(
-        f"{len(rebuilt.rounds):,} rounds certified again, {len(rebuilt.records.distinct):,} distinct records, in {out}"
-    )
+    console().print(f"{_what_was_rebuilt(rebuilt)}, in {out}")
     console().print(f"{folder} holds the same release byte for byte")
+
+
+def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
+    if rebuilt.noisy is not None:
+        return f"{len(rebuilt.noisy):,} noisy answers"
+    records = f"{len(rebuilt.records.distinct):,} distinct records"
+    if rebuilt.rounds:
+        return f"{len(rebuilt.rounds):,} rounds certified again, {records}"
+    return f"{records} checked again"
 
 
 @command("evaluate")

@@ -30,7 +30,43 @@ DeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Privacy parameter delta, well below 1/n.")
 ]
 RhoOption = Annotated[float | None, typer.Option("--rho", help="Budget in zCDP, instead of --epsilon.")]
-AlgorithmOption = Annotated[str, typer.Option("--algorithm", help="dualquery.")]
+AlgorithmOption = Annotated[
+    str,
+    typer.Option(
+        "--algorithm",
+        help="auto (the least predicted mean error), projection, adaptive, dualquery, fem, sepfem, dqrs, or noise (answers "
+        "without records).",
+    ),
+]
+SelectionsOption = Annotated[
+    int | None,
+    typer.Option("--selections", help="adaptive: how many marginals are selected and measured."),
+]
+RecordsOption = Annotated[
+    int | None,
+    typer.Option("--records", help="projection, adaptive: how many records are fitted to the noisy counts."),
+]
+SmoothingOption = Annotated[
+    float | None,
+    typer.Option(
+        "--smoothing",
+        help="projection, adaptive: pull towards independent attributes, as if so many records had been seen; 0 for none.",
+    ),
+]
+ColumnsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--columns",
+        help="projection, adaptive: rounds of column generation that weigh the records and bound the gap to the best fit.",
+    ),
+]
+FitSecondsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--fit-seconds",
+        help="projection, adaptive: time limit of a fit; the result then depends on the machine.",
+    ),
+]
 AccountantOption = Annotated[
     str,
     typer.Option(

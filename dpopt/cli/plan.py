@@ -27,7 +27,7 @@ def plan(
         float | None, typer.Option("--accuracy", help="Wanted largest error: the paper's parameters for it.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Probability for --accuracy.")] = 0.95,
-    algorithm: options.AlgorithmOption = "dualquery",
+    algorithm: options.AlgorithmOption = "auto",
     accountant: options.AccountantOption = "zcdp",
     neighbours: options.NeighboursOption = "replace",
     n0: options.N0Option = None,
@@ -35,6 +35,9 @@ def plan(
     draws: options.DrawsOption = None,
     step: options.StepOption = None,
     plan_by: options.PlanByOption = "rule",
+    selections: options.SelectionsOption = None,
+    records: options.RecordsOption = None,
+    smoothing: options.SmoothingOption = None,
     free_attributes: options.FreeOption = "first",
     encoding: options.EncodingOption = "records",
     predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
@@ -42,16 +45,15 @@ def plan(
 ) -> None:
     """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
     from dpopt.accounting.relations import NeighbouringRelation
-    from dpopt.algorithms.explain import explain_accuracy, explain_plan
+    from dpopt.algorithms.explain import explain_accuracy, explain_any
     from dpopt.algorithms.plan_request import DEFAULT_DELTA
-    from dpopt.algorithms.planning import make_plan
     from dpopt.algorithms.rule_conflicts import legal_record
-    from dpopt.algorithms.synthesize import Settings, choice, delta_warning, plan_statement, size_note
-    from dpopt.cli.release import require_algorithm
+    from dpopt.algorithms.settings import Settings, choice
+    from dpopt.algorithms.stating import delta_warning, plan_and_statement, size_note
+    from dpopt.cli.progress import TerminalProgress
     from dpopt.queries.schema import Schema
     from dpopt.queries.workload import parse_workload
 
-    require_algorithm(algorithm)
     relation = choice(NeighbouringRelation, neighbours, "neighbours")
     size = _size(relation, n, n0)
     declared = Schema.read(schema)
@@ -74,6 +76,7 @@ def plan(
         print_json(explained) if as_json else _report_accuracy(explained)
         return
     settings = Settings(
+        algorithm=algorithm,
         epsilon=epsilon,
         delta=delta,
         rho=rho,
@@ -83,16 +86,19 @@ def plan(
         draws=draws,
         step=step,
         plan_by=plan_by,
+        selections=selections,
+        records=records,
+        smoothing=smoothing,
         free_attributes=free_attributes,
         encoding=encoding,
+        predict=predict,
     )
-    made = make_plan(settings.request(size), queries, on_candidate=_tell_candidate)
-    warning = delta_warning(made)
-    for remark in (warning, size_note(made)):
+    settings.check()
+    made, statement = plan_and_statement(settings, size, queries, TerminalProgress(), runs=2, compare=True)
+    for remark in (delta_warning(made), size_note(made)):
         if remark is not None:
             typer.echo(remark, err=True)
-    statement = plan_statement(made, queries, predict=predict, accept_draft=False, runs=2)
-    explained = explain_plan(made, queries, statement)
+    explained = explain_any(made, queries, statement)
     if as_json:
         print_json(explained)
     else:
@@ -116,10 +122,6 @@ def _size(relation: NeighbouringRelation, n: int | None, n0: int | None) -> int:
 def print_json(obj: dict[str, Any]) -> None:
     """Print a JSON object on standard output."""
     typer.echo(json.dumps(obj, indent=1, ensure_ascii=False))
-
-
-def _tell_candidate(number: int, candidates: int) -> None:
-    typer.echo(f"simulating candidate {number} of {candidates}", err=True)
 
 
 def _report_accuracy(explained: dict[str, Any]) -> None:

@@ -72,6 +72,11 @@ class TerminalProgress(Silent):
                 text=f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}",
             )
 
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Move the bar of the stage and show what was done."""
+        if self._task is not None:
+            self._bars.update(self._task, completed=number / steps, text=f"{number:,} of {steps:,}, {what}")
+
     def end(self, stage: str) -> None:
         """Complete the bar, or print the stage's line."""
         super().end(stage)

@@ -19,12 +19,6 @@ TimingsOption = Annotated[
 ]
 
 
-def require_algorithm(name: str) -> None:
-    """Refuse an algorithm that does not exist."""
-    if name != "dualquery":
-        raise PlanError(f"--algorithm is dualquery; found {name!r}")
-
-
 @command("release")
 def release(
     table: options.TableArgument,
@@ -34,12 +28,17 @@ def release(
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,
-    algorithm: options.AlgorithmOption = "dualquery",
+    algorithm: options.AlgorithmOption = "auto",
     solver: options.SolverOption = "auto",
     rounds: options.RoundsOption = None,
     draws: options.DrawsOption = None,
     step: options.StepOption = None,
     plan_by: options.PlanByOption = "rule",
+    selections: options.SelectionsOption = None,
+    records: options.RecordsOption = None,
+    smoothing: options.SmoothingOption = None,
+    columns: options.ColumnsOption = None,
+    fit_seconds: options.FitSecondsOption = None,
     accountant: options.AccountantOption = "zcdp",
     neighbours: options.NeighboursOption = "replace",
     n0: options.N0Option = None,
@@ -68,12 +67,13 @@ def release(
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
-    from dpopt.algorithms.synthesize import Settings, synthesize
+    from dpopt.algorithms.settings import Settings
+    from dpopt.algorithms.synthesize import synthesize
     from dpopt.private.read_table import unused_columns
     from dpopt.queries.schema import Schema
 
-    require_algorithm(algorithm)
     settings = Settings(
+        algorithm=algorithm,
         epsilon=epsilon,
         delta=delta,
         rho=rho,
@@ -84,6 +84,11 @@ def release(
         draws=draws,
         step=step,
         plan_by=plan_by,
+        selections=selections,
+        records=records,
+        smoothing=smoothing,
+        columns=columns,
+        fit_seconds=fit_seconds,
         solver=solver,
         work=work,
         seconds=seconds,

@@ -20,36 +20,84 @@ def console() -> Console:
 def report_plan(explained: Mapping[str, Any]) -> None:
     """Print a plan: parameters, what each accountant charges, proven bound, predicted errors."""
     plan, out = explained["plan"], console()
-    out.print(
-        f"DualQuery: T = {plan['rounds']:,} rounds, s = {plan['draws']:,} draws each, step eta = {plan['step']} "
-        f"({plan['chosen_by']})"
-    )
+    out.print(plan_line(plan))
     out.print(f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}")
+    if "accountants" in explained:
+        _print_accountants(explained["accountants"])
+    else:
+        out.print(f"epsilon: {explained['epsilon']:.4f} at delta = {explained['delta']:g}")
+    out.print(f"rho (zCDP): {explained['rho']:.6f}")
+    for line in (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"])):
+        out.print(line)
+
+
+def plan_line(plan: Mapping[str, Any]) -> str:
+    """Return a plan in a sentence."""
+    if plan["algorithm"] in {"dualquery", "dqrs"}:
+        return (
+            f"{'DualQuery' if plan['algorithm'] == 'dualquery' else 'DQRS'}: T = {plan['rounds']:,} rounds, "
+            f"s = {plan['draws']:,} draws each, step eta = {plan['step']} ({plan['chosen_by']})"
+        )
+    if "measurements" not in plan:
+        return f"{plan['algorithm']}: T = {plan['rounds']:,} rounds ({plan['chosen_by']})"
+    scales = [measured["scale"] for measured in plan["measurements"]]
+    selections = plan["selections"]
+    rounds = (
+        ""
+        if selections is None
+        else f", then {selections['rounds']:,} selected marginals of scale {selections['scale']:.4g}"
+    )
+    return (
+        f"{plan['algorithm']}: {len(scales):,} measurements with {plan['noise']} noise of scale {min(scales):.4g} to "
+        f"{max(scales):.4g}{rounds} ({plan['chosen_by']})"
+    )
+
+
+def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
+    """Return why an algorithm was chosen, and what the others were predicted to do."""
+    if chosen is None:
+        return []
+    lines = [f"chosen:    {chosen['because']}"]
+    for name, found in chosen["considered"].items():
+        said = found.get("out_of_the_question")
+        figures = (
+            f"no: {said}"
+            if said is not None
+            else f"largest error {found['max_error']:.4f}, mean error {found['mean_error']:.6f} predicted"
+        )
+        lines.append(f"           {name}: {figures}")
+    return lines
+
+
+def _print_accountants(accountants: list[Mapping[str, Any]]) -> None:
+    out = console()
     table = Table(
         "accountant", "epsilon", "delta", title="what each accountant charges", title_justify="left"
     )
-    for row in explained["accountants"]:
+    for row in accountants:
         epsilon = f"{row['epsilon']:.4f}" if row["epsilon"] is not None else "–"
         table.add_row(
             row["accountant"] + (" (this plan's)" if row["used"] else ""), epsilon, f"{row['delta']:g}"
         )
     out.print(table)
-    for reason in dict.fromkeys(row["refused"] for row in explained["accountants"] if row["refused"]):
+    for reason in dict.fromkeys(row["refused"] for row in accountants if row["refused"]):
         out.print(f"–: {reason}")
-    out.print(f"rho (zCDP): {explained['rho']:.6f}")
-    for line in accuracy_lines(explained["accuracy"]):
-        out.print(line)
 
 
 def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
     """Return the sentences on proven and predicted errors."""
     lines = []
     proven, predicted = accuracy.get("proven"), accuracy.get("predicted")
-    if proven is not None:
+    if proven is not None and "root_mean_squared_error" in proven:
+        lines.append(
+            f"proven:    expected root mean squared error of the exact projection at most "
+            f"{proven['root_mean_squared_error']:.5f} over {proven['counts']:,} measured counts"
+        )
+    elif proven is not None:
         says = "" if proven["says_something"] else " (1 or more says nothing)"
         lines.append(
-            f"proven:    largest error at most {proven['bound']:.4f} with probability {1 - proven['failure_probability']:g}, "
-            f"if every best response is optimal{says}"
+            f"proven:    largest error at most {proven['bound']:.4f} with probability "
+            f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}{says}"
         )
     if predicted is not None:
         lines.append(
@@ -85,7 +133,9 @@ def _largest_error(error: Mapping[str, Any]) -> str:
 
 def report_release(statement: Mapping[str, Any], folder: object) -> None:
     """Print what a finished release cost and holds."""
-    out, privacy, records = console(), statement["privacy"], statement["records"]
+    out, privacy = console(), statement["privacy"]
+    for line in chosen_lines(statement.get("chosen"))[:1]:
+        out.print(line)
     if privacy["private"]:
         out.print(
             f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f}), "
@@ -93,17 +143,41 @@ def report_release(statement: Mapping[str, Any], folder: object) -> None:
         )
     else:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")
-    out.print(
-        f"records: {records['rounds']:,} rounds, {records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
-        f"{_obedience(records)}"
-        f"{records['rows']:,} rows in {records['file']}"
-        + (f" with weights in '{records['weight_column']}'" if records["weight_column"] else "")
-    )
-    for line in _remarks(statement):
-        out.print(line)
-    for line in accuracy_lines(statement["accuracy"]):
+    for line in (*_held(statement), *_remarks(statement), *accuracy_lines(statement["accuracy"])):
         out.print(line)
     out.print(f"written to {folder}")
+
+
+def _held(statement: Mapping[str, Any]) -> list[str]:
+    """Return what a release holds: records, or answers; and how near fitted records are to what was measured."""
+    records, answers = statement["records"], statement["answers"]
+    if records is None:
+        return [f"answers: {answers['queries']:,} noisy answers in {answers['file']}, no records"]
+    rounds = f"{records['rounds']:,} rounds, " if "rounds" in records else ""
+    weights = f" with weights in '{records['weight_column']}'" if records["weight_column"] else ""
+    held = (
+        f"records: {rounds}{records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
+        f"{_obedience(records)}{records['rows']:,} rows in {records['file']}{weights}"
+    )
+    lines = [held]
+    fit = statement.get("certificate")
+    if fit is not None:
+        bound = "no bound was sought (--columns seeks one)"
+        if fit["frank_wolfe_gap"] is not None:
+            bound = f"the search finds at most {_share(fit['frank_wolfe_gap'], fit)} to gain"
+        if fit["gap"] is not None:
+            bound += f"; at most {_share(fit['gap'], fit)} by {fit['bound_proven_by'] or 'the bound'}"
+        each = 2 * fit["objective"] / max(1, fit["measured_counts"])
+        lines.append(
+            f"fit: {each:.4f} squared standard deviations of noise for each of {fit['measured_counts']:,} measured "
+            f"counts; {bound}"
+        )
+    return lines
+
+
+def _share(gap: float, fit: Mapping[str, Any]) -> str:
+    """Return a gap as a share of the objective, in words."""
+    return f"{gap / fit['objective']:.2%}" if fit["objective"] > 0 else "nothing"
 
 
 def _obedience(records: Mapping[str, Any]) -> str:
@@ -114,13 +188,22 @@ def _obedience(records: Mapping[str, Any]) -> str:
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
     """Return what a reader of the records should know: copies, records that do not decode, fallbacks, lost rounds."""
-    records, certificates = statement["records"], statement["certificates"]
-    lines = []
+    records, certificates = statement["records"], statement.get("certificates")
+    lines: list[str] = []
+    if records is None:
+        return lines
     if records["weight_column"] is None and records["rows"] > records["distinct"]:
         lines.append(
             f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
             "together; they are no individuals"
         )
+    if certificates is None:
+        lost = statement.get("measured", {}).get("lost_to_interruptions", 0)
+        if lost:
+            lines.append(
+                f"note: {lost:,} measurements were torn by an interruption; they stay charged and were left out"
+            )
+        return lines
     if records["records_that_decode"] < records["rounds"]:
         lines.append(
             "note: with indicator bits records need not decode; this coding is for comparison with the paper"

@@ -104,6 +104,8 @@ def _one(
         str(table.path),
         "--schema",
         str(schema),
+        "--algorithm",
+        "dualquery",
         "--workload",
         workload,
         "--out",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -13,6 +14,8 @@ from dpopt.algorithms.evaluate import evaluate, uniform_answers
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workload import Workload
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release
 from tests.strategies import clause_lists, naive_truth
 
@@ -93,6 +96,24 @@ def test_bits_are_evaluated_as_bits_against_the_same_truth() -> None:
     # A conjunction of two free bits is true of a quarter of all bit strings, and of none with no bit set.
     assert found["baselines"]["uniform"]["max_error"] == pytest.approx(np.abs(0.25 - exact).max())
     assert found["baselines"]["zeros"]["max_error"] == pytest.approx(exact.max())
+
+
+@pytest.mark.parametrize("output", [{}, {"rows": 7}])
+def test_marginals_are_evaluated_as_shapes_like_their_clauses(
+    monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
+) -> None:
+    finished = small_release(output=output)
+    shapes = finished.job.workload
+    written = Workload(SCHEMA, shapes.clauses, shapes.specification, shapes.fingerprint)
+    assert written.marginals is None
+    expected = evaluate(replace(finished, job=replace(finished.job, workload=written)), dataset())
+
+    def refuse(self: MarginalSet) -> Clauses:
+        raise AssertionError("the cells were written out")
+
+    monkeypatch.setattr(MarginalSet, "clauses", refuse)
+    anew = Workload(SCHEMA, shapes.queries, shapes.specification, shapes.fingerprint)
+    assert evaluate(replace(finished, job=replace(finished.job, workload=anew)), dataset()) == expected
 
 
 def test_a_folder_is_evaluated_like_the_release_that_wrote_it(tmp_path: Path) -> None:

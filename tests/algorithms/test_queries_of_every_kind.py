@@ -29,6 +29,7 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
         SCHEMA,
         text,
         out=tmp_path / "out",
+        algorithm="dualquery",
         epsilon=1e5,
         delta=1e-6,
         rounds=30,

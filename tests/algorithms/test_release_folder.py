@@ -217,7 +217,7 @@ def test_a_plan_of_which_something_is_spent_stays_on_the_disk(
     def refuse(*_: object, **__: object) -> None:
         raise PlanError("too late")
 
-    monkeypatch.setattr("dpopt.algorithms.release.run", refuse)
+    monkeypatch.setattr("dpopt.algorithms.play_dualquery.run", refuse)
     with pytest.raises(PlanError, match="too late"):
         release(dataset(), job(), tmp_path / "release")
     assert (tmp_path / "release" / "transcript.jsonl").stat().st_size > 0
@@ -281,7 +281,11 @@ def test_a_damaged_input_of_a_folder_is_refused(
         ({"output": {"rows": "many"}}, "the number of rows must be a whole number"),
         ({"output": {"format": "exe"}}, "the format is one of csv, parquet; found 'exe'"),
         ({"rounds": -1}, "the number of rounds must be a whole number of at least 1, found -1"),
-        ({"algorithm": "mwem"}, "this dpopt reads version 1 of 'dualquery'"),
+        ({"algorithm": "mwem"}, "for algorithm 'mwem'; this dpopt reads plans of dualquery"),
+        (
+            {"dpopt_plan": 2},
+            "has version 2 and algorithm 'dualquery'; this dpopt reads version 1 of 'dualquery'",
+        ),
     ],
 )
 def test_a_plan_file_that_says_something_else_is_refused(

@@ -130,7 +130,8 @@ def test_free_bits_are_refused_under_rules() -> None:
 
 def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:
     table, out, told = write_table(tmp_path), tmp_path / "out", Notes()
-    synthesize(table, RULED, "marginals:2", out=out, progress=told, epsilon=1.0, delta=1e-6, predict=False)
+    asked: dict[str, Any] = {"algorithm": "dualquery", "epsilon": 1.0, "delta": 1e-6, "predict": False}
+    synthesize(table, RULED, "marginals:2", out=out, progress=told, **asked)
     (note,) = told.for_the_owner
     broken = RULED.circuit().broken(codes())
     assert f"{int(broken.any(axis=1).sum())} of {ROWS} rows" in note

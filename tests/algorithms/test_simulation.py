@@ -8,6 +8,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import simulation
+from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
 from dpopt.algorithms.simulation import predict_error
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
@@ -65,11 +66,26 @@ def test_each_round_is_told() -> None:
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
 
 
-def test_a_large_workload_is_represented_by_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_clauses_are_represented_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    clauses = workload("conjunctions:2,count=40,seed=1")
     monkeypatch.setattr(simulation, "MOST_QUERIES", 20)
-    part = predict_error(good(), WORKLOAD)
-    assert (len(WORKLOAD), part.queries) == (53, 20)
-    assert part == predict_error(good(), WORKLOAD)
+    part = predict_error(good(), clauses)
+    assert (len(clauses), part.queries) == (40, 20)
+    assert part == predict_error(good(), clauses)
+
+
+def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "MOST_CELLS", 20)
+    few, many = predict_error(good(rounds=10), WORKLOAD), predict_error(good(rounds=1000), WORKLOAD)
+    assert few.queries == many.queries == len(WORKLOAD)
+    assert many.mean_error < 0.3 * few.mean_error
+    assert many.max_error < few.max_error < 1
+
+
+def test_dqrs_is_predicted_as_dualquery() -> None:
+    fields = good().to_json() | {"algorithm": "dqrs", "margin": "0.1"}
+    fields["budget"] = Budget(1.0, 1e-9, None, Accountant.ZCDP).to_json()
+    assert predict_error(DqrsPlan.from_json(fields), WORKLOAD) == predict_error(good(), WORKLOAD)
 
 
 def test_a_prediction_says_that_it_is_no_bound() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.algorithms.dualquery_statement import certificates
 from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
-from dpopt.algorithms.statement import certificates, privacy_statement
+from dpopt.algorithms.statement import privacy_statement
 from tests.algorithms.small_runs import REPLACE, SCHEMA, plan, small_release
 
 

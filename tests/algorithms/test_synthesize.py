@@ -13,12 +13,16 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
+from dpopt.algorithms import stating
 from dpopt.algorithms import synthesize as module
+from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.release import release
-from dpopt.algorithms.synthesize import Settings, continue_run, plan_statement, synthesize
+from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.stating import plan_statement
+from dpopt.algorithms.synthesize import continue_run, synthesize
 from dpopt.errors import (
     AccountingError,
     DpoptError,
@@ -46,7 +50,14 @@ from tests.algorithms.small_runs import (
     write_table,
 )
 
-USUAL: dict[str, Any] = {"epsilon": 1e5, "delta": 1e-6, "rounds": 5, "draws": 8, "predict": False}
+USUAL: dict[str, Any] = {
+    "algorithm": "dualquery",
+    "epsilon": 1e5,
+    "delta": 1e-6,
+    "rounds": 5,
+    "draws": 8,
+    "predict": False,
+}
 DRAFT = Schema(SCHEMA.attributes, draft=True)
 
 
@@ -71,7 +82,8 @@ def test_one_call_leaves_a_finished_release(tmp_path: Path) -> None:
         "release.json",
     }
     assert finished.ledger.is_private
-    assert (finished.job.plan.size, finished.job.plan.rounds, finished.job.plan.draws) == (ROWS, 5, 8)
+    made = dualquery_plan(finished.job.plan)
+    assert (made.size, made.rounds, made.draws) == (ROWS, 5, 8)
     assert finished.ledger.spent().epsilon <= 1e5
     assert finished.statement["accuracy"]["predicted"] is None
 
@@ -243,7 +255,9 @@ def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path
 def test_settings_and_keywords_do_not_mix() -> None:
     with pytest.raises(PlanError, match="give settings, or epsilon, rows as keywords, and not both"):
         synthesize(frame(), SCHEMA, "marginals:2", settings=Settings(epsilon=1.0), epsilon=2.0, rows=3)
-    with pytest.raises(PlanError, match="there is no option epsilonn; the options are epsilon, delta"):
+    with pytest.raises(
+        PlanError, match="there is no option epsilonn; the options are algorithm, epsilon, delta"
+    ):
         synthesize(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
 
 
@@ -278,12 +292,19 @@ def test_add_remove_publishes_n0_and_not_the_number_of_records(tmp_path: Path) -
 @pytest.mark.parametrize("plan_by", ["rule", "bound"])
 def test_a_run_is_planned_as_asked(free: str, plan_by: str) -> None:
     finished = synthesize(
-        frame(), SCHEMA, "marginals:1", rho=0.05, free_attributes=free, plan_by=plan_by, predict=False
+        frame(),
+        SCHEMA,
+        "marginals:1",
+        algorithm="dualquery",
+        rho=0.05,
+        free_attributes=free,
+        plan_by=plan_by,
+        predict=False,
     )
     spent = finished.ledger.spent()
     assert 0.8 * 0.05 < spent.rho <= 0.05
     assert spent.delta == 1e-9
-    assert finished.job.plan.free_attributes.value == free
+    assert dualquery_plan(finished.job.plan).free_attributes.value == free
 
 
 def test_predictions_are_in_the_statement() -> None:
@@ -291,9 +312,9 @@ def test_predictions_are_in_the_statement() -> None:
     predicted = finished.statement["accuracy"]["predicted"]
     assert (
         predicted
-        == plan_statement(finished.job.plan, workload("marginals:1"), predict=True, accept_draft=False)[
-            "predicted"
-        ]
+        == plan_statement(
+            finished.job.plan, workload("marginals:1"), predict_errors=True, accept_draft=False
+        )["predicted"]
     )
     assert 0 < predicted["mean_error"] < predicted["max_error"] < 1
 
@@ -392,7 +413,15 @@ def test_adult_is_released_and_every_record_decodes(
     table = data_folder / "adult" / "adult-train.csv.gz"
     queries = parse_workload("marginals:2,count=30,seed=1", schema)
     finished = synthesize(
-        table, schema, queries, out=tmp_path / "out", epsilon=1.0, delta=1e-9, rows=1000, predict=False
+        table,
+        schema,
+        queries,
+        out=tmp_path / "out",
+        algorithm="dualquery",
+        epsilon=1.0,
+        delta=1e-9,
+        rows=1000,
+        predict=False,
     )
     records = finished.statement["records"]
     assert records["records_that_decode"] == records["rounds"] == len(finished.rounds)
@@ -406,7 +435,7 @@ def test_adult_is_released_and_every_record_decodes(
 
 
 def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> None:
-    assert module.size_note(plan()) is None
-    note = module.size_note(plan(relation=ADD_REMOVE, size=150))
+    assert stating.size_note(plan()) is None
+    note = stating.size_note(plan(relation=ADD_REMOVE, size=150))
     assert note is not None
     assert "divided by n0 = 150" in note

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.ledger import Budget
+from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes, OneWayMeasurement
 from dpopt.algorithms.release import release, resume
@@ -117,6 +118,7 @@ class World:
             mock.patch("os.fsync", flushing),
             mock.patch.object(Path, "replace", moving),
             mock.patch("dpopt.private.curator.ExactSampler", Counting),
+            mock.patch("dpopt.private.door.ExactSampler", Counting),
         ):
             yield
 
@@ -167,7 +169,7 @@ def check(folder: Path, job: Job, made: SyntheticRelease, seen: Counter[str]) ->
     assert not seen - charged, f"seen {seen}, charged {charged}"
     assert job.plan.budget.covers(made.ledger.spent())
     assert made.ledger.is_private
-    lost = job.plan.rounds - len(made.rounds)
+    lost = dualquery_plan(job.plan).rounds - len(made.rounds)
     repeated = sum(charged.values()) - len(charged)
     assert [done.sampled.round for done in made.rounds] == list(range(1, len(made.rounds) + 1))
     assert lost in {repeated, repeated + 1}
@@ -186,7 +188,7 @@ def kill_steps(folder: Path, job: Job) -> int:
     made = go_on(folder, job, world)
     assert made is not None
     check(folder, job, made, world.seen)
-    assert world.drawn == dict.fromkeys(range(1, job.plan.rounds + 1), 1)
+    assert world.drawn == dict.fromkeys(range(1, dualquery_plan(job.plan).rounds + 1), 1)
     shutil.rmtree(folder)
     return world.step
 

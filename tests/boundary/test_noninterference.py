@@ -113,6 +113,9 @@ class Watcher:
     def round(self, number: int, rounds: int, value: float) -> None:
         self.seen.append(f"round {number} of {rounds}: {value}")
 
+    def step(self, number: int, steps: int, what: str) -> None:
+        self.seen.append(f"step {number} of {steps}: {what}")
+
     def end(self, stage: str) -> None:
         self.seen.append(f"end {stage}")
 
@@ -179,7 +182,8 @@ class Public:
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
             mock.patch(
-                "dpopt.algorithms.release.legal_record", return_value=np.array([0, 0, 0], dtype=np.int32)
+                "dpopt.algorithms.play_dualquery.legal_record",
+                return_value=np.array([0, 0, 0], dtype=np.int32),
             ),
             mock.patch("dpopt.private.curator.OpendpNoise", return_value=ScriptedNoise(self.noise)),
             mock.patch("os.fsync"),
@@ -366,6 +370,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
                 SCHEMA,
                 WORKLOAD,
                 out=tmp_path / f"release{number}",
+                algorithm="dualquery",
                 epsilon=500.0,
                 delta=1e-6,
                 neighbours=relation.value,
@@ -407,7 +412,17 @@ def test_what_the_command_prints_does_not_tell_two_tables_apart(
         write_table(here / "table.csv", lines)
         SCHEMA.write(here / "schema.json")
         script = ScriptedSampler([[1, 4, 6, 6]] * 6)
-        limits = ["--epsilon", "500", "--delta", "1e-6", "--work", "5", "--no-predict"]
+        limits = [
+            "--algorithm",
+            "dualquery",
+            "--epsilon",
+            "500",
+            "--delta",
+            "1e-6",
+            "--work",
+            "5",
+            "--no-predict",
+        ]
         numbers = ["--rounds", "6", "--draws", "4", "--step", "0.3"]
         inputs = ["table.csv", "--schema", "schema.json", "--workload", "marginals:2", "--out", "out"]
         with mock.patch("dpopt.private.curator.ExactSampler", return_value=script):

@@ -22,13 +22,18 @@ import pytest
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
 from dpopt.formulations.best_response import best_response
+from dpopt.private.candidate_scores import CandidateScores
 from dpopt.private.curator import Curator
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.door import Door
+from dpopt.private.measuring_curator import MeasuringCurator
 from dpopt.private.noise import OpendpNoise
 from dpopt.private.public_facts import public_size
 from dpopt.private.query_weights import ExactSampler, QueryWeights
@@ -55,7 +60,7 @@ SCHEMA = bits_schema(2)
 WORKLOAD = conjunctions(SCHEMA, "a", "b", "a !b")
 TABLE: Table = ((0, 1), (1, 1), (1, 0))
 CHARGE = draw_charge(1, 1, 1.0, 3, REPLACE)
-PRIVATE = (PrivateDataset, QueryWeights, Curator)
+PRIVATE = (PrivateDataset, QueryWeights, Curator, Door, MeasuringCurator, CandidateScores)
 
 
 @pytest.fixture
@@ -69,6 +74,10 @@ def make_curator() -> Curator:
     return Curator(
         dataset_of(SCHEMA, TABLE), WORKLOAD.clauses, ledger, MemoryJournal(), size=3, step=Decimal(1)
     )
+
+
+def make_measuring_curator() -> MeasuringCurator:
+    return MeasuringCurator(dataset_of(SCHEMA, TABLE), Ledger(AMPLE, REPLACE), MemoryJournal(), size=3)
 
 
 DOORS: dict[str, Callable[[PrivateDataset], object]] = {
@@ -115,15 +124,15 @@ def test_records_do_not_pass_into_a_journal_on_file(tmp_path: Path, dataset: Pri
 def test_neither_the_curator_nor_its_weights_can_be_copied_or_stored(
     attempt: Callable[[object], object],
 ) -> None:
-    curator = make_curator()
-    for held in (curator, curator._weights):
+    curator, measuring = make_curator(), make_measuring_curator()
+    for held in (curator, curator._weights, measuring, measuring._scores):
         with pytest.raises(PrivacyBoundaryError):
             attempt(held)
 
 
 def test_printing_the_curator_or_its_weights_shows_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    curator = make_curator()
-    for held in (curator, curator._weights):
+    curator, measuring = make_curator(), make_measuring_curator()
+    for held in (curator, curator._weights, measuring, measuring._scores):
         logging.getLogger("anyone").warning("%s %r", held, held)
         assert "[" not in f"{held} {held!r}"
     assert "array" not in caplog.text
@@ -195,6 +204,9 @@ def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: P
         def round(self, number: int, rounds: int, value: float) -> None:
             told.append(f"{number} {rounds} {value}")
 
+        def step(self, number: int, steps: int, what: str) -> None:
+            told.append(f"{number} {steps} {what}")
+
         def end(self, stage: str) -> None:
             told.append(stage)
 
@@ -216,7 +228,7 @@ def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_drawn(tmp_
     job = make_job(REPLACE, 3)
     small = json.loads(json.dumps(job.plan.to_json()))
     small["budget"]["epsilon"] = 0.001
-    job = Job(type(job.plan).from_json(small), SCHEMA, WORKLOAD, job.output, {})
+    job = Job(DualQueryPlan.from_json(small), SCHEMA, WORKLOAD, job.output, {})
     with (
         mock.patch.object(ExactSampler, "draw", side_effect=AssertionError("drawn")),
         pytest.raises(DpoptError, match="the budget is epsilon = 0.001"),
@@ -239,7 +251,7 @@ def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(
         return Breaking() if name == "breaking" else LocalSearch()
 
     job = make_job(REPLACE, 3)
-    job = replace(job, plan=replace(job.plan, solver="breaking"))
+    job = replace(job, plan=replace(dualquery_plan(job.plan), solver="breaking"))
     with mock.patch("dpopt.solvers.registry.get_solver", get_solver):
         made = release(dataset, job, tmp_path / "release")
     assert [done.fallback is not None for done in made.rounds] == [True] * 3

@@ -54,6 +54,7 @@ def inputs(folder: Path, *, rows: int = 200) -> tuple[Path, Path]:
 def release_arguments(folder: Path, *more: object) -> list[object]:
     """Write a small table and schema, and return a quick release of it into folder/out."""
     table, schema = inputs(folder)
-    quick = ["--epsilon", "1e5", "--delta", "1e-6", "--rounds", "5", "--draws", "8", "--no-predict"]
+    budget = ["--algorithm", "dualquery", "--epsilon", "1e5", "--delta", "1e-6"]
+    quick = [*budget, "--rounds", "5", "--draws", "8", "--no-predict"]
     where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out"]
     return ["release", table, *where, *quick, *more]

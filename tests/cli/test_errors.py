@@ -38,7 +38,11 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
             ["--rho", 1, "--solver", "highs:tight"],
             "a formulation is one of aggregated, per-literal, clique; found 'tight'",
         ),
-        (["--rho", 1, "--algorithm", "mwem"], "--algorithm is dualquery; found 'mwem'"),
+        (
+            ["--rho", 1, "--algorithm", "mwem"],
+            "--algorithm is one of auto, dualquery, projection, adaptive, fem, sepfem, dqrs, noise; found 'mwem'",
+        ),
+        (["--rho", 1, "--algorithm", "projetcion"], "found 'projetcion' (did you mean 'projection'?)"),
         (["--rho", 1, "--format", "xlsx"], "the format is one of csv, parquet; found 'xlsx'"),
         (["--rho", 1, "--rows", 0], "the number of rows must be a whole number of at least 1, found 0"),
         (["--rho", 1, "--work", 0], "the work per round must be a whole number of at least 1"),
@@ -52,7 +56,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         (["--rho", 1, "--workload", "none.json"], "none.json"),
         (["--rho", 1, "--workload", "conjunctions:2,count=99999999999"], "99,999,999,999 conjunctions"),
         (["--rho", 1, "--workload", "marginals:2,occurring"], "the schema declares none"),
-        (["--rho", 1e-9], "is too small for two rounds on n = 200 records"),
+        (["--algorithm", "dualquery", "--rho", 1e-9], "is too small for two rounds on n = 200 records"),
         (["--rho", 0.01, "--rounds", 99, "--draws", 99, "--step", 2], "T = 99, s = 99, eta = 2 cost epsilon"),
     ],
 )

@@ -10,7 +10,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.algorithms.plan import DualQueryPlan
 from tests.cli.command_line import inputs, refuse, succeed
 
-SMALL = ["--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
+SMALL = ["--algorithm", "dualquery", "--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ def test_a_plan_is_printed_as_json(public: list[object]) -> None:
         "rho",
         "accountants",
         "accuracy",
+        "chosen",
     }
+    assert found["chosen"] is None
     assert [row["accountant"] for row in found["accountants"]] == [kind.value for kind in Accountant]
     assert {*found["accountants"][0]} == {"accountant", "delta", "epsilon", "refused", "used"}
     assert [row["accountant"] for row in found["accountants"] if row["used"]] == ["zcdp"]
@@ -94,7 +96,8 @@ def test_what_is_fixed_stays_fixed(
 
 
 def test_a_plan_under_add_remove_and_in_rho(public: list[object]) -> None:
-    options = ["--neighbours", "add-remove", "--n0", 4000, "--rho", 0.01, "--no-predict"]
+    sized = ["--neighbours", "add-remove", "--n0", 4000]
+    options = ["--algorithm", "dualquery", *sized, "--rho", 0.01, "--no-predict"]
     found = planned(public, *options)
     assert found["neighbours"] == "add-remove with fixed public n0"
     assert found["plan"]["size"] == 4000
@@ -178,12 +181,32 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
         (["--n", 9, "--rho", 1, "--accountant", "renyi"], "--accountant is one of pure, theorem, per-round"),
         (["--n", 9, "--rho", 1, "--neighbours", "swap"], "--neighbours is one of replace, add-remove"),
         (["--n", 9, "--rho", 1, "--plan-by", "luck"], "--plan-by is one of rule, simulation, bound"),
-        (["--n", 9, "--rho", 1, "--algorithm", "mwem"], "--algorithm is dualquery; found 'mwem'"),
+        (
+            ["--n", 9, "--rho", 1, "--algorithm", "mwem"],
+            "--algorithm is one of auto, dualquery, projection, adaptive, fem, sepfem, dqrs, noise; found 'mwem'",
+        ),
+        (["--n", 9, "--rho", 1, "--algorithm", "dualqury"], "(did you mean 'dualquery'?)"),
         (["--n", 9, "--rho", 1, "--step", "big"], "the step eta must be a decimal number such as 1.4"),
         (["--n", 9, "--rho", 1, "--rounds", 0], "the number of rounds must be a whole number of at least 1"),
-        (["--n", 100, "--rho", 0], "is too small for two rounds on n = 100 records"),
         (
-            ["--n", 100, "--rho", 0.01, "--rounds", 90, "--draws", 90, "--step", 2],
+            ["--algorithm", "dualquery", "--n", 100, "--rho", 0],
+            "is too small for two rounds on n = 100 records",
+        ),
+        (
+            [
+                "--algorithm",
+                "dualquery",
+                "--n",
+                100,
+                "--rho",
+                0.01,
+                "--rounds",
+                90,
+                "--draws",
+                90,
+                "--step",
+                2,
+            ],
             "T = 90, s = 90, eta = 2 cost epsilon =",
         ),
         (["--n", 9, "--accuracy", 0.1, "--rho", 1], "--accuracy goes with --epsilon and --delta"),

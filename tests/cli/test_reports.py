@@ -109,7 +109,14 @@ def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.
         "used": False,
     }
     explained = {
-        "plan": {"rounds": 1000, "draws": 2, "step": "1.4", "chosen_by": "given", "size": 10**6},
+        "plan": {
+            "algorithm": "dualquery",
+            "rounds": 1000,
+            "draws": 2,
+            "step": "1.4",
+            "chosen_by": "given",
+            "size": 10**6,
+        },
         "queries": 12345,
         "neighbours": "replace-one with public n",
         "accountants": [row],

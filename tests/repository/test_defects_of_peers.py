@@ -71,6 +71,7 @@ def write_table(path: Path, rows: Sequence[tuple[object, ...]]) -> Path:
 
 def settings(**changes: object) -> dict[str, Any]:
     usual: dict[str, Any] = {
+        "algorithm": "dualquery",
         "epsilon": 50.0,
         "delta": 1e-6,
         "rounds": 12,

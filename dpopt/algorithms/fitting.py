@@ -1,0 +1,201 @@
+"""From noisy counts to records: the problem that a fit solves, its start, and the entry that the transcript keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.candidates import domains_of
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.measured import Answered
+from dpopt.algorithms.measured_plan import FitPlan, MeasuredPlan
+from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.errors import PlanError, TranscriptError
+from dpopt.inference.fit import fit
+from dpopt.inference.fitted import Fitted
+from dpopt.inference.problem import FitProblem, FitTerm
+from dpopt.inference.settings import FitSettings
+from dpopt.transcript.journal import Entry
+
+OWN_SEARCH, PROVER = "local-search", "cp-sat"
+"""Column generation has a search of its own for new records; bounds are proven by an exact solver."""
+UNITS = 10**9
+"""Weights of records are kept as whole numbers of billionths."""
+_QUICK_SWEEPS = 3
+_TOLERANCE = 1e-6
+
+
+def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
+    """Return the problem: minimize half the sum of squared differences to the noisy shares, each over its variance.
+
+    Raises
+    ------
+    PlanError
+        If nothing was measured.
+    """
+    if not answered:
+        raise PlanError(
+            "every measurement was lost in interruptions: what was charged stays spent, and there is nothing to fit records to"
+        )
+    plan, terms = job.plan, []
+    for one in answered:
+        variance = one.answers.scale**2 * (1 if "Gaussian" in one.answers.noise else 2)
+        values = one.answers.values / plan.size
+        terms.append(FitTerm(one.queries, values, plan.size**2 / variance))
+    return FitProblem(job.schema.sizes, tuple(terms), job.record_rules(), domains_of(job.workload))
+
+
+def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64]) -> float:
+    """Return half the weighted sum of squared differences of weighted records' answers to the problem's values."""
+    from dpopt.queries.answer_kernels import shares_on_records
+
+    total = 0.0
+    for term in problem.terms:
+        shares = shares_on_records(term.queries, records, problem.sizes, weights)
+        total += 0.5 * term.weight * float(np.sum((shares - term.values) ** 2))
+    return total
+
+
+@dataclass(slots=True)
+class RecordFitter:
+    """Keeps records that answer like the noisy counts; the public side of `measured.measure`.
+
+    Attributes
+    ----------
+    job : Job
+    plan : MeasuredPlan
+    fitted : Fitted or None
+        Where the records stand.
+    fits : int
+        How many fits were made; each has public random choices of its own.
+    """
+
+    job: Job
+    plan: MeasuredPlan
+    fitted: Fitted | None = None
+    fits: int = 0
+
+    def improve(self, answered: Sequence[Answered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Fit the records to these answers in a few sweeps, from where they stand."""
+        chosen = self._chosen()
+        self.fitted = self._fit(answered, sweeps=min(_QUICK_SWEEPS, chosen.sweeps), columns=0)
+        return merged([self.fitted])
+
+    def finish(self, answered: Sequence[Answered]) -> list[Fitted]:
+        """Fit the records to all answers as the plan says; return its snapshots."""
+        chosen = self._chosen()
+        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns)
+        snapshots = [self.fitted]
+        while len(snapshots) < chosen.snapshots:
+            self.fitted = self._fit(answered, sweeps=1, columns=0)
+            snapshots.append(self.fitted)
+        return snapshots
+
+    def _chosen(self) -> FitPlan:
+        if self.plan.fit is None:
+            raise PlanError(f"a plan of {self.plan.algorithm} fits no records")
+        return self.plan.fit
+
+    def _fit(self, answered: Sequence[Answered], *, sweeps: int, columns: int) -> Fitted:
+        chosen = self._chosen()
+        problem = fit_problem(self.job, answered)
+        counts = sum(term.number_of_queries for term in problem.terms)
+        settings = FitSettings(
+            records=chosen.records,
+            sweeps=sweeps,
+            smoothing=chosen.smoothing / chosen.records,
+            seconds=chosen.seconds,
+            rounds=columns,
+            gap=chosen.gap * counts / 2,
+            seed=(self.plan.seed + self.fits) % 2**31,
+            pricing=self.plan.solver if columns and self.plan.solver != OWN_SEARCH else None,
+            proof=PROVER if columns else None,
+        )
+        self.fits += 1
+        return fit(problem, settings, start=None if self.fitted is None else self.fitted.records)
+
+
+def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return distinct records and whole multiplicities: numbers of records where weights are equal, else billionths."""
+    records = np.concatenate([one.records for one in snapshots])
+    weights = np.concatenate([one.weights for one in snapshots]) / len(snapshots)
+    distinct, inverse = np.unique(records, axis=0, return_inverse=True)
+    if np.all(weights == weights[0]):
+        multiplicity = np.bincount(inverse.reshape(-1), minlength=len(distinct))
+    else:
+        shares = np.bincount(inverse.reshape(-1), weights=weights, minlength=len(distinct))
+        multiplicity = np.rint(shares * UNITS).astype(np.int64)
+    kept = multiplicity > 0
+    return np.ascontiguousarray(distinct[kept], dtype=np.int32), multiplicity[kept].astype(np.int64)
+
+
+def records_entry(job: Job, answered: Sequence[Answered], snapshots: Sequence[Fitted]) -> Entry:
+    """Return the transcript's entry of fitted records: distinct records, multiplicities, and how well they fit."""
+    distinct, multiplicity = merged(snapshots)
+    last = snapshots[-1]
+    return {
+        "kind": "records",
+        "records": distinct.tolist(),
+        "multiplicity": multiplicity.tolist(),
+        "objective": objective_of(fit_problem(job, answered), distinct, multiplicity / multiplicity.sum()),
+        "lower_bound": last.lower_bound,
+        "frank_wolfe_gap": last.frank_wolfe_gap,
+        "pricing_gap": last.pricing_gap,
+        "proof": last.proof,
+        "stopped": last.stopped,
+    }
+
+
+def read_records(
+    job: Job, answered: Sequence[Answered], entry: Entry
+) -> tuple[SyntheticRecords, dict[str, Any]]:
+    """Read fitted records back, computing again how well they fit; return them and the certificate for release.json.
+
+    Raises
+    ------
+    TranscriptError
+        If a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
+    """
+    try:
+        records = np.array(entry["records"], dtype=np.int32)
+        multiplicity = np.array(entry["multiplicity"], dtype=np.int64)
+        recorded = float(entry["objective"])
+        bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise TranscriptError(f"the fitted records on file are damaged: {error!r}") from error
+    shape = (len(multiplicity), len(job.schema))
+    if records.shape != shape or multiplicity.ndim != 1 or not len(multiplicity) or np.any(multiplicity < 1):
+        raise TranscriptError(f"the fitted records on file have shape {records.shape}, expected {shape}")
+    problem = fit_problem(job, answered)
+    if problem.illegal(records).any():
+        raise TranscriptError(
+            "a fitted record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to "
+            "another schema"
+        )
+    exact = objective_of(problem, records, multiplicity / multiplicity.sum())
+    if not abs(exact - recorded) <= _TOLERANCE * max(1.0, abs(exact)):
+        raise TranscriptError(
+            f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is damaged or "
+            "belongs to another plan"
+        )
+    if bound is not None and not bound <= recorded + _TOLERANCE * max(1.0, abs(exact)):
+        raise TranscriptError(
+            f"the fitted records on file have objective {recorded!r}, below the proven bound {bound!r}; the transcript is "
+            "damaged"
+        )
+    certificate = {
+        "objective": recorded,
+        "objective_is": "half the sum of squared differences to the noisy answers, each divided by its variance",
+        "lower_bound": bound,
+        "gap": None if bound is None else recorded - bound,
+        "frank_wolfe_gap": entry.get("frank_wolfe_gap"),
+        "pricing_gap": entry.get("pricing_gap"),
+        "bound_proven_by": entry.get("proof") or None,
+        "measured_counts": sum(len(one.answers.values) for one in answered),
+        "stopped": str(entry.get("stopped")),
+    }
+    return SyntheticRecords(records, multiplicity), certificate

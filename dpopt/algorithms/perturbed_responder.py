@@ -1,0 +1,209 @@
+"""The public side of FEM: a batch of records, each the perturbed best response to the queries selected so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.public_choice import public_stream, uniforms
+from dpopt.errors import TranscriptError
+from dpopt.formulations.perturbed_response import (
+    Perturbations,
+    SelectedSoFar,
+    perturbations,
+    perturbed_response,
+    selected_so_far,
+)
+from dpopt.formulations.reading import read_record
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import SolveResult
+from dpopt.programs.solver import Solver
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.transcript.selected_query import SelectedQuery
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """The records that one round made.
+
+    Attributes
+    ----------
+    round : int
+        Number of the batch, from 1.
+    records : (s, d) int32
+    fallbacks : int
+        How many of them a public fallback gave, since the solver failed.
+    """
+
+    round: int
+    records: NDArray[np.int32]
+    fallbacks: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedResponder:
+    """Answers selected queries with records, from public values only.
+
+    Attributes
+    ----------
+    queries : MarginalSet or Clauses
+        The workload's base queries.
+    sizes : (d,) int32 array
+        Number of codes of each attribute.
+    possible : (columns,) bool array
+        Which codes a record may take where no selected query names them, flat.
+    solver, fallback : Solver
+        The best-response solver, and the one that answers when it fails.
+    limits : SolveLimits
+        Limits per record; `threads` records are searched at once.
+    records : int
+        s.
+    scale : float
+        lambda.
+    signed : bool
+        Whether perturbations are Laplace (sepFEM).
+    rules, legal :
+        Hard rules on records, and a record that obeys them (None where there are none).
+    """
+
+    queries: MarginalSet | Clauses
+    sizes: NDArray[np.int32]
+    possible: NDArray[np.bool_]
+    solver: Solver
+    fallback: Solver
+    limits: SolveLimits
+    records: int
+    scale: float
+    signed: bool
+    rules: ThresholdCircuit = NO_RULES
+    legal: NDArray[np.int32] | None = None
+    _clauses: dict[int, Clauses] = field(default_factory=dict, repr=False)
+
+    def respond(self, number: int, selected: Sequence[SelectedQuery]) -> Batch:
+        """Return batch `number`: s records that answer these selections, each with perturbations of its own."""
+        shared = self._shared(selected)
+        shaken = self._perturbations(number, shared)
+        with ThreadPoolExecutor(self.limits.threads) as pool:
+            found = list(
+                pool.map(lambda place: self._one(shared, shaken, number, place), range(self.records))
+            )
+        records = np.stack([record for record, _ in found]).astype(np.int32)
+        return Batch(number, freeze(records), sum(failed for _, failed in found))
+
+    def check(self, batch: Batch) -> Batch:
+        """Return a batch on file if its records are some.
+
+        Raises
+        ------
+        TranscriptError
+            If their number is not s, a code does not exist, or a record breaks a rule.
+        """
+        return checked_batch(batch, self.records, self.sizes, self.rules)
+
+    def _shared(self, selected: Sequence[SelectedQuery]) -> SelectedSoFar:
+        net: dict[int, int] = {}
+        for one in selected:
+            net[one.query] = net.get(one.query, 0) + (-1 if one.negated else 1)
+        return selected_so_far(
+            self.sizes,
+            self._clauses_of(list(net)),
+            np.array(list(net.values()), dtype=np.int64),
+            self.possible,
+            self.rules,
+        )
+
+    def _clauses_of(self, queries: list[int]) -> Clauses:
+        if isinstance(self.queries, Clauses):
+            if queries and max(queries) >= len(self.queries):
+                raise TranscriptError(
+                    f"query {max(queries)} was selected; the workload has {len(self.queries)}, numbered from 0"
+                )
+            return self.queries.take(queries)
+        parts = [self._cell(query, self.queries) for query in queries]
+        if not parts:
+            nothing = np.empty((0, self.queries.attributes.shape[1]), dtype=np.int32)
+            return Clauses.conjunctions(nothing, nothing, nothing > 0)
+        return Clauses(
+            freeze(np.concatenate([part.attributes for part in parts])),
+            freeze(np.concatenate([part.values for part in parts])),
+            freeze(np.concatenate([part.signs for part in parts])),
+            freeze(np.concatenate([part.accepted for part in parts])),
+        )
+
+    def _cell(self, query: int, marginals: MarginalSet) -> Clauses:
+        if query not in self._clauses:
+            if query >= marginals.number_of_cells:
+                raise TranscriptError(
+                    f"cell {query} was selected; the workload has {marginals.number_of_cells:,}, numbered from 0"
+                )
+            self._clauses[query] = marginals.clause_of(query)
+        return self._clauses[query]
+
+    def _perturbations(self, number: int, shared: SelectedSoFar) -> Perturbations:
+        width = shared.codes.size + 2 * self.sizes.size
+        stream = public_stream(self.limits.seed, f"perturbations of round {number}")
+        drawn = uniforms(stream, self.records * width).reshape(self.records, width)
+        shaken = perturbations(shared, drawn, self.scale, signed=self.signed)
+        if self.legal is None:
+            return shaken
+        ruled = np.zeros(self.sizes.size, dtype=np.bool_)
+        ruled[self.rules.term_attributes] = True
+        return replace(shaken, hints=freeze(np.where(ruled, self.legal, shaken.hints)))
+
+    def _one(
+        self, shared: SelectedSoFar, shaken: Perturbations, number: int, place: int
+    ) -> tuple[NDArray[np.int32], bool]:
+        """Return one record, and whether a fallback gave it."""
+        problem, hint = perturbed_response(shared, shaken, place), freeze(shaken.hints[place].copy())
+        seed = (self.limits.seed + number * self.records + place) % 2**31
+        limits = replace(self.limits, seed=seed, threads=1)
+        record = self._asked(problem, limits, hint)
+        if record is not None:
+            return record, False
+        record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]
+        return (hint if record is None else record), True
+
+    def _asked(
+        self, problem: MaxCsp, limits: SolveLimits, hint: NDArray[np.int32]
+    ) -> NDArray[np.int32] | None:
+        """Return the solver's record; a solver that breaks the protocol has failed, and the run goes on."""
+        try:
+            result: object = self.solver.solve(problem, limits, hint=hint)
+            return read_record(problem, replace(result))[0] if isinstance(result, SolveResult) else None
+        except KeyboardInterrupt:
+            raise
+        # What was selected is spent, so no error of a solver may end the run.
+        except BaseException:  # noqa: BLE001
+            return None
+
+
+def checked_batch(batch: Batch, number: int, sizes: NDArray[np.int32], rules: ThresholdCircuit) -> Batch:
+    """Return a batch on file if it holds `number` legal records.
+
+    Raises
+    ------
+    TranscriptError
+        If their number is another one, a code does not exist, or a record breaks a rule.
+    """
+    records = batch.records
+    if records.shape != (number, sizes.size) or (
+        records.size and (records.min() < 0 or np.any(records >= sizes))
+    ):
+        raise TranscriptError(f"round {batch.round}: the records on file do not fit plan and schema")
+    if rules.number_of_rules:
+        broken = rules.broken(records)
+        if broken.any():
+            name = rules.names[int(np.argmax(broken.any(axis=0)))]
+            raise TranscriptError(
+                f"round {batch.round}: a record on file breaks the rule {name!r}; the transcript is damaged or belongs to "
+                "another schema"
+            )
+    return batch

@@ -1,0 +1,255 @@
+"""What a user may say about a run, beside table, schema, workload and folder."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.job import check_output
+from dpopt.algorithms.measured_plan import FitPlan
+from dpopt.algorithms.plan import Encoding, FreeAttributes, whole_number
+from dpopt.algorithms.plan_request import DEFAULT_DELTA, FitRequest, PlanBy, PlanRequest
+from dpopt.algorithms.solver_choice import clause_solver, require_available
+from dpopt.errors import PlanError
+from dpopt.private.on_unknown import parse_on_unknown
+
+AUTO = "auto"
+ALGORITHMS = ("auto", "dualquery", "projection", "adaptive", "fem", "sepfem", "dqrs", "noise")
+
+_PLAYED = ("dualquery", "dqrs", "fem", "sepfem")
+_FITTED = ("projection", "adaptive")
+TAKERS: Mapping[str, tuple[str, ...]] = {
+    "rounds": _PLAYED,
+    "draws": _PLAYED,
+    "step": ("dualquery", "dqrs"),
+    "plan_by": ("dualquery",),
+    "free_attributes": ("dualquery", "dqrs"),
+    "encoding": ("dualquery", "dqrs"),
+    "selections": ("adaptive",),
+    "records": _FITTED,
+    "smoothing": _FITTED,
+    "columns": _FITTED,
+    "fit_seconds": _FITTED,
+    "rows": (*_PLAYED, *_FITTED),
+}
+"""Which algorithms take an option that not all of them take."""
+
+EXACT_SECONDS = 2.0
+"""Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user may say about a run, beside table, schema, workload and folder; the defaults are those of the command line.
+
+    Attributes
+    ----------
+    algorithm : str
+        dualquery, projection, adaptive, fem, sepfem, dqrs, noise, or auto: the one with the least predicted mean error.
+    epsilon, delta, rho :
+        The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out).
+    accountant : str
+        zcdp, gdp, per-round, theorem or pure.
+    neighbours : str
+        replace (public n) or add-remove (fixed public n0).
+    n0 : int or None
+        The public size under add-remove.
+    rounds, draws, step :
+        T, s and eta where the user fixes them.
+    plan_by : str
+        rule, simulation or bound: how the open ones are chosen.
+    selections : int or None
+        How many marginals an adaptive run selects and measures.
+    records, smoothing, columns, fit_seconds :
+        How records are fitted to noisy counts: how many; how strongly they are pulled towards independent attributes; rounds
+        of column generation that weigh them; a time limit.
+    solver, work, seconds, seed :
+        The best-response solver, its limits per round, and its seed. "auto" is the local search.
+    free_attributes : str
+        first, random or estimated.
+    encoding : str
+        records (one value per attribute) or bits (the paper's free indicator bits).
+    on_unknown : str
+        error, clip, other, or clip,other.
+    accept_draft : bool
+        Whether a drafted, unreviewed schema may be used; recorded in the release.
+    rows : int or None
+        Number of rows to write; None writes the distinct records with weights.
+    format : str
+        csv or parquet.
+    predict : bool
+        Whether to simulate the errors on public synthetic data first.
+    """
+
+    algorithm: str = "auto"
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    accountant: str = "zcdp"
+    neighbours: str = "replace"
+    n0: int | None = None
+    rounds: int | None = None
+    draws: int | None = None
+    step: str | float | Decimal | None = None
+    plan_by: str = "rule"
+    selections: int | None = None
+    records: int | None = None
+    smoothing: float | None = None
+    columns: int | None = None
+    fit_seconds: float | None = None
+    solver: str = "auto"
+    work: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+    free_attributes: str = "first"
+    encoding: str = "records"
+    on_unknown: str = "error"
+    accept_draft: bool = False
+    rows: int | None = None
+    format: str = "csv"
+    predict: bool = True
+
+    def budget(self) -> Budget:
+        """Return the budget.
+
+        Raises
+        ------
+        PlanError
+            If epsilon or delta is missing, or both epsilon and rho are given.
+        AccountingError
+            If a number is out of range.
+        """
+        accountant = choice(Accountant, self.accountant, "accountant")
+        if (self.epsilon is None) == (self.rho is None):
+            found = "no budget" if self.epsilon is None else "two budgets"
+            raise PlanError(
+                f"found {found}: give the budget as --epsilon and --delta, or as --rho, and not both"
+            )
+        delta = self.delta
+        if self.rho is not None or accountant is Accountant.PURE:
+            delta = DEFAULT_DELTA if delta is None and accountant is not Accountant.PURE else delta or 0.0
+        if delta is None:
+            raise PlanError("epsilon needs a delta: give --delta (well below 1/n; for example 1e-9)")
+        return Budget(self.epsilon, delta, self.rho, accountant)
+
+    def request(self, size: int) -> PlanRequest:
+        """Return the planning request for a public size."""
+        return PlanRequest(
+            size=size,
+            relation=choice(NeighbouringRelation, self.neighbours, "neighbours"),
+            budget=self.budget(),
+            rounds=self.rounds,
+            draws=self.draws,
+            step=_step(self.step),
+            plan_by=choice(PlanBy, self.plan_by, "plan-by"),
+            free_attributes=choice(FreeAttributes, self.free_attributes, "free-attributes"),
+            encoding=choice(Encoding, self.encoding, "encoding"),
+            solver="local-search" if self.solver == "auto" else self.solver,
+            work=self.work,
+            seconds=self._seconds(),
+            seed=self.seed,
+            selections=self.selections,
+            fit=self._fit(),
+        )
+
+    def _fit(self) -> FitRequest:
+        """Return what the user says of how records are fitted.
+
+        Raises
+        ------
+        PlanError
+            If a number is out of range, or smoothing and column generation are both asked for.
+        """
+        FitPlan(
+            records=1 if self.records is None else self.records,
+            smoothing=self.smoothing or 0.0,
+            columns=self.columns or 0,
+            seconds=self.fit_seconds,
+        )
+        return FitRequest(self.records, self.smoothing, self.columns or 0, self.fit_seconds)
+
+    def _seconds(self) -> float | None:
+        """Return the time limit per round; exact solvers get one unless the user limits them otherwise."""
+        exact = self.solver not in {"auto", "local-search"}
+        return EXACT_SECONDS if exact and self.seconds is None and self.work is None else self.seconds
+
+    def output(self) -> dict[str, Any]:
+        """Return how the records are to be written."""
+        rows = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
+        return {"format": self.format, "rows": rows}
+
+    def check(self) -> None:
+        """Refuse, before any table is read, what the settings alone rule out.
+
+        Raises
+        ------
+        DpoptError
+            With the setting and what is expected.
+        """
+        self.request(1 if self.n0 is None else self.n0)
+        if self.algorithm not in ALGORITHMS:
+            near = difflib.get_close_matches(self.algorithm, ALGORITHMS, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise PlanError(f"--algorithm is one of {', '.join(ALGORITHMS)}; found {self.algorithm!r}{hint}")
+        self._refuse_options_of_others()
+        parse_on_unknown(self.on_unknown)
+        check_output(self.output())
+        require_solver(self.solver)
+
+    def _refuse_options_of_others(self) -> None:
+        """Refuse options that the named algorithm does not take, rather than leave them out silently."""
+        usual = Settings()
+        for name, takers in TAKERS.items():
+            if (
+                self.algorithm not in (AUTO, *takers)
+                and getattr(self, name) is not None
+                and getattr(self, name) != getattr(usual, name)
+            ):
+                raise PlanError(
+                    f"--{name.replace('_', '-')} is an option of {', '.join(takers)}, found --algorithm {self.algorithm}; "
+                    "leave the option out, or name another algorithm"
+                )
+
+
+def require_solver(name: str) -> None:
+    """Refuse a solver that is unknown or cannot run here.
+
+    Raises
+    ------
+    SolverUnavailableError
+        With the reason and what to do.
+    """
+    require_available(clause_solver(name))
+
+
+def choice(kind: Any, text: str, option: str) -> Any:
+    """Return the member of an enumeration that a text names.
+
+    Raises
+    ------
+    PlanError
+        If it names none; the message lists them.
+    """
+    try:
+        return kind(text)
+    except ValueError:
+        names = ", ".join(member.value for member in kind)
+        raise PlanError(f"--{option} is one of {names}; found {text!r}") from None
+
+
+def _step(step: str | float | Decimal | None) -> Decimal | None:
+    if step is None:
+        return None
+    try:
+        value = Decimal(str(step))
+    except InvalidOperation:
+        raise PlanError(f"the step eta must be a decimal number such as 1.4, found {step!r}") from None
+    if not value.is_finite() or not 0 < value <= 1_000_000:
+        raise PlanError(f"the step eta must be a positive number of at most 1,000,000, found {step!r}")
+    return value

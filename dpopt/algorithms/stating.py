@@ -1,0 +1,116 @@
+"""From settings to a plan and what is known of it before any record is touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.accuracy import proven_error
+from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.choosing import choose, predict
+from dpopt.algorithms.dqrs_plan import DqrsPlan
+from dpopt.algorithms.measured_accuracy import proven_measured
+from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.planning import log_universe
+from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.progress import Progress
+from dpopt.algorithms.settings import AUTO, Settings
+from dpopt.queries.workload import Workload
+
+
+def plan_and_statement(
+    settings: Settings,
+    size: int,
+    workload: Workload,
+    told: Progress,
+    *,
+    runs: int = 1,
+    compare: bool = False,
+) -> tuple[Plan, dict[str, Any]]:
+    """Return the plan that the settings ask for, and what is known of it; with `auto`, also why it was chosen.
+
+    With `compare`, `auto` also predicts the errors of algorithms that it never chooses.
+
+    Raises
+    ------
+    DpoptError
+        If there is no such plan.
+    """
+    request = settings.request(size)
+    if settings.algorithm != AUTO:
+        plan = plan_of(
+            settings.algorithm,
+            request,
+            workload,
+            on_candidate=lambda number, of: told.note(f"simulating candidate {number} of {of}"),
+        )
+        return plan, plan_statement(
+            plan, workload, predict_errors=settings.predict, accept_draft=settings.accept_draft, runs=runs
+        )
+    choice = choose(
+        request,
+        workload,
+        on_algorithm=lambda name: told.note(f"predicting the errors of {name}"),
+        compare=compare,
+    )
+    told.note(f"algorithm: {choice.plan.algorithm}; {choice.because}")
+    predicted_already = choice.predicted is not None
+    statement = plan_statement(
+        choice.plan,
+        workload,
+        predict_errors=settings.predict and not predicted_already,
+        accept_draft=settings.accept_draft,
+    )
+    if choice.predicted is not None:
+        statement["predicted"] = choice.predicted.to_json()
+    return choice.plan, {**statement, "chosen": choice.to_json()}
+
+
+def plan_statement(
+    plan: Plan, workload: Workload, *, predict_errors: bool, accept_draft: bool, runs: int = 1
+) -> dict[str, Any]:
+    """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions."""
+    from dpopt import __version__
+
+    proven: dict[str, Any] | None = None
+    # The theorem needs fresh draws in every round, which dqrs does not make.
+    if isinstance(plan, DualQueryPlan) and not isinstance(plan, DqrsPlan):
+        proven = proven_error(
+            rounds=plan.rounds,
+            draws=plan.draws,
+            step=float(plan.step),
+            queries=len(workload),
+            log_universe=log_universe(workload.schema, plan.encoding),
+        ).to_json()
+    elif isinstance(plan, MeasuredPlan):
+        proven = proven_measured(plan, workload)
+    predicted = predict(plan, workload, runs=runs).to_json() if predict_errors else None
+    return {
+        "draft_accepted": bool(workload.schema.draft and accept_draft),
+        "proven": proven,
+        "predicted": predicted,
+        "versions": {"dpopt": __version__},
+    }
+
+
+def delta_warning(plan: Plan) -> str | None:
+    """Return what to say where delta is not below 1 / n, and so allows to publish whole records; None elsewhere."""
+    delta = plan.budget.delta
+    if plan.budget.accountant is Accountant.PURE or delta * plan.size < 1:
+        return None
+    return (
+        f"warning: delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
+        "outright meets such a delta: take one well below 1/n unless you compare with published settings"
+    )
+
+
+def size_note(plan: Plan) -> str | None:
+    """Return what to know about a fixed public size; None under replace-one, where the size is exact."""
+    if plan.relation is NeighbouringRelation.REPLACE_ONE:
+        return None
+    return (
+        f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
+        "records, answers are off by up to x %, which predicted errors do not know"
+    )

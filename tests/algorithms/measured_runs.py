@@ -1,0 +1,115 @@
+"""Small plans and runs of the algorithms that measure counts; their budgets are exactly what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.measured_plan import (
+    ADAPTIVE,
+    NOISE,
+    WORKLOAD,
+    FitPlan,
+    MeasuredPlan,
+    PlannedMeasurement,
+    PlannedSelections,
+)
+from dpopt.algorithms.outcome import Sources
+from dpopt.private.measurement import Measurement
+from dpopt.private.noise import ScriptedNoise
+from dpopt.private.randomness import SeededWords
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import Workload, parse_workload
+from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
+
+FIT = FitPlan(records=30, sweeps=2)
+CLAUSES = "conjunctions:2,count=20,seed=3"
+AMPLE_RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
+AMPLE_EPSILON = Budget(1e9, 0.0, None, Accountant.PURE)
+SELECTIONS = PlannedSelections(3, Decimal("0.5"), 3.0, ("max", "l1"), 1000)
+
+
+def moved_by(workload: Workload, relation: NeighbouringRelation) -> int:
+    """Return by how much a record moves the counts of a workload."""
+    return Measurement(WORKLOAD, workload.queries, 1.0, gaussian=True).moved(relation, workload.schema.sizes)
+
+
+def exact_budget(plan: MeasuredPlan) -> MeasuredPlan:
+    """Return the plan with a budget that one charge more would break."""
+    charges = plan.charges()
+    if plan.gaussian:
+        return replace(plan, budget=Budget(None, 1e-9, total_rho(charges), Accountant.ZCDP))
+    epsilon = total_epsilon(charges, Accountant.PURE, 0.0)
+    return replace(plan, budget=Budget(epsilon, 0.0, None, Accountant.PURE))
+
+
+def measured_plan(
+    algorithm: str,
+    *,
+    text: str = "marginals:2",
+    schema: Schema = SCHEMA,
+    relation: NeighbouringRelation = REPLACE,
+    gaussian: bool = True,
+    size: int = ROWS,
+    **changes: Any,
+) -> MeasuredPlan:
+    """Return a plan that measures the workload as a whole, after the one-way marginals where records are fitted."""
+    one = 1 if relation is ADD_REMOVE else 2
+    one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), one, 4.0) for a in range(len(schema)))
+    moved = moved_by(parse_workload(text, schema), relation)
+    everything = () if algorithm == ADAPTIVE else (PlannedMeasurement(WORKLOAD, None, moved, 3.5),)
+    usual = MeasuredPlan(
+        algorithm=algorithm,
+        size=size,
+        relation=relation,
+        budget=AMPLE_RHO if gaussian else AMPLE_EPSILON,
+        gaussian=gaussian,
+        measurements=everything if algorithm == NOISE else (*one_way, *everything),
+        selections=SELECTIONS if algorithm == ADAPTIVE else None,
+        fit=None if algorithm == NOISE else FIT,
+    )
+    return exact_budget(replace(usual, **changes))
+
+
+def measured_job(
+    algorithm: str,
+    *,
+    text: str = "marginals:2",
+    schema: Schema = SCHEMA,
+    output: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Job:
+    """Return the public inputs of a small run that measures."""
+    plan = measured_plan(algorithm, text=text, schema=schema, **changes)
+    return Job(plan, schema, parse_workload(text, schema), output or {}, {"versions": {"dpopt": "test"}})
+
+
+class NoNoise:
+    """Noise of zero: a run with it fits exact counts. Never private."""
+
+    is_private = False
+
+    def discrete_gaussian(self, counts: np.ndarray[Any, Any], scale: float) -> np.ndarray[Any, Any]:
+        """Return the counts."""
+        return counts.copy()
+
+    def discrete_laplace(self, counts: np.ndarray[Any, Any], scale: float) -> np.ndarray[Any, Any]:
+        """Return the counts."""
+        return counts.copy()
+
+
+def noiseless(seed: int = 1) -> Sources:
+    """Return sources without noise, and selections that a seed determines."""
+    return Sources(noise=NoNoise(), words=SeededWords(seed))
+
+
+def scripted(values: list[int], seed: int = 1) -> Sources:
+    """Return sources whose noisy values are given, whatever the table."""
+    return Sources(noise=ScriptedNoise(values), words=SeededWords(seed))

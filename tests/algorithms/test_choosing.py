@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dpopt.algorithms import choosing as module
+from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.choosing import CANDIDATES, choose, predict
+from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
+from dpopt.algorithms.measured_simulation import RECORDS, SWEEPS, _scaled, predict_measured
+from dpopt.algorithms.measured_simulation import ROWS as SIMULATED_ROWS
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.simulation import PredictedError, predict_error
+from dpopt.algorithms.stating import plan_and_statement
+from dpopt.errors import PlanError
+from dpopt.queries.workload import Workload
+from tests.algorithms.measured_runs import CLAUSES, measured_plan
+from tests.algorithms.small_runs import plan, workload
+from tests.algorithms.test_release_with_rules import Notes
+
+SIZE = 5000
+BUDGET: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
+
+
+def errors_of(**means: float) -> Any:
+    """Return a stand-in for the prediction: these mean errors by algorithm, and no others."""
+
+    def predicted(made: Plan, queries: Workload, *, runs: int = 1) -> PredictedError:
+        if made.algorithm not in means:
+            raise PlanError(f"no figure for {made.algorithm}")
+        return PredictedError(3 * means[made.algorithm], means[made.algorithm], runs, len(queries))
+
+    return predicted
+
+
+@pytest.mark.parametrize("best", CANDIDATES)
+def test_the_least_predicted_mean_error_is_chosen(best: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    means = dict.fromkeys(CANDIDATES, 0.25) | {best: 0.125}
+    monkeypatch.setattr(module, "predict", errors_of(**means))
+    asked: list[str] = []
+    choice = choose(Settings(**BUDGET).request(SIZE), workload(), on_algorithm=asked.append)
+    assert asked == list(CANDIDATES)
+    assert choice.plan.algorithm == best
+    assert choice.predicted == PredictedError(0.375, 0.125, 1, len(workload()))
+    others = " and ".join(f"{name} 0.25" for name in CANDIDATES if name != best)
+    assert choice.because == f"{best} has the least predicted mean error, 0.12, against {others}"
+    assert {name: found["mean_error"] for name, found in choice.considered.items()} == means
+    assert json.loads(json.dumps(choice.to_json())) == {
+        "algorithm": best,
+        "because": choice.because,
+        "considered": choice.considered,
+    }
+    assert choice.plan.budget.allows(choice.plan.charges())
+
+
+def test_an_algorithm_out_of_the_question_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "predict", errors_of(projection=0.25, dualquery=0.5))
+    choice = choose(Settings(**BUDGET).request(SIZE), workload(CLAUSES))
+    assert choice.plan.algorithm == PROJECTION
+    assert choice.because == "projection has the least predicted mean error, 0.25, against dualquery 0.5"
+    reason = choice.considered["adaptive"]["out_of_the_question"]
+    assert "selects among marginals, and this workload has none" in reason
+
+
+def test_an_algorithm_without_a_prediction_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "predict", errors_of(adaptive=0.5))
+    choice = choose(Settings(**BUDGET).request(SIZE), workload())
+    assert choice.plan.algorithm == ADAPTIVE
+    assert choice.because == "adaptive has the least predicted mean error, 0.5"
+    assert choice.considered["dualquery"] == {"out_of_the_question": "no figure for dualquery"}
+    monkeypatch.setattr(module, "predict", errors_of())
+    with pytest.raises(
+        PlanError, match="no algorithm's errors could be predicted; name one with --algorithm"
+    ):
+        choose(Settings(**BUDGET).request(SIZE), workload())
+
+
+def test_an_accountant_of_dualquery_alone_leaves_dualquery() -> None:
+    request = Settings(epsilon=1.0, delta=1e-9, accountant="gdp").request(SIZE)
+    choice = choose(request, workload("marginals:1"))
+    assert isinstance(choice.plan, DualQueryPlan)
+    for name in (PROJECTION, ADAPTIVE):
+        assert "found gdp" in choice.considered[name]["out_of_the_question"]
+    assert choice.because.startswith("dualquery has the least predicted mean error, ")
+    assert "against" not in choice.because
+
+
+def test_a_request_that_nothing_serves_is_refused_with_every_reason() -> None:
+    with pytest.raises(PlanError, match="no algorithm can serve this request") as refusal:
+        choose(Settings(rho=0.0).request(SIZE), workload())
+    for name in CANDIDATES:
+        assert f"{name}: " in str(refusal.value)
+
+
+FIXED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "rounds": ({"rounds": 5}, "dualquery", "rounds is an option of DualQuery"),
+    "draws": ({"draws": 5}, "dualquery", "draws is an option of DualQuery"),
+    "step": ({"step": "0.5"}, "dualquery", "step is an option of DualQuery"),
+    "plan-by": ({"plan_by": "bound"}, "dualquery", "choosing rounds by bound is an option of DualQuery"),
+    "free attributes": (
+        {"free_attributes": "random"},
+        "dualquery",
+        "attributes that no drawn query mentions are a matter of DualQuery",
+    ),
+    "bits": ({"encoding": "bits"}, "dualquery", "free indicator bits are a coding of DualQuery"),
+    "selections": ({"selections": 2}, "adaptive", "selections are an option of the adaptive algorithm"),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_options_of_one_algorithm_leave_no_choice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, algorithm, because = FIXED[name]
+    monkeypatch.setattr(module, "predict", errors_of())  # would raise
+    choice = choose(Settings(**BUDGET, **options).request(SIZE), workload())
+    assert (choice.plan.algorithm, choice.because) == (algorithm, because)
+    assert choice.predicted is None
+    assert choice.considered == {}
+
+
+def test_the_choice_is_told_and_stated() -> None:
+    told = Notes()
+    made, statement = plan_and_statement(Settings(**BUDGET), SIZE, workload("marginals:1"), told)
+    chosen = statement["chosen"]
+    assert chosen["algorithm"] == made.algorithm
+    assert told.public == [
+        *(f"predicting the errors of {name}" for name in CANDIDATES),
+        f"algorithm: {made.algorithm}; {chosen['because']}",
+    ]
+    assert statement["predicted"]["mean_error"] == chosen["considered"][made.algorithm]["mean_error"]
+    assert (
+        min(found["mean_error"] for found in chosen["considered"].values())
+        == statement["predicted"]["mean_error"]
+    )
+
+
+def test_a_named_algorithm_is_not_chosen() -> None:
+    for algorithm in (NOISE, PROJECTION, ADAPTIVE, "dualquery"):
+        settings = Settings(algorithm=algorithm, predict=False, **BUDGET)
+        made, statement = plan_and_statement(settings, SIZE, workload(), Notes())
+        assert made.algorithm == algorithm
+        assert statement.get("chosen") is None
+        assert statement["predicted"] is None
+
+
+def test_the_same_request_gives_the_same_choice() -> None:
+    request = Settings(**BUDGET).request(SIZE)
+    one, two = (choose(request, workload("marginals:1")) for _ in range(2))
+    assert one == two
+
+
+def test_every_kind_of_plan_is_predicted_by_its_own_simulation() -> None:
+    queries = workload("marginals:1")
+    assert predict(plan(), queries) == predict_error(plan(), queries, runs=1)
+    made = measured_plan(PROJECTION, text="marginals:1")
+    assert predict(made, queries) == predict_measured(made, queries, runs=1)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "text"),
+    [
+        (NOISE, "marginals:2"),
+        (NOISE, CLAUSES),
+        (PROJECTION, "marginals:2"),
+        (PROJECTION, CLAUSES),
+        (ADAPTIVE, "marginals:2"),
+    ],
+)
+@pytest.mark.parametrize("gaussian", [True, False])
+def test_less_noise_is_predicted_to_give_smaller_errors(algorithm: str, text: str, gaussian: bool) -> None:
+    def predicted(rho: float) -> PredictedError:
+        budget: dict[str, Any] = {"rho": rho} if gaussian else {"epsilon": rho * 10, "accountant": "pure"}
+        settings = Settings(algorithm=algorithm, predict=False, records=500, **budget)
+        made, _ = plan_and_statement(settings, SIZE, workload(text), Notes())
+        assert isinstance(made, MeasuredPlan)
+        return predict_measured(made, workload(text))
+
+    quiet, loud = predicted(10.0), predicted(0.0001)
+    assert quiet.queries == len(workload(text))
+    assert 0 < quiet.mean_error < loud.mean_error
+    assert quiet.max_error < loud.max_error
+
+
+def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population() -> None:
+    made = measured_plan(ADAPTIVE, size=100, fit=FitPlan(records=9000, sweeps=9, seconds=3.0))
+    stand_in = _scaled(made, SIMULATED_ROWS)
+    assert stand_in.size == SIMULATED_ROWS
+    factor = SIMULATED_ROWS / 100
+    assert [one.scale for one in stand_in.measurements] == [one.scale * factor for one in made.measurements]
+    assert stand_in.selections is not None
+    assert made.selections is not None
+    assert stand_in.selections.scale == made.selections.scale * factor
+    assert stand_in.selections.step == made.selections.step / Decimal(factor)
+    assert stand_in.fit == FitPlan(records=RECORDS, sweeps=SWEEPS)
+    assert stand_in.budget.allows(stand_in.charges())

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.fem import (
+    FemPast,
+    batch_entry,
+    read_fem_past,
+    released_records,
+    run,
+)
+from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan
+from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
+from dpopt.errors import TranscriptError
+from dpopt.private.fem_curator import FemCurator
+from dpopt.private.randomness import SeededWords
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveResult, Termination
+from dpopt.queries.kernels import count_clauses, count_on_records, pack_columns
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import parse_workload
+from dpopt.solvers.registry import get_solver
+from dpopt.transcript.journal import Entry, JournalContents, MemoryJournal
+from tests.tiny_runs import ADD_REMOVE, dataset_of
+
+SCHEMA = Schema(
+    tuple(
+        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
+        for name, size in (("p", 3), ("q", 2), ("r", 6), ("s", 4))
+    )
+)
+WORKLOAD = parse_workload("marginals:2", SCHEMA)
+N = 2_000
+GENERATOR = np.random.default_rng(3)
+FIRST = GENERATOR.integers(0, 3, N)
+TABLE = tuple(
+    (int(p), int(p > 0), int(min(5, p + r)), int(s))
+    for p, r, s in zip(FIRST, GENERATOR.integers(0, 2, N), GENERATOR.integers(0, 2, N), strict=True)
+)
+RESERVED: Entry = {"kind": "reserve", "charges": [], "inputs": "test"}
+
+
+def plan_of(algorithm: str = FEM, rounds: int = 12, records: int = 20) -> FemPlan:
+    return FemPlan(
+        algorithm=algorithm,
+        rounds=rounds,
+        records=records,
+        range_=Decimal("0.5"),
+        scale=1.0,
+        kept_from=rounds // 2 + 1,
+        size=N,
+        relation=ADD_REMOVE,
+        budget=Budget(1e9, 1e-9, None, Accountant.ZCDP),
+        seed=7,
+    )
+
+
+def responder_of(plan: FemPlan, **changes: object) -> PerturbedResponder:
+    search = get_solver("local-search")
+    responder = PerturbedResponder(
+        queries=WORKLOAD.marginals or WORKLOAD.clauses,
+        sizes=SCHEMA.sizes,
+        possible=np.ones(int(SCHEMA.sizes.sum()), dtype=np.bool_),
+        solver=search,
+        fallback=search,
+        limits=SolveLimits(work=50, seed=plan.seed, threads=2),
+        records=plan.records,
+        scale=plan.scale,
+        signed=plan.algorithm == SEPFEM,
+    )
+    return replace(responder, **changes)  # type: ignore[arg-type]
+
+
+def curator_of(plan: FemPlan, journal: MemoryJournal, seed: int = 1) -> tuple[FemCurator, Ledger]:
+    ledger = Ledger(plan.budget, plan.relation)
+    ledger.reserve(plan.charges())
+    curator = FemCurator(
+        dataset_of(SCHEMA, TABLE),
+        WORKLOAD.marginals or WORKLOAD.clauses,
+        ledger,
+        journal,
+        size=N,
+        range_=plan.range_,
+        records=plan.records,
+        words=SeededWords(seed),
+    )
+    return curator, ledger
+
+
+def played(plan: FemPlan) -> tuple[list[Batch], MemoryJournal, Ledger]:
+    journal = MemoryJournal()
+    journal.append(RESERVED)
+    curator, ledger = curator_of(plan, journal)
+    return run(plan, curator, responder_of(plan), journal), journal, ledger
+
+
+def largest_error(batches: list[Batch], plan: FemPlan) -> float:
+    clauses = WORKLOAD.clauses
+    columns = list(np.array(TABLE, dtype=np.int64).T)
+    truth = count_clauses(pack_columns(columns, SCHEMA.sizes, clauses), clauses, SCHEMA.offsets) / N
+    records = released_records(plan, batches).per_round()
+    found = count_on_records(clauses, records, SCHEMA.sizes) / len(records)
+    return float(np.abs(found - truth).max())
+
+
+@pytest.mark.parametrize("algorithm", [FEM, SEPFEM])
+def test_the_released_records_answer_the_workload(algorithm: str) -> None:
+    plan = replace(plan_of(algorithm, rounds=40, records=25), scale=1.3)
+    batches, journal, ledger = played(plan)
+    assert len(batches) == 41
+    assert all(batch.records.shape == (25, 4) and batch.fallbacks == 0 for batch in batches)
+    start = largest_error(batches[:1], replace(plan, kept_from=1))
+    assert start > 0.2
+    assert largest_error(batches, plan) < 0.13
+    assert [entry["kind"] for entry in journal.entries[1:4]] == ["records", "charge", "query selection"]
+    assert journal.entries[-1]["kind"] == "records"
+    assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
+    assert released_records(plan, batches).multiplicity.sum() == 21 * 25
+
+
+def past_of(entries: list[Entry], plan: FemPlan, *, torn: bool = False) -> FemPast:
+    return read_fem_past(JournalContents(entries, 0, torn=torn), plan, RESERVED)
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 4, 5, 9, 10])
+def test_an_interrupted_run_continues_and_never_pays_twice(stop: int) -> None:
+    plan = plan_of(rounds=4, records=5)
+    batches, journal, _ = played(plan)
+    entries = journal.entries[:stop]
+    past = past_of(list(entries), plan)
+    again = MemoryJournal()
+    curator, ledger = curator_of(plan, again, seed=2)
+    resumed = run(plan, curator, responder_of(plan), again, past=past.rounds)
+    assert len(resumed) == 5
+    for mine, first in zip(resumed[: len(past.rounds)], batches, strict=False):
+        assert mine.records.tolist() == first.records.tolist()
+    assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
+    kinds = [entry["kind"] for entry in [*entries, *again.entries]]
+    assert kinds == ["reserve", *["records", "charge", "query selection"] * 4, "records"]
+    whole = past_of([*entries, *again.entries, {"kind": "finish"}], plan)
+    assert whole.finished
+    assert whole.charges() == list(plan.charges())
+
+
+def test_a_torn_selection_is_lost_and_stays_charged() -> None:
+    plan = plan_of(rounds=3, records=5)
+    _, journal, _ = played(plan)
+    past = past_of(
+        list(journal.entries[:6]), plan, torn=True
+    )  # reserve, round 1, records and charge of round 2
+    assert past.rounds[1].torn
+    again = MemoryJournal()
+    curator, ledger = curator_of(plan, again)
+    resumed = run(plan, curator, responder_of(plan), again, past=past.rounds)
+    assert len(resumed) == 4
+    assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
+    assert sum(entry["kind"] == "query selection" for entry in again.entries) == 1
+
+
+def test_records_depend_on_the_plan_and_the_selections_alone() -> None:
+    plan = plan_of(rounds=3, records=6)
+    batches, journal, _ = played(plan)
+    past = past_of(list(journal.entries), plan)
+    selected = [known.selected for known in past.rounds if known.selected is not None]
+    for threads in (1, 3):
+        other = responder_of(plan, limits=SolveLimits(work=50, seed=7, threads=threads))
+        for number in range(1, 5):
+            again = other.respond(number, selected[: number - 1])
+            assert again.records.tolist() == batches[number - 1].records.tolist()
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "message"),
+    [
+        (0, {"inputs": "other"}, "changed after the run had begun"),
+        (1, {"round": 2}, "out of order"),
+        (1, {"fallbacks": 99}, "fallbacks"),
+        (1, {"records": [[0.5]]}, "damaged"),
+        (2, {"round": 2}, "out of order"),
+        (3, {"round": 2}, "out of order"),
+        (3, {"query": -1}, "from 0 on"),
+        (3, {"negated": 1}, "negated"),
+        (3, {"kind": "draw"}, "unknown kind"),
+        (4, {"kind": "finish"}, "before its plan"),
+    ],
+)
+def test_entries_that_do_not_fit_are_refused(place: int, change: dict[str, object], message: str) -> None:
+    plan = plan_of(rounds=2, records=5)
+    _, journal, _ = played(plan)
+    entries = [dict(entry) for entry in journal.entries]
+    entries[place] |= change
+    with pytest.raises(TranscriptError, match=message):
+        past_of(entries, plan)
+
+
+@pytest.mark.parametrize("records", [[[0, 0, 0]] * 5, [[0, 0, 0, 4]] * 5, [[0, 0, 0, 0]] * 4])
+def test_records_on_file_that_are_none_are_refused(records: list[list[int]]) -> None:
+    plan = plan_of(rounds=2, records=5)
+    with pytest.raises(TranscriptError, match="do not fit plan and schema"):
+        responder_of(plan).check(Batch(1, np.array(records, dtype=np.int32)))
+
+
+class Broken:
+    name = "broken"
+    capabilities = get_solver("local-search").capabilities
+
+    def availability(self) -> object:
+        return get_solver("local-search").availability()
+
+    def solve(self, program: object, limits: object = None, *, hint: object = None) -> SolveResult:
+        raise MemoryError("no more")
+
+
+def test_a_solver_that_fails_does_not_end_the_run() -> None:
+    plan = plan_of(rounds=2, records=5)
+    batch = responder_of(plan, solver=Broken()).respond(1, [])
+    assert batch.fallbacks == 5
+    assert batch_entry(batch)["fallbacks"] == 5
+    assert batch.records.shape == (5, 4)
+
+
+def test_a_status_without_a_record_counts_as_a_fallback() -> None:
+    class Silent(Broken):
+        def solve(self, program: object, limits: object = None, *, hint: object = None) -> SolveResult:
+            return SolveResult(Termination.FAILED, None, None, None, None, "silent", "1", "gave up", 0.0)
+
+    assert responder_of(plan_of(records=3), solver=Silent()).respond(1, []).fallbacks == 3
+
+
+def test_relations_differ_in_the_charge_alone() -> None:
+    plan = plan_of()
+    other = replace(plan, relation=NeighbouringRelation.REPLACE_ONE)
+    assert [charge.parameter for charge in plan.charges()] == [charge.parameter for charge in other.charges()]

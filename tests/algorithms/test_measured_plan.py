@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.any_plan import dualquery_plan, read_plan
+from dpopt.algorithms.measured_plan import (
+    ADAPTIVE,
+    MEASURED,
+    NOISE,
+    PROJECTION,
+    FitPlan,
+    MeasuredPlan,
+    PlannedMeasurement,
+    PlannedSelections,
+)
+from dpopt.algorithms.plan import Encoding
+from dpopt.errors import BudgetError, DpoptError, PlanError
+from dpopt.private.measurement import Measurement
+from dpopt.private.selection import Selection
+from tests.algorithms.measured_runs import CLAUSES, SELECTIONS, measured_job, measured_plan, moved_by
+from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, SCHEMA, plan, workload
+from tests.tiny_measuring import marginals
+
+RELATIONS = list(NeighbouringRelation)
+
+
+@pytest.mark.parametrize("algorithm", MEASURED)
+@pytest.mark.parametrize("gaussian", [True, False])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_plan_reads_back_exactly(algorithm: str, gaussian: bool, relation: NeighbouringRelation) -> None:
+    made = measured_plan(algorithm, gaussian=gaussian, relation=relation, seed=7, solver="cp-sat")
+    text = json.dumps(made.to_json())
+    assert MeasuredPlan.from_json(json.loads(text)) == made
+    assert read_plan(json.loads(text)) == made
+    assert made.encoding is Encoding.RECORDS
+    assert made.transcript_bytes(100, 4) > 0
+
+
+def test_a_plan_with_every_option_reads_back_exactly() -> None:
+    smooth = FitPlan(records=7, sweeps=1, snapshots=3, smoothing=2.5, gap=0.01, seconds=1.5)
+    weighed = FitPlan(records=9, sweeps=0, columns=4)
+    for fit in (smooth, weighed):
+        made = measured_plan(
+            ADAPTIVE,
+            fit=fit,
+            selections=PlannedSelections(2, Decimal("0.1250"), 1.75, ("l1",), 64),
+            chosen_by="a test",
+        )
+        again = MeasuredPlan.from_json(json.loads(json.dumps(made.to_json())))
+        assert again == made
+        assert again.to_json() == made.to_json()
+
+
+def charges_of_the_curator(made: MeasuredPlan, text: str) -> list[float]:
+    """Return the parameters of the charges that the private side computes from queries, scales and ranges alone."""
+    queries = workload(text)
+    found = []
+    for planned in made.measurements:
+        counted = queries.queries
+        if planned.attributes is not None:
+            counted = marginals(planned.attributes, schema=SCHEMA)
+        what = Measurement(planned.name, counted, planned.scale, made.gaussian)
+        found.append(what.charge(made.relation, SCHEMA.sizes).parameter)
+    if made.selections is not None:
+        candidates = marginals([0, 1], [2, 3], schema=SCHEMA)
+        for number in range(1, made.selections.rounds + 1):
+            what_for = Selection(
+                number,
+                candidates,
+                made.selections.score(number),
+                np.zeros(2, dtype=np.int64),
+                made.selections.step,
+            )
+            found.append(what_for.charge(made.relation).parameter)
+            one = Measurement("x", marginals([0, 1], schema=SCHEMA), made.selections.scale, made.gaussian)
+            found.append(one.charge(made.relation, SCHEMA.sizes).parameter)
+    return found
+
+
+@pytest.mark.parametrize("algorithm", MEASURED)
+@pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
+@pytest.mark.parametrize("gaussian", [True, False])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_what_is_reserved_is_what_the_private_side_computes(
+    algorithm: str, text: str, gaussian: bool, relation: NeighbouringRelation
+) -> None:
+    made = measured_plan(algorithm, text=text, gaussian=gaussian, relation=relation)
+    charges = made.charges()
+    assert [charge.parameter for charge in charges] == charges_of_the_curator(made, text)
+    assert {charge.relation for charge in charges} == {relation}
+    labels = [charge.label for charge in charges]
+    assert len(set(labels)) == len(labels)
+
+
+def test_replacing_a_record_costs_twice_the_rho_of_adding_one() -> None:
+    for algorithm in (NOISE, PROJECTION):
+        one, two = (
+            measured_plan(algorithm, relation=relation).budget.rho for relation in (ADD_REMOVE, REPLACE)
+        )
+        assert one is not None
+        assert two == pytest.approx(2 * one)
+
+
+def test_rounds_take_turns_with_their_scores_and_have_names_of_their_own() -> None:
+    made = measured_plan(ADAPTIVE)
+    assert [SELECTIONS.score(number) for number in (1, 2, 3)] == ["max", "l1", "max"]
+    assert [charge.label for charge in made.charges()[-6:]] == [
+        "selection of round 1",
+        "round 1",
+        "selection of round 2",
+        "round 2",
+        "selection of round 3",
+        "round 3",
+    ]
+
+
+def test_a_budget_below_the_charges_is_refused_before_a_ledger_exists() -> None:
+    for gaussian in (True, False):
+        made = measured_job(PROJECTION, gaussian=gaussian)
+        made.ledger()
+        assert isinstance(made.plan, MeasuredPlan)
+        budget = made.plan.budget
+        short = (
+            Budget(None, 1e-9, (budget.rho or 0) * (1 - 1e-9), Accountant.ZCDP)
+            if gaussian
+            else Budget((budget.epsilon or 0) * (1 - 1e-9), 0.0, None, Accountant.PURE)
+        )
+        with pytest.raises(BudgetError):
+            replace(made, plan=replace(made.plan, budget=short)).ledger()
+
+
+FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "another algorithm": (PROJECTION, {"algorithm": "magic"}, "the algorithm is one of noise, projection"),
+    "no records": (PROJECTION, {"size": 0}, "the public size must be a whole number of at least 1"),
+    "half a record": (PROJECTION, {"size": 1.5}, "the public size must be a whole number"),
+    "a negative seed": (PROJECTION, {"seed": -1}, "the seed must be a whole number of at least 0"),
+    "a large seed": (PROJECTION, {"seed": 2**31}, "the seed must be at most 2,147,483,647"),
+    "nothing measured": (PROJECTION, {"measurements": ()}, "measures at least one set of counts"),
+    "one name twice": (
+        PROJECTION,
+        {"measurements": (PlannedMeasurement("a", (0,), 2, 1.0), PlannedMeasurement("a", (1,), 2, 1.0))},
+        "each under a name of its own",
+    ),
+    "a projection that selects": (
+        PROJECTION,
+        {"selections": SELECTIONS},
+        "if and only if the algorithm is adaptive",
+    ),
+    "adaptive without selections": (
+        ADAPTIVE,
+        {"selections": None},
+        "if and only if the algorithm is adaptive",
+    ),
+    "noise that fits": (NOISE, {"fit": FitPlan()}, "unless the algorithm releases noisy answers alone"),
+    "a projection that fits nothing": (
+        PROJECTION,
+        {"fit": None},
+        "unless the algorithm releases noisy answers",
+    ),
+    "a name that a round has": (
+        ADAPTIVE,
+        {"measurements": (PlannedMeasurement("round 2", (0,), 2, 1.0),)},
+        "each under a name of its own",
+    ),
+    "more records than can be scored": (
+        ADAPTIVE,
+        {"fit": FitPlan(records=2_000_000)},
+        "at most 1,048,575",
+    ),
+    "no scale": (NOISE, {"measurements": (PlannedMeasurement("a", None, 2, 0.0),)}, "found noise scale 0.0"),
+    "a scale that is none": (
+        NOISE,
+        {"measurements": (PlannedMeasurement("a", None, 2, float("nan")),)},
+        "found noise scale nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_plan_that_cannot_be_is_refused(name: str) -> None:
+    algorithm, changes, message = FIELDS[name]
+    with pytest.raises(DpoptError, match=message):
+        replace(measured_plan(algorithm), **changes).charges()
+
+
+SELECTIONS_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no rounds": ({"rounds": 0}, "the number of selections must be a whole number of at least 1"),
+    "no range": ({"step": Decimal(0)}, "the range of a selection must be a positive number"),
+    "a negative range": ({"step": Decimal(-1)}, "the range of a selection must be a positive number"),
+    "a range that is none": ({"step": Decimal("NaN")}, "the range of a selection must be a positive number"),
+    "an endless range": ({"step": Decimal("Infinity")}, "the range of a selection must be a positive number"),
+    "no scores": ({"scores": ()}, "marginals are scored by l1 or max"),
+    "another score": ({"scores": ("l1", "l2")}, "marginals are scored by l1 or max"),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS_REFUSED)
+def test_selections_that_cannot_be_are_refused(name: str) -> None:
+    changes, message = SELECTIONS_REFUSED[name]
+    with pytest.raises(PlanError, match=message):
+        replace(SELECTIONS, **changes)
+
+
+FITS_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no records": ({"records": 0}, "the number of records must be a whole number of at least 1"),
+    "negative sweeps": ({"sweeps": -1}, "the number of sweeps must be a whole number of at least 0"),
+    "no snapshots": ({"snapshots": 0}, "the number of snapshots must be a whole number of at least 1"),
+    "negative columns": ({"columns": -1}, "the rounds of column generation must be a whole number"),
+    "negative smoothing": ({"smoothing": -0.5}, "smoothing must be a finite number of at least 0"),
+    "endless smoothing": ({"smoothing": float("inf")}, "smoothing must be a finite number of at least 0"),
+    "smoothing that is none": ({"smoothing": float("nan")}, "smoothing must be a finite number"),
+    "smoothing in words": ({"smoothing": "much"}, "smoothing must be a finite number"),
+    "a negative gap": ({"gap": -1.0}, "the gap must be a finite number of at least 0"),
+    "smoothing and columns": ({"smoothing": 2.0, "columns": 3}, "set one of the two to 0"),
+    "snapshots without smoothing": ({"snapshots": 2}, "keep one snapshot of them"),
+    "no time": ({"seconds": 0.0}, "the seconds of a fit must be a finite number above 0"),
+    "endless time": ({"seconds": float("inf")}, "the seconds of a fit must be a finite number above 0"),
+}
+
+
+@pytest.mark.parametrize("name", FITS_REFUSED)
+def test_a_fit_that_cannot_be_is_refused(name: str) -> None:
+    changes, message = FITS_REFUSED[name]
+    with pytest.raises(PlanError, match=message):
+        FitPlan(**changes)
+
+
+Change = Callable[[dict[str, Any]], object]
+DAMAGED: dict[str, Change] = {
+    "another version": lambda o: o.update(dpopt_plan=99),
+    "no version": lambda o: o.pop("dpopt_plan"),
+    "another law": lambda o: o.update(noise="uniform"),
+    "no law": lambda o: o.pop("noise"),
+    "an unknown algorithm": lambda o: o.update(algorithm="magic"),
+    "no algorithm": lambda o: o.pop("algorithm"),
+    "an algorithm that is none": lambda o: o.update(algorithm=["noise"]),
+    "no size": lambda o: o.pop("size"),
+    "a size in words": lambda o: o.update(size="many"),
+    "an unknown relation": lambda o: o.update(relation="cousins"),
+    "no budget": lambda o: o.update(budget=None),
+    "a negative budget": lambda o: o["budget"].update(rho=-1.0),
+    "no measurements": lambda o: o.pop("measurements"),
+    "measurements that are none": lambda o: o.update(measurements=[3]),
+    "a measurement without a scale": lambda o: o["measurements"][0].pop("scale"),
+    "a measurement with a scale in words": lambda o: o["measurements"][0].update(scale="much"),
+    "attributes in words": lambda o: o["measurements"][0].update(attributes=["age"]),
+    "a sensitivity of 0": lambda o: o["measurements"][0].update(moved=0),
+    "half a sensitivity": lambda o: o["measurements"][0].update(moved=1.5),
+    "no selections": lambda o: o.pop("selections"),
+    "selections that are none": lambda o: o.update(selections="three"),
+    "a range in words": lambda o: o["selections"].update(step="wide"),
+    "rounds in words": lambda o: o["selections"].update(rounds="many"),
+    "half a round": lambda o: o["selections"].update(rounds=1.5),
+    "no largest candidate": lambda o: o["selections"].update(largest=0),
+    "no fit": lambda o: o.pop("fit"),
+    "a fit that is none": lambda o: o.update(fit=[1]),
+    "a fit with an unknown option": lambda o: o["fit"].update(magic=1),
+    "a fit with half a record": lambda o: o["fit"].update(records=1.5),
+    "no solver": lambda o: o.pop("solver"),
+    "no seed": lambda o: o.pop("seed"),
+    "no reason": lambda o: o.pop("chosen_by"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_plan_is_refused(name: str) -> None:
+    obj = measured_plan(ADAPTIVE).to_json()
+    DAMAGED[name](obj)
+    with pytest.raises(PlanError):
+        read_plan(json.loads(json.dumps(obj)))
+
+
+def test_a_plan_of_another_algorithm_is_named() -> None:
+    with pytest.raises(PlanError, match="for algorithm 'magic'; this dpopt reads plans of dualquery"):
+        read_plan({"algorithm": "magic"})
+    with pytest.raises(PlanError, match="expected a release of dualquery, found one of projection"):
+        dualquery_plan(measured_plan(PROJECTION))
+    assert dualquery_plan(plan()) == plan()
+
+
+def test_an_understated_sensitivity_pays_for_nothing() -> None:
+    """The curator computes sensitivities itself: a plan that understates one gets no values."""
+    from dpopt.algorithms.release import release
+    from tests.algorithms.small_runs import dataset
+
+    moved = moved_by(workload(), REPLACE)
+    planned = PlannedMeasurement("workload", None, moved - 1, 3.5)
+    job = measured_job(NOISE, measurements=(planned,))
+    with pytest.raises(BudgetError):
+        release(dataset(), job, None)

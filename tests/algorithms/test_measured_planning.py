@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms import measured_planning as module
+from dpopt.algorithms.candidates import candidate_marginals
+from dpopt.algorithms.measured_plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
+from dpopt.algorithms.measured_planning import make_measured_plan
+from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.settings import Settings
+from dpopt.errors import AccountingError, DpoptError, PlanError
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import parse_workload
+from tests.algorithms.measured_runs import CLAUSES, moved_by
+from tests.algorithms.small_runs import ADD_REMOVE, workload
+
+SIZE = 5000
+BUDGETS: dict[str, dict[str, Any]] = {
+    "epsilon": {"epsilon": 1.0, "delta": 1e-9},
+    "rho": {"rho": 0.02},
+    "pure": {"epsilon": 1.0, "accountant": "pure"},
+    "little": {"epsilon": 0.001, "delta": 1e-9},
+    "much": {"epsilon": 200.0, "delta": 1e-9},
+}
+FORMS = [
+    (NOISE, "marginals:1"),
+    (NOISE, "marginals:2"),
+    (NOISE, CLAUSES),
+    (NOISE, "parity:3,count=10,seed=1"),
+    (PROJECTION, "marginals:1"),
+    (PROJECTION, "marginals:3"),
+    (PROJECTION, "marginals:2,count=2,seed=1"),
+    (PROJECTION, CLAUSES),
+    (ADAPTIVE, "marginals:1"),
+    (ADAPTIVE, "marginals:2"),
+    (ADAPTIVE, "marginals:3"),
+]
+
+
+def planned(algorithm: str, text: str = "marginals:2", *, size: int = SIZE, **options: Any) -> MeasuredPlan:
+    given: dict[str, Any] = {"rho": 0.02} if not {"rho", "epsilon"} & set(options) else {}
+    return make_measured_plan(algorithm, Settings(**given, **options).request(size), workload(text))
+
+
+@pytest.mark.parametrize(("algorithm", "text"), FORMS)
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+def test_a_plan_takes_all_of_the_budget_and_no_more(
+    algorithm: str, text: str, budget: str, relation: NeighbouringRelation
+) -> None:
+    made = planned(algorithm, text, **BUDGETS[budget], neighbours=relation.value)
+    assert made.budget.allows(made.charges())
+    spent = made.budget.spent(made.charges())
+    if made.budget.rho is not None:
+        share = spent.rho / made.budget.rho
+    else:
+        assert made.budget.epsilon is not None
+        share = spent.epsilon / made.budget.epsilon
+    assert 0.99 < share <= 1
+    assert made.gaussian is (budget != "pure")
+    assert MeasuredPlan.from_json(made.to_json()) == made
+
+
+@pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+def test_noise_measures_every_query_with_the_sensitivity_of_the_workload(
+    text: str, relation: NeighbouringRelation
+) -> None:
+    made = planned(NOISE, text, neighbours=relation.value)
+    (one,) = made.measurements
+    assert one.attributes is None
+    assert one.moved == moved_by(workload(text), relation)
+    assert made.fit is None
+
+
+def test_a_projection_of_marginals_measures_parts_of_them() -> None:
+    made = planned(PROJECTION, "marginals:3")
+    wanted = workload("marginals:3").marginals
+    assert wanted is not None
+    whole = [set(wanted.attributes_of(number)) for number in range(len(wanted))]
+    for one in made.measurements:
+        assert one.attributes is not None
+        assert any(set(one.attributes) <= attributes for attributes in whole)
+        assert one.moved == 2
+    assert "least predicted error" in made.chosen_by
+
+
+def test_a_projection_of_clauses_measures_attributes_first_and_then_every_clause() -> None:
+    made = planned(PROJECTION, CLAUSES)
+    *first, last = made.measurements
+    assert [one.attributes for one in first] == [(0,), (1,), (2,), (3,)]
+    assert last.attributes is None
+    assert last.moved == moved_by(workload(CLAUSES), made.relation)
+
+
+def test_an_adaptive_plan_starts_from_single_attributes_and_selects_within_its_candidates() -> None:
+    made = planned(ADAPTIVE, "marginals:3")
+    assert [one.attributes for one in made.measurements] == [(0,), (1,), (2,), (3,)]
+    assert made.selections is not None
+    candidates = candidate_marginals(made, workload("marginals:3"))
+    assert candidates is not None
+    assert 1 <= made.selections.rounds <= len(candidates)
+    assert f"{made.selections.rounds} rounds that select among {len(candidates)} marginals" in made.chosen_by
+    assert set(made.selections.scores) == {"l1", "max"}
+
+
+def test_the_user_fixes_the_number_of_selections() -> None:
+    for rounds in (1, 2, 17):
+        made = planned(ADAPTIVE, selections=rounds)
+        assert made.selections is not None
+        assert made.selections.rounds == rounds
+        assert made.budget.allows(made.charges())
+
+
+def test_a_larger_table_or_budget_selects_no_fewer_marginals() -> None:
+    schema = Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(12)))
+    queries = parse_workload("marginals:2", schema)
+
+    def rounds(size: int, rho: float) -> int:
+        made = make_measured_plan(ADAPTIVE, Settings(rho=rho).request(size), queries)
+        assert made.selections is not None
+        return made.selections.rounds
+
+    found = [rounds(1000, 0.01), rounds(50_000, 0.01), rounds(50_000, 1.0)]
+    assert found == sorted(found)
+    assert found[0] < found[2]
+
+
+FITTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "nothing said": ({}, {"columns": 0, "snapshots": 10, "records": 5000}),
+    "records": ({"records": 70}, {"records": 70, "columns": 0}),
+    "columns": ({"columns": 30}, {"columns": 30, "smoothing": 0.0, "snapshots": 1}),
+    "columns and records": ({"columns": 30, "records": 9}, {"columns": 30, "records": 9}),
+    "no smoothing": ({"smoothing": 0.0}, {"smoothing": 0.0, "snapshots": 1, "columns": 0}),
+    "smoothing": ({"smoothing": 3.25}, {"smoothing": 3.25, "snapshots": 10}),
+    "seconds": ({"fit_seconds": 2.5}, {"seconds": 2.5}),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize("algorithm", [PROJECTION, ADAPTIVE])
+def test_records_are_fitted_as_the_user_says(algorithm: str, name: str) -> None:
+    options, expected = FITTED[name]
+    fit = planned(algorithm, **options).fit
+    assert isinstance(fit, FitPlan)
+    assert {key: getattr(fit, key) for key in expected} == expected
+
+
+def test_smoothing_follows_from_the_ratio_of_size_to_noise() -> None:
+    """More budget, or more records, means less pull towards independent attributes in proportion to the records."""
+    usual, larger, richer = (
+        planned(PROJECTION, size=size, rho=rho).fit
+        for size, rho in ((SIZE, 0.02), (2 * SIZE, 0.02), (SIZE, 0.08))
+    )
+    assert usual is not None
+    assert larger is not None
+    assert richer is not None
+    assert larger.smoothing == pytest.approx(2 * usual.smoothing, rel=1e-3)
+    assert richer.smoothing == pytest.approx(2 * usual.smoothing, rel=1e-3)
+
+
+REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
+    "adaptive on clauses": (
+        ADAPTIVE,
+        CLAUSES,
+        {},
+        PlanError,
+        "this workload has none; use projection, or dualquery",
+    ),
+    "gdp": (
+        PROJECTION,
+        "marginals:2",
+        {"epsilon": 1.0, "delta": 1e-9, "accountant": "gdp"},
+        PlanError,
+        "--algorithm projection measures with Gaussian noise under --accountant zcdp.*found gdp",
+    ),
+    "theorem": (
+        NOISE,
+        "marginals:2",
+        {"epsilon": 1.0, "delta": 1e-9, "accountant": "theorem"},
+        PlanError,
+        "found theorem",
+    ),
+    "per-round": (
+        ADAPTIVE,
+        "marginals:2",
+        {"epsilon": 1.0, "delta": 1e-9, "accountant": "per-round"},
+        PlanError,
+        "found per-round",
+    ),
+    "no budget": (NOISE, "marginals:2", {"rho": 0.0}, PlanError, "rho = 0.0 leaves nothing to measure with"),
+    "no pure budget": (
+        ADAPTIVE,
+        "marginals:2",
+        {"epsilon": 0.0, "accountant": "pure"},
+        PlanError,
+        "leaves nothing to measure with; raise the budget",
+    ),
+    "a budget beyond any noise": (PROJECTION, CLAUSES, {"rho": 1e-40}, AccountingError, "change the budget"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_an_algorithm_cannot_serve_is_refused(name: str) -> None:
+    algorithm, text, options, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=message):
+        planned(algorithm, text, **options)
+
+
+@pytest.mark.parametrize("algorithm", [NOISE, PROJECTION])
+@pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
+def test_more_counts_than_a_transcript_holds_are_refused(
+    algorithm: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)) - 1)
+    with pytest.raises(PlanError, match="they would drown in noise. Use adaptive, fem or dualquery"):
+        planned(algorithm, text)
+    monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)))
+    planned(algorithm, text)
+
+
+@pytest.mark.parametrize("selections", [0, -1, 1.5])
+def test_a_number_of_selections_that_is_none_is_refused(selections: Any) -> None:
+    with pytest.raises(PlanError, match="the number of selections must be a whole number"):
+        planned(ADAPTIVE, selections=selections)
+
+
+def test_the_range_of_a_selection_is_an_exact_decimal_below_its_share() -> None:
+    made = planned(ADAPTIVE, rho=0.02, neighbours=ADD_REMOVE.value)
+    assert made.selections is not None
+    assert isinstance(made.selections.step, Decimal)
+    share = 0.02 * (1 - module.ONE_WAY_SHARE) * module.SELECTION_SHARE / made.selections.rounds
+    assert float(made.selections.step) ** 2 / 8 == pytest.approx(share, rel=1e-3)
+    assert float(made.selections.step) ** 2 / 8 <= share
+
+
+def test_every_algorithm_is_planned_by_its_name() -> None:
+    for algorithm in MEASURED:
+        request = Settings(rho=0.02).request(SIZE)
+        made = plan_of(algorithm, request, workload())
+        assert made == make_measured_plan(algorithm, request, workload())
+    with pytest.raises(PlanError, match="there is no plan of algorithm 'magic'"):
+        plan_of("magic", Settings(rho=0.02).request(SIZE), workload())
