@@ -134,8 +134,7 @@ def make_dqrs_plan(request: PlanRequest, workload: Workload) -> DqrsPlan:
     """Return a DQRS plan that the budget covers; only public values are read.
 
     Rule, where rounds and draws are open: eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15),
-    as many draws as the budget covers. Set on public random
-    populations of 12 to 20 attributes.
+    as many draws as the budget covers. Set on public random populations of 12 to 20 attributes.
 
     Raises
     ------

@@ -179,10 +179,10 @@ class FemPlan:
 def make_fem_plan(request: PlanRequest, workload: Workload, *, algorithm: str = FEM) -> FemPlan:
     """Return a plan that the budget covers; only public values are read.
 
-    Rule: s = 100 records per round; lambda = 0.2 sqrt(T) (sepfem: 0.06); the second half of the batches is released; eps0 is the largest
-    that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a selection,
-    ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds leave. Set on public
-    random populations.
+    Rule: s = 100 records per round; lambda = 0.2 sqrt(T) (sepfem: 0.06); the second half of the batches is released; eps0 is
+    the largest that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a selection,
+    ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds leave. Set on
+    public random populations.
 
     Raises
     ------
@@ -272,6 +272,5 @@ def _rounded(value: Decimal) -> Decimal | None:
     """Return a value with six digits, rounded down; None if it is too small for the sampler's tables."""
     if value < Decimal("1e-9"):
         return None
-    return min(value, _LARGEST_RANGE).quantize(
-        Decimal(1).scaleb(value.adjusted() - _DIGITS + 1), rounding=ROUND_DOWN
-    )
+    kept = min(value, _LARGEST_RANGE)
+    return kept.quantize(Decimal(1).scaleb(kept.adjusted() - _DIGITS + 1), rounding=ROUND_DOWN)

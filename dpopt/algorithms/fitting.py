@@ -14,11 +14,12 @@ from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured import Answered
 from dpopt.algorithms.measured_plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.synthetic import SyntheticRecords
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.fit import fit
 from dpopt.inference.fitted import Fitted
 from dpopt.inference.problem import FitProblem, FitTerm
 from dpopt.inference.settings import FitSettings
+from dpopt.queries.arrays import frozen
 from dpopt.transcript.journal import Entry
 
 OWN_SEARCH, PROVER = "local-search", "cp-sat"
@@ -68,6 +69,8 @@ class RecordFitter:
     ----------
     job : Job
     plan : MeasuredPlan
+    legal : (d,) int32 array or None
+        A record that obeys the rules, where there are some.
     fitted : Fitted or None
         Where the records stand.
     fits : int
@@ -76,6 +79,7 @@ class RecordFitter:
 
     job: Job
     plan: MeasuredPlan
+    legal: NDArray[np.int32] | None = None
     fitted: Fitted | None = None
     fits: int = 0
 
@@ -116,7 +120,16 @@ class RecordFitter:
             proof=PROVER if columns else None,
         )
         self.fits += 1
-        return fit(problem, settings, start=None if self.fitted is None else self.fitted.records)
+        if self.fitted is not None:
+            return fit(problem, settings, start=self.fitted.records)
+        try:
+            return fit(problem, settings)
+        except (
+            ProgramError
+        ):  # no draw could be made legal: the budget is spent, so the search starts from what is legal
+            if self.legal is None:
+                raise
+            return fit(problem, settings, start=self.legal[None, :])
 
 
 def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -161,8 +174,8 @@ def read_records(
         If a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
     """
     try:
-        records = np.array(entry["records"], dtype=np.int32)
-        multiplicity = np.array(entry["multiplicity"], dtype=np.int64)
+        records = frozen(entry["records"], np.int32)
+        multiplicity = frozen(entry["multiplicity"], np.int64)
         recorded = float(entry["objective"])
         bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -191,6 +204,7 @@ def read_records(
         "objective": recorded,
         "objective_is": "half the sum of squared differences to the noisy answers, each divided by its variance",
         "lower_bound": bound,
+        "lower_bound_is": "as the run recorded it: a replay computes the objective again, and proves no bound",
         "gap": None if bound is None else recorded - bound,
         "frank_wolfe_gap": entry.get("frank_wolfe_gap"),
         "pricing_gap": entry.get("pricing_gap"),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.candidates import candidate_marginals, domains_of, expected_errors
 from dpopt.algorithms.measured_past import MeasuredPast, PastDraw
 from dpopt.algorithms.measured_plan import MeasuredPlan, PlannedMeasurement
-from dpopt.errors import TranscriptError
+from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.measurement import Measurement
 from dpopt.private.measuring_curator import MeasuringCurator
 from dpopt.private.selection import Selection
@@ -62,6 +62,27 @@ def planned_queries(workload: Workload, planned: PlannedMeasurement) -> Marginal
 def one_marginal(workload: Workload, attributes: Sequence[int]) -> MarginalSet:
     """Return the marginal over these attributes, over the codes that the workload may name."""
     return MarginalSet(domains_of(workload), np.array([list(attributes)], dtype=np.int32))
+
+
+def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
+    """Refuse a plan that says of a measurement another sensitivity than its queries have.
+
+    The curator computes it again before it draws; a replay, which has no curator, must not take a file's word for it.
+
+    Raises
+    ------
+    PlanError
+        With the measurement.
+    """
+    for planned in plan.measurements:
+        queries = planned_queries(workload, planned)
+        measurement = Measurement(planned.name, queries, planned.scale, plan.gaussian)
+        moved = measurement.moved(plan.relation, workload.schema.sizes)
+        if moved != planned.moved:
+            raise PlanError(
+                f"the plan says that one record moves {planned.moved:,} counts of {planned.name!r}; it moves up to {moved:,}. "
+                "The plan was changed, or belongs to another workload"
+            )
 
 
 def answered_on_file(plan: MeasuredPlan, workload: Workload, past: MeasuredPast) -> list[Answered]:

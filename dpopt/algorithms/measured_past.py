@@ -66,7 +66,7 @@ def read_measured_past(contents: JournalContents, plan: MeasuredPlan, reserved: 
     for number, entry in enumerate(contents.entries, start=1):
         try:
             _read(past, entry, plan, charges, reserved)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise TranscriptError(
                 f"line {number} of {TRANSCRIPT} does not fit what precedes it: {error}"
             ) from error

@@ -21,6 +21,7 @@ from dpopt.private.selection import LARGEST_SCORE, MOST_ROWS, SCORES
 NOISE, PROJECTION, ADAPTIVE = "noise", "projection", "adaptive"
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
 WORKLOAD = "workload"
+MOST_SELECTIONS = 10_000
 _LARGEST_SEED = 2**31 - 1
 
 
@@ -88,7 +89,10 @@ class PlannedSelections:
     largest: int
 
     def __post_init__(self) -> None:
-        whole_number("the number of selections", self.rounds, least=1)
+        if whole_number("the number of selections", self.rounds, least=1) > MOST_SELECTIONS:
+            raise PlanError(
+                f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {self.rounds:,}; select fewer"
+            )
         if not self.step.is_finite() or self.step <= 0:
             raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
         if not self.scores or not set(self.scores) <= set(SCORES):

@@ -8,6 +8,7 @@ from math import sqrt
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.candidates import MOST_CELLS, parts_of
 from dpopt.algorithms.measured_plan import (
     ADAPTIVE,
@@ -35,7 +36,7 @@ CLAUSES_ONE_WAY_SHARE = 0.05
 """The same for a projection onto clauses, whose search starts from them."""
 SELECTION_SHARE = 0.1
 """Share of a round's budget for the selection; the rest measures what was selected."""
-_ROUNDS, _LEAST_ROUNDS, _MOST_ROUNDS = 0.36, 4, 100
+_ROUNDS, _LEAST_ROUNDS, _MOST_ROUNDS = 0.6, 4, 100
 _STEP_DIGITS = 6
 _RECORDS, _SNAPSHOTS = 5_000, 10
 _PLAIN_RECORDS, _PLAIN_SWEEPS = 20_000, 10
@@ -183,9 +184,7 @@ def _adaptive(
     rounds = request.selections or _rounds(request, amount, len(candidates), gaussian=gaussian)
     one_way = _one_way(request, workload, ONE_WAY_SHARE * amount, gaussian=gaussian)
     each = (1 - ONE_WAY_SHARE) * amount / rounds
-    # A selection of range e costs rho = e^2 / 8 under zCDP, and epsilon = e under pure composition.
-    wanted = sqrt(8 * SELECTION_SHARE * each) if gaussian else SELECTION_SHARE * each
-    step = _rounded_down(wanted)
+    step = _rounded_down(selection_range(SELECTION_SHARE * each, concentrated=gaussian))
     scale = measurement_scale(
         moved_by_a_record(1, request.relation), amount=(1 - SELECTION_SHARE) * each, gaussian=gaussian
     )
@@ -194,7 +193,7 @@ def _adaptive(
 
 
 def _rounds(request: PlanRequest, amount: float, candidates: int, *, gaussian: bool) -> int:
-    """Return how many marginals to select: about 0.36 times the root of size / noise of one measurement of everything."""
+    """Return how many marginals to select: about 0.6 times the root of size / noise of one measurement of everything."""
     noise = 1 / sqrt(2 * amount) if gaussian else 1 / amount
     return max(
         1, min(candidates, _MOST_ROUNDS, max(_LEAST_ROUNDS, round(_ROUNDS * sqrt(request.size / noise))))
@@ -226,7 +225,12 @@ def _moved_by_workload(request: PlanRequest, workload: Workload) -> tuple[int, s
         return moved, f"a record is in one cell of each of {count:,} marginals"
     bound = count_sensitivity(workload.clauses, workload.schema.sizes)
     added = request.relation is NeighbouringRelation.ADD_REMOVE
-    return (bound.add_remove if added else bound.replace), bound.how
+    moved = bound.add_remove if added else bound.replace
+    if moved == 0:
+        raise PlanError(
+            "no record changes any answer of this workload: every query is true of all records or of none. Ask other queries"
+        )
+    return moved, bound.how
 
 
 def _refuse_many(counts: int, algorithm: str) -> None:

@@ -52,7 +52,7 @@ def read_past(contents: JournalContents, job: Job) -> Past:
     for number, entry in enumerate(contents.entries, start=1):
         try:
             reader.read(entry)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise TranscriptError(
                 f"line {number} of {TRANSCRIPT} does not fit what precedes it: {error}"
             ) from error

@@ -8,8 +8,11 @@ from enum import Enum
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.measured_plan import MOST_SELECTIONS
 from dpopt.algorithms.plan import Encoding, FreeAttributes, check_limits, whole_number
+from dpopt.errors import PlanError
 
+LARGEST_SIZE = 2**53
 DEFAULT_DELTA = 1e-9
 """The delta at which epsilon is reported where the budget names none: budgets in rho, and pure ones beside others."""
 
@@ -80,4 +83,10 @@ class PlanRequest:
             if value is not None:
                 object.__setattr__(self, name, whole_number(f"the number of {name}", value, least=1))
         object.__setattr__(self, "size", whole_number("the public size", self.size, least=1))
+        if self.size > LARGEST_SIZE:
+            raise PlanError(f"the public size must be at most 2^53, found {self.size:,}; no table is larger")
+        if self.selections is not None and self.selections > MOST_SELECTIONS:
+            raise PlanError(
+                f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {self.selections:,}; select fewer"
+            )
         check_limits(self.work, self.seconds, self.seed)

@@ -17,7 +17,7 @@ from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder, checked_batch
 from dpopt.algorithms.progress import stage
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.fem_curator import FemCurator
 from dpopt.programs.limits import SolveLimits
 from dpopt.transcript.journal import JournalContents
@@ -84,6 +84,12 @@ def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
     past = read_fem_past(contents, plan, reservation(job))
     if not past.finished:
         return None
+    for known in past.rounds:
+        if known.selected is not None and not 0 <= known.selected.query < len(job.workload):
+            raise TranscriptError(
+                f"round {known.selected.round} selects query {known.selected.query:,}; the workload has {len(job.workload):,}, "
+                "numbered from 0"
+            )
     ledger = job.ledger()
     for charge in past.charges():
         ledger.spend(charge)

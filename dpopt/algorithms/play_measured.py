@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.fitting import RecordFitter, read_records, records_entry
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured import Answered, answered_on_file, measure
+from dpopt.algorithms.measured import Answered, answered_on_file, check_sensitivities, measure
 from dpopt.algorithms.measured_past import MeasuredPast, read_measured_past
 from dpopt.algorithms.measured_plan import NOISE, MeasuredPlan
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.progress import stage
 from dpopt.algorithms.rule_conflicts import legal_record
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.private.measuring_curator import MeasuringCurator
+from dpopt.queries.arrays import frozen
 from dpopt.transcript.journal import JournalContents
 
 
@@ -28,9 +31,10 @@ def play(run: Run) -> Outcome:
     """
     job, progress, journal = run.job, run.progress, run.journal
     plan = _measured_plan(job)
-    legal_record(job.record_rules(), job.record_sizes())  # refuses rules that contradict each other
+    legal = _legal(job)
     reserved = reservation(job)
     past = read_measured_past(run.contents, plan, reserved)
+    check_sensitivities(plan, job.workload)
     answered_on_file(plan, job.workload, past)  # refuses what does not fit before anything more is drawn
     ledger = job.ledger()
     curator = MeasuringCurator(
@@ -43,7 +47,7 @@ def play(run: Run) -> Outcome:
     )
     if not past.started:
         journal.append(reserved)
-    fitter = None if plan.fit is None else RecordFitter(job, plan)
+    fitter = None if plan.fit is None else RecordFitter(job, plan, legal)
     with stage(progress, "measuring"):
         answered = measure(
             plan,
@@ -65,6 +69,39 @@ def play(run: Run) -> Outcome:
     return _outcome(job, ledger, answered, past)
 
 
+def _legal(job: Job) -> NDArray[np.int32] | None:
+    """Return a record (d,) that obeys the rules, of codes that may occur; None where there are no rules.
+
+    Found before anything is reserved, so that no budget is spent on a run that could not fit any record.
+
+    Raises
+    ------
+    RulesError
+        If there is none among all codes.
+    PlanError
+        If none was found among the codes that may occur.
+    """
+    from dpopt.inference.problem import FitProblem
+    from dpopt.inference.settings import FitSettings
+    from dpopt.inference.start import start_records
+
+    rules, sizes = job.record_rules(), job.record_sizes()
+    found = legal_record(rules, sizes)
+    if not rules.number_of_rules:
+        return None
+    problem = FitProblem(sizes, (), rules, domains_of(job.workload))
+    if not problem.illegal(found[None, :]).any():
+        return found
+    laws = problem.allowed_columns() / np.repeat(problem.domains.counts, sizes)
+    try:
+        return frozen(start_records(problem, FitSettings(records=1), None, laws)[0], np.int32)
+    except ProgramError as error:
+        raise PlanError(
+            "no record of codes that occur was found that obeys the rules: 'occurring' and the rules may contradict each "
+            "other. Leave ',occurring' out of the workload, or use --algorithm dualquery"
+        ) from error
+
+
 def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
     """Return the outcome that a transcript gives, with the fit computed again; None if the run has not ended.
 
@@ -77,6 +114,7 @@ def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
     past = read_measured_past(contents, plan, reservation(job))
     if not past.finished:
         return None
+    check_sensitivities(plan, job.workload)
     ledger = job.ledger()
     for known in past.draws:
         ledger.spend(known.charge)

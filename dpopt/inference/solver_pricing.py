@@ -24,7 +24,7 @@ from dpopt.solvers.registry import get_solver
 WRITTEN_UP_TO = 50_000
 """Queries of a problem that is written out."""
 
-LONGEST = 60.0
+LONGEST = 5.0
 """Seconds of one solve where the fit itself has no limit."""
 
 

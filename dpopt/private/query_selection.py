@@ -131,7 +131,8 @@ class QuerySelection:
         rest = self._queries - len(held)
         top = self._top(scores, rest)
         totals = self._totals(scores, top)
-        weight, negation = self._weight(top), self._weight(top - self._offset)
+        # Where every query is held, `top` leaves score 0 out, and its distances could be negative.
+        weight, negation = (self._weight(top), self._weight(top - self._offset)) if rest else (0, 0)
         in_held = (int(totals[-1, 0]) << 64) + int(totals[-1, 1]) if len(scores) else 0
         words = uniform_below(in_held + rest * (weight + negation), 1, source)
         point = (int(words[0, 0]) << 64) + int(words[0, 1])

@@ -26,7 +26,9 @@ from dpopt.algorithms.measured_plan import (
 from dpopt.algorithms.plan import Encoding
 from dpopt.errors import BudgetError, DpoptError, PlanError
 from dpopt.private.measurement import Measurement
+from dpopt.private.measuring_curator import MeasuringCurator
 from dpopt.private.selection import Selection
+from dpopt.transcript.journal import MemoryJournal
 from tests.algorithms.measured_runs import CLAUSES, SELECTIONS, measured_job, measured_plan, moved_by
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, SCHEMA, plan, workload
 from tests.tiny_measuring import marginals
@@ -289,12 +291,17 @@ def test_a_plan_of_another_algorithm_is_named() -> None:
 
 
 def test_an_understated_sensitivity_pays_for_nothing() -> None:
-    """The curator computes sensitivities itself: a plan that understates one gets no values."""
+    """A plan that understates a sensitivity is refused; the curator computes it itself and would give no values either."""
     from dpopt.algorithms.release import release
     from tests.algorithms.small_runs import dataset
 
     moved = moved_by(workload(), REPLACE)
     planned = PlannedMeasurement("workload", None, moved - 1, 3.5)
     job = measured_job(NOISE, measurements=(planned,))
-    with pytest.raises(BudgetError):
+    with pytest.raises(PlanError, match="one record moves"):
         release(dataset(), job, None)
+    ledger = job.ledger()
+    curator = MeasuringCurator(dataset(), ledger, MemoryJournal(), size=job.plan.size)
+    with pytest.raises(BudgetError):
+        curator.measure(Measurement("workload", workload().queries, 3.5, True))
+    assert not ledger.entries

@@ -23,6 +23,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.fitting import UNITS, merged
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.measured import check_sensitivities
 from dpopt.algorithms.measured_plan import (
     ADAPTIVE,
     MEASURED,
@@ -33,15 +35,20 @@ from dpopt.algorithms.measured_plan import (
     PlannedSelections,
 )
 from dpopt.algorithms.outcome import Sources
+from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError
 from dpopt.inference.fitted import Fitted
+from dpopt.private.dataset import PrivateDataset
 from dpopt.private.noise import OpendpNoise
 from dpopt.private.randomness import SeededWords
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.measured_runs import CLAUSES, FIT, NoNoise, measured_job, noiseless, scripted
 from tests.algorithms.small_runs import (
@@ -361,6 +368,44 @@ def test_rules_that_contradict_are_refused_before_anything_is_spent(tmp_path: Pa
     with pytest.raises(DpoptError, match="contradict"):
         release(dataset(), measured_job(algorithm, schema=CONTRADICTING), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("algorithm", [PROJECTION, ADAPTIVE])
+def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_before_anything_is_spent(
+    tmp_path: Path, algorithm: str
+) -> None:
+    schema = Schema.from_json(
+        {
+            "dpopt_schema": 1,
+            "draft": False,
+            "attributes": [
+                {"name": "a", "type": "categorical", "values": ["x", "y", "z"], "occurring": ["x", "y"]},
+                {"name": "b", "type": "boolean"},
+            ],
+            "rules": [
+                {"name": "one", "if": ["b", "=", True], "then": ["a", "=", "z"]},
+                {"name": "two", "if": ["b", "=", False], "then": ["a", "=", "z"]},
+            ],
+        }
+    )
+    table = PrivateDataset.from_codes(schema, [np.zeros(50, dtype=np.int64), np.zeros(50, dtype=np.int64)])
+    workload = parse_workload("marginals:1,occurring", schema)
+    settings = Settings(algorithm=algorithm, epsilon=1.0, delta=1e-6)
+    plan = plan_of(algorithm, settings.request(50), workload)
+    with pytest.raises(PlanError, match="codes that occur"):
+        release(table, Job(plan, schema, workload, {}, {}), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plan_that_understates_a_sensitivity_is_refused() -> None:
+    job = measured_job(NOISE, text=CLAUSES)
+    assert isinstance(job.plan, MeasuredPlan)
+    (planned,) = job.plan.measurements
+    assert planned.moved > 1
+    forged_plan = replace(job.plan, measurements=(replace(planned, moved=1),))
+    with pytest.raises(PlanError, match=r"one record moves 1 counts of 'workload'; it moves up to"):
+        check_sensitivities(forged_plan, job.workload)
+    check_sensitivities(job.plan, job.workload)
 
 
 @pytest.mark.parametrize("algorithm", MEASURED)

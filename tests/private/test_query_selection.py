@@ -195,6 +195,17 @@ def test_a_query_that_everybody_satisfies_and_nobody_answers_is_selected_nearly_
     assert set(found) == {0, 3}
 
 
+@pytest.mark.parametrize("rows", [2, 10, 400, 430, 429, 1_000, 2_500, 100_000])
+def test_a_table_far_from_the_public_size_selects_like_any_other(rows: int) -> None:
+    """Whether a run ends must not depend on the number of records, even where every query is satisfied by somebody."""
+    counts = [rows // 2, rows - rows // 2]
+    for by in ([10, 10], [20, 0]):
+        selection = selection_of(
+            counts, rows=rows, size=1_000, records=20, range_="0.5", relation=ADD_REMOVE, hold_all=True
+        )
+        assert all(0 <= selection.draw(*told(by), words(seed)) < 4 for seed in range(5))
+
+
 def test_too_many_queries_are_refused() -> None:
     with pytest.raises(PlanError, match="at most 67,108,864"):
         QuerySelection(
