@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- results -->\n", "<!-- /results -->\n"
+from experiments.documents import write_results
+
 LABELS = ("work", "epsilon", "peer", "method")
 
 
@@ -18,14 +19,7 @@ def write_summary(document: Path, results: Sequence[Mapping[str, Any]]) -> None:
     ValueError
         If the document does not hold both marks.
     """
-    text = document.read_text(encoding="utf-8")
-    before, found, rest = text.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
-        raise ValueError(f"{document} needs the lines {BEGIN.strip()} and {END.strip()} around its results")
-    document.write_text(
-        before + BEGIN + "\n" + "\n".join(summary_lines(results)) + "\n\n" + END + after, encoding="utf-8"
-    )
+    write_results(document, summary_lines(results))
 
 
 def summary_lines(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
