@@ -35,7 +35,7 @@ def _extras(project: dict[str, Any]) -> list[str]:
 def _outside(trees: list[Any]) -> set[str]:
     """Return the distributions whose modules are imported."""
     modules = {name.split(".")[0] for tree in trees for name, _ in imported_names(tree)}
-    modules -= {*sys.stdlib_module_names, "dpopt", "tests"}
+    modules -= {*sys.stdlib_module_names, "dpopt", "experiments", "tests"}
     distributions = packages_distributions()
     return {distributions[module][0].lower() for module in (PARTS.get(name, name) for name in modules)}
 
