@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,17 @@ pytestmark = pytest.mark.skipif(
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the experiment in the checkout, with the tested dpopt in front of it."""
+    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
     command = [sys.executable, "-m", "experiments.accuracy_leader", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_it_runs_without_data_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
