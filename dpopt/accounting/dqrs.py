@@ -89,11 +89,6 @@ def fresh_ranges(rounds: int, eta: float, n: int, relation: NeighbouringRelation
     return np.array([charge.parameter for charge in plan_charges(rounds, 1, eta, n, relation)])
 
 
-def keeps_queries(t: int, eta: float, margin: float, n: int, relation: NeighbouringRelation) -> bool:
-    """Return whether round t keeps queries of the round before: where that costs less than drawing all of them."""
-    return dqrs_charge(t, 1, eta, margin, n, relation).kind is ChargeKind.CONCENTRATED
-
-
 def dqrs_charge(
     t: int, draws: int, eta: float, margin: float, n: int, relation: NeighbouringRelation
 ) -> Charge:

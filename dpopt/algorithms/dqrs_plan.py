@@ -12,15 +12,12 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
-from dpopt.accounting.ledger import Budget
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.budget_fit import largest_number
 from dpopt.algorithms.plan import (
     PLAN_VERSION,
     DualQueryPlan,
-    Encoding,
     FreeAttributes,
-    OneWayMeasurement,
+    dualquery_fields,
 )
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import AccountingError, PlanError
@@ -106,26 +103,9 @@ class DqrsPlan(DualQueryPlan):
             raise PlanError(
                 f"the plan has version {found[0]!r} and algorithm {found[1]!r}; expected version {PLAN_VERSION} of {DQRS!r}"
             )
+        given = dualquery_fields(obj)
         try:
-            one_way = obj["one_way"]
-            return cls(
-                rounds=obj["rounds"],
-                draws=obj["draws"],
-                step=Decimal(str(obj["step"])),
-                margin=Decimal(str(obj["margin"])),
-                size=obj["size"],
-                relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
-                attributes=obj["attributes"],
-                free_attributes=FreeAttributes(obj["free_attributes"]),
-                encoding=Encoding(obj["encoding"]),
-                one_way=None if one_way is None else OneWayMeasurement(**one_way),
-                solver=str(obj["solver"]),
-                work=obj["work"],
-                seconds=obj["seconds"],
-                seed=obj["seed"],
-                chosen_by=str(obj["chosen_by"]),
-            )
+            return cls(**given, margin=Decimal(str(obj["margin"])))
         except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
             raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 

@@ -15,7 +15,7 @@ from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
 
 PLAN_VERSION, ALGORITHM = 1, "dualquery"
 _LARGEST_SEED = 2**31 - 1
@@ -192,27 +192,42 @@ class DualQueryPlan:
                 f"the plan has version {found[0]!r} and algorithm {found[1]!r}; this dpopt reads version {PLAN_VERSION} of "
                 f"{ALGORITHM!r}"
             )
+        given = dualquery_fields(obj)
         try:
-            one_way = obj["one_way"]
-            return cls(
-                rounds=obj["rounds"],
-                draws=obj["draws"],
-                step=Decimal(str(obj["step"])),
-                size=obj["size"],
-                relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
-                attributes=obj["attributes"],
-                free_attributes=FreeAttributes(obj["free_attributes"]),
-                encoding=Encoding(obj["encoding"]),
-                one_way=None if one_way is None else OneWayMeasurement(**one_way),
-                solver=str(obj["solver"]),
-                work=obj["work"],
-                seconds=obj["seconds"],
-                seed=obj["seed"],
-                chosen_by=str(obj["chosen_by"]),
-            )
-        except (KeyError, TypeError, ValueError, InvalidOperation) as error:
+            return cls(**given)
+        except (TypeError, ValueError) as error:
             raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
+
+
+def dualquery_fields(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return what a plan's JSON object says of the fields of a `DualQueryPlan`.
+
+    Raises
+    ------
+    PlanError
+        If a field is missing or of the wrong kind.
+    """
+    try:
+        one_way = obj["one_way"]
+        return {
+            "rounds": obj["rounds"],
+            "draws": obj["draws"],
+            "step": Decimal(str(obj["step"])),
+            "size": obj["size"],
+            "relation": NeighbouringRelation(obj["relation"]),
+            "budget": Budget.from_json(obj["budget"]),
+            "attributes": obj["attributes"],
+            "free_attributes": FreeAttributes(obj["free_attributes"]),
+            "encoding": Encoding(obj["encoding"]),
+            "one_way": None if one_way is None else OneWayMeasurement(**one_way),
+            "solver": str(obj["solver"]),
+            "work": obj["work"],
+            "seconds": obj["seconds"],
+            "seed": obj["seed"],
+            "chosen_by": str(obj["chosen_by"]),
+        }
+    except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
+        raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
 _COUNTS = {

@@ -16,7 +16,6 @@ from dpopt.queries.public_random import PublicRandom
 FIRST_DRAWS = 0  # numbers of public random streams
 REPETITIONS = 2
 WALKS = 3
-COPIES = 4
 
 STEPS = 200
 """Changes with which a drawn record may be walked to the rules, times the number of attributes."""
