@@ -23,6 +23,10 @@ class WorkloadError(DpoptError, ValueError):
     """A workload that cannot be built: unknown form, too many cells, an attribute twice in one clause."""
 
 
+class TreeError(DpoptError, ValueError):
+    """A hierarchy that is no tree over the bins, or whose bins its measurements do not determine."""
+
+
 class AccountingError(DpoptError, ValueError):
     """Privacy parameters for which no sound figure exists."""
 

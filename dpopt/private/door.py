@@ -11,24 +11,22 @@ holds what its mechanism needs besides the records, and lets out released values
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.measurement import Measurement
+from dpopt.private.closed import Closed
 from dpopt.private.noise import Noise, OpendpNoise
-from dpopt.private.noisy_counts import noisy_counts
 from dpopt.private.query_weights import ExactSampler, QuerySampler
 from dpopt.private.randomness import RandomWords, SystemWords
 from dpopt.transcript.journal import Entry, Journal
-from dpopt.transcript.released import NoisyAnswers
 
 NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
 
 _Released = TypeVar("_Released")
+_Held = TypeVar("_Held", bound=Closed)
 
 
 def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomWords | None = None) -> bool:
@@ -41,12 +39,12 @@ def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomW
     return exact and from_the_system and (noise is None or type(noise) is OpendpNoise)
 
 
-class Door:
+class Door(Generic[_Held]):
     """Records, ledger and journal, and the order in which they are used.
 
     Parameters
     ----------
-    dataset : PrivateDataset
+    dataset : Closed
         The records.
     ledger : Ledger
         Holds the reservation of the whole plan; every charge is spent here before its draw is made.
@@ -71,7 +69,7 @@ class Door:
 
     def __init__(
         self,
-        dataset: PrivateDataset,
+        dataset: _Held,
         ledger: Ledger,
         journal: Journal,
         *,
@@ -160,18 +158,6 @@ class Door:
         """Put a value that was drawn on file, then hand it out."""
         self._journal.append(entry)
         return value
-
-    def _measured(self, measurement: Measurement, charge: Charge, **where: int) -> NoisyAnswers:
-        """Count, add noise, put on file, hand out. The charge was spent and is on file."""
-        answers = noisy_counts(
-            self._dataset,
-            measurement,
-            charge,
-            self._noise,
-            threads=self._threads,
-            progress=self._progress,
-        )
-        return self._released(answers, {**answers.to_json(), **where})
 
     def _on_file(self, charge: Charge, **where: int) -> Charge:
         self._journal.append({"kind": "charge", "charge": charge.to_json(), **where})

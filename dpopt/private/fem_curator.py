@@ -14,10 +14,11 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
 from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door, is_trusted
+from dpopt.private.door import is_trusted
 from dpopt.private.noise import OpendpNoise
 from dpopt.private.query_selection import QuerySelection
 from dpopt.private.randomness import RandomWords, SystemWords
+from dpopt.private.table_door import TableDoor
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
@@ -26,7 +27,7 @@ from dpopt.transcript.selected_query import SelectedQuery
 _CELLS_AT_ONCE = 1 << 23
 
 
-class FemCurator(Door):
+class FemCurator(TableDoor):
     """Answers a driver of FEM with selected queries only.
 
     Neighbouring relation, sensitivity and theorem: see `dpopt.private.query_selection.QuerySelection`; the charge of a round is

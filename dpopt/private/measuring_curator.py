@@ -12,17 +12,18 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError
 from dpopt.private.candidate_scores import CandidateScores
 from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door, is_trusted
+from dpopt.private.door import is_trusted
 from dpopt.private.measurement import Measurement, check_marginals
 from dpopt.private.noise import Noise, OpendpNoise
 from dpopt.private.randomness import RandomWords, SystemWords
 from dpopt.private.selection import Selection
 from dpopt.private.selection_law import clamp_of, draw_candidate, selection_weights
+from dpopt.private.table_door import TableDoor
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 
 
-class MeasuringCurator(Door):
+class MeasuringCurator(TableDoor):
     """Answers a driver with noisy counts and selected marginals only.
 
     Parameters

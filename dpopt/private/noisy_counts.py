@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,25 @@ from dpopt.transcript.released import NoisyAnswers
 
 CHUNK = 100_000
 """Counts that get their noise at a time: OpenDP takes lists, which hold each number as an object."""
+
+
+class Noised(Protocol):
+    """What is measured with noise: its name, and law and scale of the noise."""
+
+    @property
+    def name(self) -> str:
+        """What is counted, in words."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """Sigma of the discrete Gaussian or b of the discrete Laplace law."""
+        ...
+
+    @property
+    def gaussian(self) -> bool:
+        """Which of the two."""
+        ...
 
 
 def exact_counts(
@@ -56,7 +76,26 @@ def noisy_counts(
 
     `progress` is called with the share of the counts that have their noise; how often depends on their number alone.
     """
-    exact = exact_counts(dataset, measurement.queries, threads=threads)
+    return with_noise(
+        exact_counts(dataset, measurement.queries, threads=threads),
+        measurement,
+        charge,
+        noise,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def with_noise(
+    exact: NDArray[np.int64],
+    measurement: Noised,
+    charge: Charge,
+    noise: Noise,
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NoisyAnswers:
+    """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file."""
     add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace
     values = np.empty_like(exact)
     parts = [exact[start : start + CHUNK] for start in range(0, exact.size, CHUNK)]

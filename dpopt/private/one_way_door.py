@@ -6,8 +6,8 @@ import numpy as np
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.one_way import one_way_charge
-from dpopt.private.door import Door
 from dpopt.private.measurement import Measurement
+from dpopt.private.table_door import TableDoor
 from dpopt.queries.generation import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
@@ -16,7 +16,7 @@ from dpopt.transcript.released import NoisyAnswers
 ONE_WAY = "one-way marginals"
 
 
-class OneWayDoor(Door):
+class OneWayDoor(TableDoor):
     """Measures all one-way marginals, once, where the plan says so."""
 
     def measure_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:

@@ -1,14 +1,16 @@
-"""What may be known in public about a table: that it follows a schema, and its size under replace-one."""
+"""What may be known in public about a table: that it follows a schema, its bins, and its size under replace-one."""
 
 from __future__ import annotations
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, SchemaError
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.closed import Closed
 from dpopt.private.dataset import PrivateDataset
 from dpopt.queries.schema import Schema
 
 
-def public_size(dataset: PrivateDataset, relation: NeighbouringRelation, n0: int | None) -> int:
+def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None) -> int:
     """Return the public size that a plan may use.
 
     Under replace-one all neighbours have the same number of records, so n is public and read off the table. Under
@@ -44,3 +46,8 @@ def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
         raise SchemaError(
             "the table was read by another schema than the workload's; read it again with this schema"
         )
+
+
+def public_number_of_bins(counts: BinCounts) -> int:
+    """Return how many bins were counted: a file with one row for each bin shows the domain, which is public."""
+    return int(counts._counts.size)

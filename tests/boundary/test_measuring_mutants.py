@@ -176,7 +176,7 @@ def draw_noise_of_half_the_scale(patch: pytest.MonkeyPatch) -> None:
         half = Measurement(what.name, what.queries, what.scale / 2, what.gaussian)
         return original(data, half, *rest, **more)  # type: ignore[arg-type]
 
-    patch.setattr("dpopt.private.door.noisy_counts", halved)
+    patch.setattr("dpopt.private.table_door.noisy_counts", halved)
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ def charge_after_the_selection(patch: pytest.MonkeyPatch) -> None:
 
 
 def write_the_charge_before_it_is_spent(patch: pytest.MonkeyPatch) -> None:
-    def early(self: Door, charge: Charge, **where: int) -> Charge:
+    def early(self: Door[PrivateDataset], charge: Charge, **where: int) -> Charge:
         self._on_file(charge, **where)
         self._ledger.spend(charge)
         return charge

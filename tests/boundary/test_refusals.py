@@ -11,7 +11,7 @@ import pytest
 
 from tests.source_code import source_files
 
-HOLDERS = ("PrivateDataset",)
+HOLDERS = ("Closed",)
 REFUSALS = ("__array__", "__getitem__", "__iter__", "__len__", "__reduce__")
 
 

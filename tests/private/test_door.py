@@ -8,6 +8,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import BudgetError, PrivateDataError
+from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import NOT_PRIVATE_DRAWS, Door
 from dpopt.private.noise import OpendpNoise
 from tests.tiny_measuring import RHO, SCHEMA
@@ -29,7 +30,7 @@ class Opened:
         self.ledger = Ledger(RHO, REPLACE)
         self.ledger.reserve([ONE, TWO])
 
-    def door(self) -> Door:
+    def door(self) -> Door[PrivateDataset]:
         data = dataset_of(SCHEMA, self.table)
         return Door(data, self.ledger, self.journal, size=2, noise=OpendpNoise(), trusted=self.trusted)
 

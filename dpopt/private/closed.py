@@ -1,0 +1,92 @@
+"""What holds records behind a closed door: nothing about them can be read off the object, whatever the holder is."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from dpopt.errors import PrivacyBoundaryError
+
+
+class Closed:
+    """Records that stay here; the base of every type that holds some.
+
+    Printing shows neither values nor numbers; converting, iterating, measuring, indexing, copying and pickling are refused.
+    Two of them are equal only if they are the same object.
+
+    Raises
+    ------
+    PrivacyBoundaryError
+        By everything that would take records, or their number, out of the private side.
+    """
+
+    __slots__ = ("__weakref__", "_rows")
+    _rows: int  # number of records
+
+    def __init__(self, *_: object, **__: object) -> None:
+        _refuse(self, "an empty one was asked for; make it with read_table(...) or by a method of its own")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: contents refused>"
+
+    def __str__(self) -> str:
+        return f"<{type(self).__name__}: contents refused>"
+
+    def __format__(self, specification: str) -> str:
+        if specification:
+            _refuse(self, "it cannot be formatted")
+        return f"<{type(self).__name__}: contents refused>"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        _refuse(self, f"its {name!r} cannot be set; it never changes")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        _refuse(self, f"its {name!r} cannot be deleted; it never changes")
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        _refuse(self, "it cannot become an array")
+
+    def __iter__(self) -> NoReturn:
+        _refuse(self, "its records cannot be listed")
+
+    def __reversed__(self) -> NoReturn:
+        _refuse(self, "its records cannot be listed")
+
+    def __contains__(self, item: object) -> NoReturn:
+        _refuse(self, "whether it holds a record is not told")
+
+    def __len__(self) -> NoReturn:  # noqa: PLE0303
+        _refuse(self, "its number of records is not told; where it is public, the plan says it")
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304
+        _refuse(self, "whether it is empty is not told; compare with None by 'is None'")
+
+    def __getitem__(self, key: object) -> NoReturn:
+        _refuse(self, "its records cannot be read")
+
+    def __reduce__(self) -> NoReturn:
+        _refuse(self, "it cannot be pickled or sent to another process")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        _refuse(self, "it cannot be pickled or sent to another process")
+
+    def __getstate__(self) -> NoReturn:
+        _refuse(self, "it cannot be pickled or sent to another process")
+
+    def __copy__(self) -> NoReturn:
+        _refuse(self, "it cannot be copied")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        _refuse(self, "it cannot be copied")
+
+
+def _refuse(holder: Closed, what: str) -> NoReturn:
+    raise PrivacyBoundaryError(
+        f"a {type(holder).__name__} keeps its records: {what}. Answers about them come from the curator, which charges for "
+        "them."
+    )

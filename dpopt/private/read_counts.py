@@ -1,0 +1,49 @@
+"""Counts that were made already: one row of a table for each bin, in the order of the bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.open_table import AnyTable, open_table
+from dpopt.private.table_sources import column_positions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read_counts(table: AnyTable, column: str) -> BinCounts:
+    """Read a column of counts.
+
+    Raises
+    ------
+    PrivateDataError
+        If the table cannot be read, lacks the column, or holds anything but whole numbers from 0 on; the message may quote it.
+    """
+    source = open_table(table, None)
+    pieces = [array for _, array in source.pieces(column_positions(source, [column]), None)]
+    faults = source.faults()
+    if faults:
+        raise PrivateDataError(f"{source.title}:\n" + "\n".join(faults))
+    if not pieces:
+        raise PrivateDataError(f"{source.title} has no rows; expected one for each bin")
+    return BinCounts.from_counts(np.concatenate([_numbers(array, column) for array in pieces]))
+
+
+def _numbers(array: pa.Array, column: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    try:
+        numbers = array.cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+        raise PrivateDataError(f"column {column!r} holds something that is no number: {problem}") from problem
+    if numbers.null_count:
+        raise PrivateDataError(
+            f"column {column!r} has empty cells; expected a count for each bin, 0 for empty ones"
+        )
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)

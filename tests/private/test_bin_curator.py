@@ -1,0 +1,253 @@
+"""Counts in bins and degrees of graphs: what their measurements cost, over all neighbours of tiny tables and graphs."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.bin_curator import BinCurator
+from dpopt.private.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.door import NOT_PRIVATE_DRAWS
+from dpopt.private.noise import OpendpNoise, ScriptedNoise
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
+
+BINS, NODES = 4, 4
+GROUPS = np.array([0, 0, -1, 1], dtype=np.int64)
+EVERYTHING = Budget(1e9, 0.0, None, Accountant.PURE)
+RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
+SCHEMA = Schema(
+    (
+        Attribute("x", AttributeKind.CATEGORICAL, ("p", "q")),
+        Attribute("y", AttributeKind.CATEGORICAL, (1, 2, 3)),
+    )
+)
+
+Records = tuple[object, ...]
+
+
+def of_bins(records: Records) -> BinCounts:
+    return BinCounts.from_counts(np.bincount(np.array(records, dtype=np.int64), minlength=BINS))
+
+
+def of_edges(records: Records) -> BinCounts:
+    ends = np.array(records, dtype=np.int64).reshape(-1)
+    return BinCounts.of_degrees(np.bincount(ends, minlength=NODES).astype(np.int64), len(records))
+
+
+def tables(size: int) -> Iterator[Records]:
+    return combinations_with_replacement(range(BINS), size)
+
+
+def graphs(size: int) -> Iterator[Records]:
+    return combinations(tuple(combinations(range(NODES), 2)), size)
+
+
+def neighbours(
+    inputs: Callable[[int], Iterator[Records]], relation: NeighbouringRelation
+) -> Iterator[tuple[Records, Records]]:
+    """Yield all pairs of neighbours with up to four records: multisets that differ in one record."""
+    for size in range(1, 5):
+        for one in inputs(size):
+            for other in inputs(size - 1 if relation is ADD_REMOVE else size):
+                common = (Counter(one) & Counter(other)).total()
+                if common == size - 1 and one != other:
+                    yield one, other
+
+
+KINDS = {"table": (of_bins, tables), "graph": (of_edges, graphs)}
+MEASURED: list[tuple[str, Callable[[bool], BinMeasurement]]] = [
+    ("table", lambda gaussian: GroupSums("groups", 2.0, gaussian, GROUPS, 2)),
+    ("table", lambda gaussian: GroupSums("bins", 2.0, gaussian, np.arange(BINS), BINS)),
+    *(
+        (kind, lambda gaussian, length=length: SortedCounts("sorted", 2.0, gaussian, length))
+        for kind, length in product(KINDS, (2, 4, 6))
+    ),
+    *((kind, lambda gaussian: BinsInUse("in use", 2.0, gaussian)) for kind in KINDS),
+]
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
+@pytest.mark.parametrize("gaussian", [True, False])
+@pytest.mark.parametrize(("kind", "measurement"), MEASURED)
+def test_a_charge_is_that_of_the_farthest_neighbours(
+    kind: str,
+    measurement: Callable[[bool], BinMeasurement],
+    gaussian: bool,
+    relation: NeighbouringRelation,
+) -> None:
+    """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b with the largest distances; reached, where enough bins are measured."""
+    made, inputs = KINDS[kind]
+    what = measurement(gaussian)
+    farthest = 0
+    for one, other in neighbours(inputs, relation):
+        moved = np.abs(what.exact(made(one)) - what.exact(made(other)))
+        farthest = max(farthest, int((moved**2).sum() if gaussian else moved.sum()))
+    records: Records = next(inputs(2))
+    charge = what.charge(made(records), relation)
+    cost = Fraction(farthest, 2 * 4) if gaussian else Fraction(farthest, 2)
+    assert charge.relation is relation
+    assert charge.parameter >= cost
+    # Four nodes are too few for a replaced edge to do its worst: see below.
+    few = (isinstance(what, SortedCounts) and what.length < 4) or (kind == "graph" and relation is REPLACE)
+    assert few or charge.parameter == pytest.approx(float(cost), rel=1e-12)
+
+
+def test_an_edge_that_is_replaced_can_move_four_degrees_in_order() -> None:
+    one, other = np.array([1, 4, 7, 10]), np.array([2, 5, 6, 9])
+    what = SortedCounts("sorted", 2.0, False, 4)
+    moved = np.abs(what.exact(BinCounts.of_degrees(one, 11)) - what.exact(BinCounts.of_degrees(other, 11)))
+    assert moved.tolist() == [1, 1, 1, 1]
+    assert what.charge(BinCounts.of_degrees(one, 11), REPLACE).parameter == pytest.approx(2.0)
+
+
+def test_an_edge_that_is_replaced_can_bring_two_nodes_into_use() -> None:
+    triangle, other = np.array([2, 2, 2, 0, 0]), np.array([1, 2, 1, 1, 1])
+    what = BinsInUse("in use", 2.0, False)
+    assert what.exact(BinCounts.of_degrees(other, 3)) - what.exact(BinCounts.of_degrees(triangle, 3)) == 2
+    assert what.charge(BinCounts.of_degrees(triangle, 3), REPLACE).parameter == pytest.approx(1.0)
+
+
+def curator(
+    counts: BinCounts, *charges: Charge, noise: object = None, relation: NeighbouringRelation = ADD_REMOVE
+) -> tuple[BinCurator, Ledger, EventJournal]:
+    ledger, journal = Ledger(EVERYTHING, relation), EventJournal([])
+    ledger.reserve(charges)
+    made = BinCurator(counts, ledger, journal, size=3, noise=noise)  # type: ignore[arg-type]
+    return made, ledger, journal
+
+
+class Exact(OpendpNoise):
+    """No noise, and a note of what was asked."""
+
+    def __init__(self, events: list[str]) -> None:
+        self.events = events
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        self.events.append(f"laplace {scale}")
+        return counts
+
+
+COUNTS = of_bins((0, 0, 1, 3, 3, 3))
+SUMS = GroupSums("groups", 2.0, False, GROUPS, 2)
+
+
+def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
+    events: list[str] = []
+    ledger, journal = Ledger(EVERYTHING, ADD_REMOVE), EventJournal(events)
+    ledger.reserve([SUMS.charge(COUNTS, ADD_REMOVE)])
+    answers = BinCurator(COUNTS, ledger, journal, size=3, noise=Exact(events)).measure(SUMS)
+    assert events == ["journal charge", "laplace 2.0", "journal measurement"]
+    assert answers.values.tolist() == [3, 3]
+    assert ledger.entries[-1] == answers.charge
+    assert ledger.spent().epsilon == float("inf")  # the noise is not OpenDP's own
+
+
+def test_the_true_noise_leaves_the_ledger_private() -> None:
+    made, ledger, _ = curator(COUNTS, SUMS.charge(COUNTS, ADD_REMOVE))
+    made.measure(SUMS)
+    assert ledger.is_private
+    assert ledger.spent().epsilon == pytest.approx(0.5)
+
+
+def test_other_noise_marks_the_ledger() -> None:
+    _, ledger, _ = curator(COUNTS, noise=ScriptedNoise([1]))
+    assert [entry.mechanism for entry in ledger.entries] == [NOT_PRIVATE_DRAWS]
+
+
+def test_nothing_is_measured_twice_or_unreserved() -> None:
+    made, ledger, journal = curator(COUNTS, *[SUMS.charge(COUNTS, ADD_REMOVE)] * 2)
+    made.measure(SUMS)
+    with pytest.raises(BudgetError, match="measured before"):
+        made.measure(SUMS)
+    with pytest.raises(BudgetError):
+        made.measure(BinsInUse("in use", 2.0, False))
+    assert journal.events == ["journal charge", "journal measurement"]
+    assert len(ledger.entries) == 1
+
+
+def test_groups_of_nodes_are_refused_before_anything_is_spent() -> None:
+    graph = of_edges(((0, 1),))
+    made, ledger, _ = curator(graph, SUMS.charge(COUNTS, ADD_REMOVE))
+    with pytest.raises(PlanError, match="an edge may count twice"):
+        made.measure(SUMS)
+    assert ledger.entries == ()
+
+
+def test_under_replace_one_the_size_is_the_number_of_records() -> None:
+    with pytest.raises(PrivateDataError, match="plan was made for n = 3"):
+        curator(COUNTS, relation=REPLACE)
+
+
+@pytest.mark.parametrize("length", [1, 3, 6])
+def test_sorted_counts_are_the_largest_or_begin_with_zeros(length: int) -> None:
+    exact = SortedCounts("sorted", 1.0, False, length).exact(COUNTS)
+    assert exact.tolist() == [0, 0, 0, 1, 2, 3][-length:]
+
+
+def test_columns_become_counts_in_the_order_of_their_codes() -> None:
+    x, y = np.array([0, 1, 1, 1]), np.array([2, 0, 0, 1])
+    table = PrivateDataset.from_codes(SCHEMA, [x, y])
+    assert BinCounts.of_column(table, "y")._counts.tolist() == [2, 1, 1]
+    assert BinCounts.of_columns(table, ("x", "y"))._counts.tolist() == [0, 0, 1, 2, 1, 0]
+    assert BinCounts.of_columns(table, ("y", "x"))._counts.tolist() == [0, 2, 0, 1, 1, 0]
+    with pytest.raises(PrivateDataError, match="no attribute 'z'; the schema has x, y"):
+        BinCounts.of_column(table, "z")
+    with pytest.raises(PrivateDataError, match="no attribute 'z'"):
+        BinCounts.of_columns(table, ("x", "z"))
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, -2, 3], "bin 1 has the count -2"),
+        ([1.0, 2.5], r"bin 1 has the count 2\.5"),
+        ([float("nan")], "bin 0 has the count nan"),
+        ([0, 2**41], "bin 1 has the count"),
+        ([], "one number for each bin"),
+        ([[1, 2]], "one number for each bin"),
+        (["1"], "one number for each bin"),
+    ],
+)
+def test_counts_that_are_none_are_refused(counts: list[object], message: str) -> None:
+    with pytest.raises(PrivateDataError, match=message):
+        BinCounts.from_counts(counts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "attempt", [len, list, bool, np.asarray, pickle.dumps, copy.copy, copy.deepcopy, lambda held: held[0]]
+)
+def test_counts_stay_where_they_are(attempt: Callable[[BinCounts], object]) -> None:
+    with pytest.raises(PrivacyBoundaryError, match="a BinCounts keeps its records"):
+        attempt(COUNTS)
+    assert repr(COUNTS) == f"{COUNTS}" == "<BinCounts: contents refused>"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BinsInUse("", 1.0, False), "needs a name"),
+        (lambda: BinsInUse("n", 0.0, False), "scale of the noise"),
+        (lambda: SortedCounts("n", 1.0, False, 0), "at least one count"),
+        (lambda: GroupSums("n", 1.0, False, np.array([0, 2]), 2), "numbered 0 to 1"),
+        (lambda: GroupSums("n", 1.0, False, np.array([-2, 1]), 2), "numbered 0 to 1"),
+    ],
+)
+def test_measurements_that_make_no_sense_are_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        make()
