@@ -16,6 +16,8 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | rule_rows.py, implications.py | rows of hard rules |
 | pairwise_lifting.py, pair_tables.py, relaxation_bound.py | bounds from linear programs |
 | noise_allocation.py | how much of a budget each marginal gets; solved by its own steps, proven without a solver |
+| level_budgets.py | how much of a budget each level of a tree over bins gets; likewise |
+| tree_consistency.py, isotonic_regression.py, graphical_sequence.py | what `dpopt.inference.histograms` solves fast |
 | as_mip.py, presolved.py, sums_of_parts.py | solvers of mixed-integer programs as those of `MaxCsp`; presolve before any |
 | projection_master.py, column_pricing.py | the projection of noisy answers over given records; its pricing as a best response |
 | whole_multiplicities.py | which weights of records to round up |

@@ -1,0 +1,217 @@
+"""How much of a budget each level of a tree of blocks gets: the amounts with the least predicted variance of ranges.
+
+Level h divides the bins into blocks of B_h = 2^h; its block counts are measured with integer noise. With variables b_h, the
+part of the budget of level h, in groups g of ranges with references r_g:
+
+    minimize   max_g (1 / r_g) sum_h c_gh / lambda_h                                    (LB-1)
+    subject to sum_h b_h = amount, b >= 0                                               (LB-2)
+               lambda_h = sum_{j <= h} B_j p_j                                          (LB-3)
+               p_j = 2 b_j / m, Gaussian noise and rho;  2 sinh^2(b_j / 2 m), Laplace noise and epsilon   (LB-4)
+
+where m is by how many blocks of a level one record counts (1 under add-remove, 2 under replace-one) and, averaged over the
+ranges of a group, c_h = a_h - a_(h+1), a_h = sum over blocks of (bins of the range in the block)^2 / B_h (LB-5), a = 0 beyond
+the last level. sum_h c_h / lambda_h is the variance of the least-squares estimate of a range. Derivation, checks and a worked
+example: models/level_budgets/README.md.
+
+With Gaussian noise convex; the gap to the optimum is proven (LB-6: f lies above its tangents, for any mixture of the groups).
+With Laplace noise not convex, and best at few levels: many starts, no bound. Tests compare with CVXPY and with enumeration.
+
+Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.queries.arrays import freeze, frozen
+
+DROPPED = 0.004
+"""A level with less than this share of the budget is not measured; the others share what it had."""
+
+_POLISHED = 6
+_LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
+_SHARPNESS = (8.0, 64.0, 512.0)  # of the soft maximum over groups, one after the other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelBudgets:
+    """What each level gets.
+
+    Attributes
+    ----------
+    amounts : (L + 1,) float64
+        b_h in epsilon or rho, from single bins up; 0 for levels that are not measured.
+    variances : (g,) float64
+        Predicted mean variance of the ranges of each group, in records squared.
+    gap : float or None
+        No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
+    """
+
+    amounts: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    gap: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelProgram:
+    """LB-1 to LB-5 as arrays.
+
+    Parameters
+    ----------
+    loads : (g, L + 1) float64
+        c_gh.
+    blocks : (L + 1,) float64
+        B_h.
+    references : (g,) float64
+        r_g.
+    amount : float
+        The budget, epsilon or rho.
+    moved : int
+        m.
+    gaussian : bool
+    """
+
+    loads: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+    references: NDArray[np.float64]
+    amount: float
+    moved: int
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        for name in ("loads", "blocks", "references"):
+            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+        groups, levels = self.loads.shape
+        if self.blocks.shape != (levels,) or self.references.shape != (groups,) or not groups:
+            raise ProgramError(
+                f"level budgets: found loads of shape {self.loads.shape} for {self.blocks.size} levels and "
+                f"{self.references.size} groups"
+            )
+        if not (self.amount > 0 and self.moved >= 1 and (self.references > 0).all()):
+            raise ProgramError("level budgets: amount, moved and references are above 0")
+
+    def precisions(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return p_h, one over the variance of a count (LB-4)."""
+        if self.gaussian:
+            return 2.0 * amounts / self.moved
+        return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * self.moved), _LARGEST_ARGUMENT)) ** 2)
+
+    def variances(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean variance of each group's ranges, (g,); inf where they are not determined."""
+        gathered = np.cumsum(self.blocks * self.precisions(amounts))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(self.loads > 0.0, self.loads / gathered, 0.0)
+        return np.asarray(terms.sum(axis=1))
+
+    def objective(self, amounts: NDArray[np.float64]) -> float:
+        """Return LB-1."""
+        return float((self.variances(amounts) / self.references).max())
+
+    def slopes(self, amounts: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivatives in b_h, (L + 1,), of the groups' ratios mixed with these weights (g,)."""
+        gathered = np.cumsum(self.blocks * self.precisions(amounts))
+        mixed = (mixture / self.references) @ self.loads
+        with np.errstate(divide="ignore", invalid="ignore"):
+            falls = np.where(mixed > 0.0, mixed / gathered**2, 0.0)
+        below = np.cumsum(falls[::-1])[::-1]  # level j counts in every h >= j
+        rates = 2.0 if self.gaussian else np.sinh(np.minimum(amounts / self.moved, 2 * _LARGEST_ARGUMENT))
+        return np.asarray(-below * self.blocks * rates / self.moved)
+
+    def lower_bound(self, amounts: NDArray[np.float64]) -> float:
+        """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only. The best at the best amounts.
+
+        maximize w'f - slopes(w)'b + amount t  subject to  t <= slopes(w)_h, w >= 0, sum w = 1: the best mixture, by a linear
+        program. Its answer is made feasible and evaluated here.
+        """
+        from scipy.optimize import linprog
+
+        ratios = self.variances(amounts) / self.references
+        groups = ratios.size
+        slopes = np.array([self.slopes(amounts, one) for one in np.eye(groups)])  # (g, L + 1)
+        found = linprog(
+            -np.append(ratios - slopes @ amounts, self.amount),
+            A_ub=np.column_stack((-slopes.T, np.ones(slopes.shape[1]))),
+            b_ub=np.zeros(slopes.shape[1]),
+            A_eq=np.append(np.ones(groups), 0.0)[None, :],
+            b_eq=[1.0],
+            bounds=[(0.0, None)] * groups + [(None, None)],
+        )
+        mixture = np.ones(groups) if found.x is None else np.maximum(found.x[:groups], 0.0)
+        mixture /= mixture.sum()
+        mixed = mixture @ slopes
+        return float(mixture @ ratios) - float(mixed @ amounts - self.amount * mixed.min())
+
+
+def best_level_budgets(program: LevelProgram) -> LevelBudgets:
+    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out."""
+    rough = [_descend(program, start, _SHARPNESS[0]) for start in _starts(program)]
+    rough.sort(key=lambda point: program.objective(_amounts(program, point)))
+    found = []
+    for start in rough[:_POLISHED]:
+        point = start
+        for sharpness in _SHARPNESS if len(program.loads) > 1 else ():
+            point = _descend(program, point, sharpness)
+        found.append(_amounts(program, point))
+    best = min(found, key=program.objective)
+    kept = _without_small_levels(program, best)
+    gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
+    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap)
+
+
+def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
+    from scipy.optimize import minimize
+
+    found = minimize(
+        _soft_objective,
+        start,
+        args=(program, sharpness),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-10},
+    )
+    return np.asarray(found.x, dtype=np.float64)
+
+
+def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:
+    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two others."""
+    levels = program.blocks.size
+    if program.gaussian:
+        return [np.ones(levels)]  # convex: any start will do
+    chosen = [range(0, levels, step) for step in range(1, levels + 1)]
+    others = [pair for number in (1, 2) for pair in combinations(range(1, levels), number)]
+    starts = np.full((len(chosen) + len(others), levels), 1e-2)
+    for start, kept in zip(starts, [*chosen, *((0, *pair) for pair in others)], strict=True):
+        start[list(kept)] = 1.0
+    return list(starts)
+
+
+def _amounts(program: LevelProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(program.amount * point**2 / (point @ point))
+
+
+def _soft_objective(
+    point: NDArray[np.float64], program: LevelProgram, sharpness: float
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the logarithm of the soft maximum of the groups' ratios, and its gradient in the roots of the shares."""
+    amounts = _amounts(program, point)
+    ratios = program.variances(amounts) / program.references
+    if not np.isfinite(ratios).all():
+        return 1e300, np.zeros_like(point)
+    top = float(ratios.max())
+    powers = (ratios / top) ** sharpness
+    value = np.log(top) + np.log(powers.mean()) / sharpness
+    mixture = powers / powers.sum() / ratios
+    slopes = program.slopes(amounts, np.asarray(mixture))
+    length = float(point @ point)
+    gradient = 2.0 * point / length * (program.amount * slopes - slopes @ amounts)
+    return float(value), np.asarray(gradient)
+
+
+def _without_small_levels(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    kept = np.where(amounts >= DROPPED * program.amount, amounts, 0.0)
+    return np.asarray(kept * (program.amount / kept.sum()))
