@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import ProgramError
 from dpopt.inference.columns import Answers, Columns
 
 MATRIX_UP_TO = 3000
@@ -115,13 +116,8 @@ def _newton(
     """Go towards the best weights of the active columns; return where it ended, and whether it went all the way."""
     chosen = np.flatnonzero(active)
     part = gram[np.ix_(chosen, chosen)]
-    ridge = PROXIMAL * max(float(np.trace(part)) / chosen.size, 1e-300)
-    system = np.zeros((chosen.size + 1, chosen.size + 1))
-    system[:-1, :-1] = part
-    system[np.arange(chosen.size), np.arange(chosen.size)] += ridge
-    system[-1, :-1] = system[:-1, -1] = 1.0
     current = weights[chosen]
-    step = np.linalg.solve(system, np.append(pull[chosen] - part @ current, 0.0))[:-1]
+    step = _constrained_step(part, pull[chosen] - part @ current)
     # A column that has just entered and would be pushed below 0 at once leaves again, without a step.
     stuck = (current <= 0.0) & (step < 0.0)
     if stuck.any():
@@ -139,6 +135,30 @@ def _newton(
         still[chosen[gone]] = False
     result[chosen] = moved / moved.sum()
     return result, still, length >= 1.0
+
+
+def _constrained_step(part: NDArray[np.float64], fall: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the step that minimizes 1/2 step'K step - fall'step with sum 0, K made regular in place by the proximal term.
+
+    With K = LL' it is K^-1 fall less the multiple of K^-1 1 that makes the sum 0.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    number = len(part)
+    ridge = PROXIMAL * max(float(np.trace(part)) / number, 1e-300)
+    for _ in range(8):
+        part[np.arange(number), np.arange(number)] += ridge
+        try:
+            factor = cho_factor(part, lower=True, check_finite=False)
+        except LinAlgError:  # rounding left K + ridge indefinite
+            ridge *= 100.0
+            continue
+        both = cho_solve(factor, np.stack((fall, np.ones(number)), axis=1), check_finite=False)
+        step: NDArray[np.float64] = both[:, 0] - both[:, 1] * (both[:, 0].sum() / both[:, 1].sum())
+        return step
+    raise ProgramError(
+        "the products of the records' answers are not positive semidefinite; the counts may be too large"
+    )
 
 
 def improved_weights(

@@ -1,0 +1,20 @@
+"""histograms: noisy counts of trees and sequences to consistent ones.
+
+In       a `Tree` with a noisy value and a variance for each node, or a noisy sequence; public parameters.
+Out      the consistent values that are nearest to them, and how much they still vary.
+Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`; numpy, scipy, numba in kernels. No records, no solver.
+Next     another inference: one file here, its general program in `dpopt.formulations`, its page in models/.
+
+| file | what it holds |
+|---|---|
+| tree_gains.py, tree_least_squares.py, tree_kernels.py | least squares over a tree in two passes; variances of ranges |
+| nonnegative_tree.py, nonnegative_kernels.py | the same without negative bins, exact |
+| integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
+| simplex_descent.py, simplex_kernels.py | without negative bins, each node divided anew: wide ranges stay unbiased |
+| zeroing.py | the heuristic of Hay et al.: nodes at most 0 become 0 with all below |
+| tensor.py | several axes: products of trees |
+| isotonic.py, isotonic_kernels.py | nearest nondecreasing sequences |
+| degree_sequences.py, degree_kernels.py | degree sequences that a graph can have |
+| graphical_relaxation.py, graphical_repair.py | the nearest one: relaxed with cuts, rounded and mended |
+| monotone_posterior.py, monotone_posterior_kernels.py | nondecreasing sequences by the law of the noise |
+"""
