@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpopt.algorithms.plan_request import PlanRequest as PlanRequest
     from dpopt.algorithms.planning import make_plan as make_plan
     from dpopt.algorithms.replay import replay as replay
+    from dpopt.algorithms.reweighted_release import reweight_release as reweight_release
     from dpopt.algorithms.settings import Settings as Settings
     from dpopt.algorithms.simulation import predict_error as predict_error
     from dpopt.algorithms.synthesize import continue_run as continue_run
@@ -76,6 +77,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "predict_error": "dpopt.algorithms.simulation",
     "read_table": "dpopt.private.read_table",
     "replay": "dpopt.algorithms.replay",
+    "reweight_release": "dpopt.algorithms.reweighted_release",
     "synthesize": "dpopt.algorithms.synthesize",
 }
 

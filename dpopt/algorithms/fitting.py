@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from dpopt.algorithms.measured_plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.fit import fit
-from dpopt.inference.fitted import Fitted
+from dpopt.inference.fitted import FitProgress, Fitted
 from dpopt.inference.problem import FitProblem, FitTerm
 from dpopt.inference.settings import FitSettings
 from dpopt.queries.arrays import frozen
@@ -89,13 +89,29 @@ class RecordFitter:
         self.fitted = self._fit(answered, sweeps=min(_QUICK_SWEEPS, chosen.sweeps), columns=0)
         return merged([self.fitted])
 
-    def finish(self, answered: Sequence[Answered]) -> list[Fitted]:
-        """Fit the records to all answers as the plan says; return its snapshots."""
-        chosen = self._chosen()
-        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns)
+    def finish(
+        self,
+        answered: Sequence[Answered],
+        *,
+        on_step: Callable[[int, int, str], None] = lambda number, steps, what: None,
+    ) -> list[Fitted]:
+        """Fit the records to all answers as the plan says; return its snapshots.
+
+        `on_step` is told how many sweeps and rounds of column generation are done, how many there are, and the objective.
+        """
+        chosen, done = self._chosen(), 0
+        steps = chosen.sweeps + chosen.columns + chosen.snapshots - 1
+
+        def tell(progress: FitProgress) -> None:
+            nonlocal done
+            if progress.stage in {"sweep", "round"}:
+                done = min(done + 1, steps)
+                on_step(done, steps, f"objective {progress.objective:,.1f}")
+
+        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns, progress=tell)
         snapshots = [self.fitted]
         while len(snapshots) < chosen.snapshots:
-            self.fitted = self._fit(answered, sweeps=1, columns=0)
+            self.fitted = self._fit(answered, sweeps=1, columns=0, progress=tell)
             snapshots.append(self.fitted)
         return snapshots
 
@@ -104,7 +120,14 @@ class RecordFitter:
             raise PlanError(f"a plan of {self.plan.algorithm} fits no records")
         return self.plan.fit
 
-    def _fit(self, answered: Sequence[Answered], *, sweeps: int, columns: int) -> Fitted:
+    def _fit(
+        self,
+        answered: Sequence[Answered],
+        *,
+        sweeps: int,
+        columns: int,
+        progress: Callable[[FitProgress], None] | None = None,
+    ) -> Fitted:
         chosen = self._chosen()
         problem = fit_problem(self.job, answered)
         counts = sum(term.number_of_queries for term in problem.terms)
@@ -121,15 +144,15 @@ class RecordFitter:
         )
         self.fits += 1
         if self.fitted is not None:
-            return fit(problem, settings, start=self.fitted.records)
+            return fit(problem, settings, start=self.fitted.records, progress=progress)
         try:
-            return fit(problem, settings)
+            return fit(problem, settings, progress=progress)
         except (
             ProgramError
         ):  # no draw could be made legal: the budget is spent, so the search starts from what is legal
             if self.legal is None:
                 raise
-            return fit(problem, settings, start=self.legal[None, :])
+            return fit(problem, settings, start=self.legal[None, :], progress=progress)
 
 
 def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

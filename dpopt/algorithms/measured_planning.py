@@ -34,6 +34,9 @@ ONE_WAY_SHARE = 0.1
 """Share of an adaptive plan's budget for the one-way marginals that it starts from."""
 CLAUSES_ONE_WAY_SHARE = 0.05
 """The same for a projection onto clauses, whose search starts from them."""
+CLAUSES_PER_VALUE = 100
+"""With so many clauses for each declared value records are fitted without smoothing. On 500,000 conjunctions of KDD Cup 1999
+(396 values) that took a third to a half off the mean error at epsilon 1 and 5, and half off the largest at .25."""
 SELECTION_SHARE = 0.1
 """Share of a round's budget for the selection; the rest measures what was selected."""
 _ROUNDS, _LEAST_ROUNDS, _MOST_ROUNDS = 0.6, 4, 100
@@ -69,7 +72,11 @@ def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload)
         if selections is None
         else moved_by_a_record(selections.rounds, request.relation)
     )
-    smoothing = sqrt(2) * request.size / measurement_scale(moved, amount=amount, gaussian=gaussian)
+    smoothing = (
+        0.0
+        if _tells_everything(workload)
+        else sqrt(2) * request.size / measurement_scale(moved, amount=amount, gaussian=gaussian)
+    )
     plan = MeasuredPlan(
         algorithm=algorithm,
         size=request.size,
@@ -216,6 +223,12 @@ def _one_way(
 def marginal_name(marginals: MarginalSet, number: int) -> str:
     """Return the name of the measurement of one marginal: its attributes' positions."""
     return f"marginal {' '.join(map(str, marginals.attributes_of(number)))}"
+
+
+def _tells_everything(workload: Workload) -> bool:
+    """Return whether there are so many clauses that their noise averages out in a fit, which then needs no smoothing."""
+    values = int(workload.schema.sizes.sum())
+    return workload.marginals is None and len(workload) >= CLAUSES_PER_VALUE * values
 
 
 def _moved_by_workload(request: PlanRequest, workload: Workload) -> tuple[int, str]:

@@ -63,9 +63,9 @@ def predict_measured(plan: MeasuredPlan, workload: Workload, *, runs: int = 1) -
     """Return the errors of a plan; no private record is touched.
 
     Noise alone has errors that do not depend on the data. Other plans are played on public populations. Noise is scaled to a
-    population of 20,000 records, and fewer records are fitted in fewer sweeps, which changes errors by a few per cent. Of more
-    than 50,000 clauses a public random part is measured, with less noise, so that the part says as much about the population
-    as all of them.
+    population of 20,000 records, and where fits are smoothed, fewer records are fitted in fewer sweeps, which changes errors by
+    a few per cent. Of more than 50,000 clauses a public random part is measured, with less noise, so that the part says as much
+    about the population as all of them.
     """
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
@@ -154,6 +154,8 @@ def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
     )
     fit = plan.fit
     if fit is not None:
-        records = min(fit.records, RECORDS)
-        fit = replace(fit, records=records, sweeps=min(fit.sweeps, SWEEPS), columns=0, seconds=None)
+        if fit.smoothing > 0:
+            fit = replace(fit, records=min(fit.records, RECORDS), sweeps=min(fit.sweeps, SWEEPS))
+        # Without smoothing a fit goes on until it is near the counts; fewer records or sweeps would leave errors of their own.
+        fit = replace(fit, columns=0, seconds=None)
     return replace(plan, size=rows, budget=budget, measurements=measurements, selections=selections, fit=fit)

@@ -61,7 +61,7 @@ def play(run: Run) -> Outcome:
     records = past.records
     if records is None and fitter is not None:
         with stage(progress, "fitting records"):
-            records = records_entry(job, answered, fitter.finish(answered))
+            records = records_entry(job, answered, fitter.finish(answered, on_step=progress.step))
         journal.append(records)
     past.records = records
     if not past.finished:

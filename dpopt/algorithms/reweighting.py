@@ -17,6 +17,8 @@ from dpopt.queries.clauses import Clauses
 
 MOST_ROUNDS = 3_000
 """Beyond this many rounds the Hessian would not be formed at once."""
+MOST_ANSWERS = 2_000_000_000
+"""Bytes for the answer of each round's record to each query."""
 
 _STEPS, _INNER, _GAP = 40, 3_000, 1e-3
 _PARTS = 1_000_000
@@ -70,7 +72,8 @@ def reweight(
     Raises
     ------
     PlanError
-        If the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than 3,000 rounds.
+        If the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than 3,000 rounds
+        or 2e9 answers of a round's record to a query.
     """
     if plan.algorithm != "dualquery":
         raise PlanError(
@@ -78,6 +81,11 @@ def reweight(
         )
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
+    if len(rounds) * len(clauses) > MOST_ANSWERS:
+        raise PlanError(
+            f"re-weighting keeps the answer of each record to each query, at most {MOST_ANSWERS:,}; found {len(rounds):,} "
+            f"rounds and {len(clauses):,} queries"
+        )
     records = np.stack([done.record for done in rounds])
     likelihood = TranscriptLikelihood.of(
         clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.any_plan import Plan
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.plan import Encoding
@@ -77,7 +78,26 @@ def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
     }
 
 
-def privacy_statement(plan: Plan, ledger: Ledger) -> dict[str, Any]:
+class Spending(Protocol):
+    """What a plan says of privacy."""
+
+    @property
+    def budget(self) -> Budget:
+        """The most that may be spent."""
+        ...
+
+    @property
+    def relation(self) -> NeighbouringRelation:
+        """The neighbouring relation of all charges."""
+        ...
+
+    @property
+    def size(self) -> int | None:
+        """The public number of records that the plan uses, if it uses one."""
+        ...
+
+
+def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
     """Return what was spent: by the plan's accountant, by every other one, and charge by charge."""
     spent, delta = ledger.spent(), plan.budget.delta or DEFAULT_DELTA
     by_accountant: dict[str, Any] = {}

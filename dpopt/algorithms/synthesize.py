@@ -58,6 +58,10 @@ def synthesize(
         Told about stages and rounds.
     column_names : list of str, optional
         Names of the columns of a CSV file without a header line.
+    **options
+        The fields of `dpopt.Settings` (``help(dpopt.Settings)`` explains each): epsilon, delta, rho, accountant, neighbours,
+        n0; algorithm, rounds, draws, step, plan_by, selections, records, smoothing, columns, fit_seconds; solver, work,
+        seconds, seed, free_attributes, encoding; on_unknown, accept_draft; rows, format, predict.
 
     Raises
     ------

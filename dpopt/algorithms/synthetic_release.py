@@ -111,7 +111,7 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
     """Write, where a folder is given, what a run ended with and release.json."""
     output: dict[str, Any] = {}
     if folder is not None and outcome.records is not None:
-        output = _write(job, folder, outcome.records)
+        output = write_synthetic(job, folder, outcome.records)
     elif folder is not None and outcome.answers is not None:
         output = write_answers(folder, job, outcome.answers)
     statement = release_statement(job, outcome, output)
@@ -121,7 +121,8 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
     return SyntheticRelease(job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement)
 
 
-def _write(job: Job, folder: Path, records: SyntheticRecords) -> dict[str, Any]:
+def write_synthetic(job: Job, folder: Path, records: SyntheticRecords) -> dict[str, Any]:
+    """Write synthetic records into a folder as a job's output asks for; return the file's name, rows and column of weights."""
     file_format = str(job.output.get("format", "csv"))
     name = f"synthetic.{file_format}"
     written, weights = written_records(job, records)

@@ -184,8 +184,24 @@ def test_less_noise_is_predicted_to_give_smaller_errors(algorithm: str, text: st
     assert quiet.max_error < loud.max_error
 
 
-def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population() -> None:
-    made = measured_plan(ADAPTIVE, size=100, fit=FitPlan(records=9000, sweeps=9, seconds=3.0))
+@pytest.mark.parametrize(
+    ("fit", "played"),
+    [
+        (
+            FitPlan(records=9000, sweeps=9, smoothing=1.0, seconds=3.0),
+            FitPlan(records=RECORDS, sweeps=SWEEPS, smoothing=1.0),
+        ),
+        (
+            FitPlan(records=9000, sweeps=9, smoothing=0.0, seconds=3.0),
+            FitPlan(records=9000, sweeps=9, smoothing=0.0),
+        ),
+    ],
+    ids=["a smoothed fit is cut short", "a fit without smoothing goes on as long as the real one"],
+)
+def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population(
+    fit: FitPlan, played: FitPlan
+) -> None:
+    made = measured_plan(ADAPTIVE, size=100, fit=fit)
     stand_in = _scaled(made, SIMULATED_ROWS)
     assert stand_in.size == SIMULATED_ROWS
     factor = SIMULATED_ROWS / 100
@@ -194,5 +210,5 @@ def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population() -
     assert made.selections is not None
     assert stand_in.selections.scale == made.selections.scale * factor
     assert stand_in.selections.step == made.selections.step / Decimal(factor)
-    assert stand_in.fit == FitPlan(records=RECORDS, sweeps=SWEEPS)
+    assert stand_in.fit == played
     assert stand_in.budget.allows(stand_in.charges())

@@ -163,6 +163,20 @@ def test_smoothing_follows_from_the_ratio_of_size_to_noise() -> None:
     assert richer.smoothing == pytest.approx(2 * usual.smoothing, rel=1e-3)
 
 
+def test_clauses_that_are_many_for_the_values_are_fitted_without_smoothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = planned(PROJECTION, CLAUSES).fit
+    assert few is not None
+    assert few.smoothing > 0
+    monkeypatch.setattr(module, "CLAUSES_PER_VALUE", 0.1)
+    many, marginals = planned(PROJECTION, CLAUSES).fit, planned(PROJECTION).fit
+    assert many is not None
+    assert (many.smoothing, many.records, many.snapshots) == (0.0, 20_000, 1)
+    assert marginals is not None
+    assert marginals.smoothing > 0
+
+
 REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
     "adaptive on clauses": (
         ADAPTIVE,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpopt.algorithms.past import read_past
+from dpopt.accounting.charges import ChargeKind
+from dpopt.algorithms import play_fem
+from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.past import read_past, reservation
 from dpopt.algorithms.plan import Encoding, FreeAttributes
 from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
@@ -19,9 +25,20 @@ from dpopt.errors import PlanError, RulesError, SolverUnavailableError, Transcri
 from dpopt.programs import Capability, Termination
 from dpopt.queries import Rule, at_most, equivalent, implies, literal
 from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
 from dpopt.solvers import registry
 from dpopt.transcript.journal import read_journal
-from tests.algorithms.small_runs import ROWS, SCHEMA, codes, dataset, job, seeded, write_table
+from tests.algorithms.small_runs import (
+    AMPLE,
+    REPLACE,
+    ROWS,
+    SCHEMA,
+    codes,
+    dataset,
+    job,
+    seeded,
+    write_table,
+)
 from tests.algorithms.test_dualquery import Fake, codes_of, result
 
 RULES = (
@@ -184,3 +201,134 @@ def test_the_first_round_starts_from_a_legal_record(monkeypatch: pytest.MonkeyPa
     hints = [hint for hint in watcher.hints if hint is not None]
     assert len(hints) == len(done.rounds)
     assert obeys(RULED, np.stack(hints))
+
+
+ALGORITHMS = (*FEM_ALGORITHMS, DQRS)
+ROUNDS, EACH = 8, 6
+
+
+def job_of(
+    algorithm: str, *, schema: Schema = RULED, text: str = "marginals:2", rows: int = ROWS, solver: str = ""
+) -> Job:
+    """Return the public inputs of a small run of fem, sepfem or dqrs under rules."""
+    plan: FemPlan | DqrsPlan
+    if algorithm == DQRS:
+        plan = DqrsPlan(
+            rounds=ROUNDS,
+            draws=EACH,
+            step=Decimal("1.4"),
+            size=rows,
+            relation=REPLACE,
+            budget=AMPLE,
+            attributes=len(schema),
+            solver=solver or "local-search",
+            margin=Decimal(2),
+        )
+    else:
+        plan = FemPlan(
+            algorithm=algorithm,
+            rounds=ROUNDS,
+            records=EACH,
+            range_=Decimal("0.5"),
+            scale=1.0,
+            kept_from=1,
+            size=rows,
+            relation=REPLACE,
+            budget=AMPLE,
+            solver=solver or "local-search",
+            work=20,
+        )
+    return Job(plan, schema, parse_workload(text, schema), {}, {})
+
+
+@pytest.mark.parametrize("text", ["marginals:2", "conjunctions:2,count=12,seed=1", "parity:2,count=6"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_record_of_fem_sepfem_and_dqrs_obeys_every_rule(
+    algorithm: str, text: str, tmp_path: Path
+) -> None:
+    """The first batch and the kept ones, of a table that breaks the rules; and again when the release is replayed."""
+    assert not obeys(RULED, codes())  # else the test shows nothing
+    made = release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
+    assert obeys(RULED, made.records.distinct)
+    assert int(made.records.multiplicity.sum()) == (ROUNDS if algorithm == DQRS else (ROUNDS + 1) * EACH)
+    records = made.statement["records"]
+    checked = ROUNDS if algorithm == DQRS else len(made.records.distinct)  # DQRS counts its rounds
+    assert records["records_that_obey_the_rules"] == checked
+    assert records["rules"] == [rule.name for rule in RULES]
+    replay(tmp_path / "out", tmp_path / "again")
+    for path in (tmp_path / "out").iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_without_the_rules_the_same_runs_break_them(algorithm: str) -> None:
+    made = release(dataset(), job_of(algorithm, schema=SCHEMA), None)
+    assert not obeys(RULED, made.records.distinct)
+
+
+@pytest.mark.parametrize("rows", [5, 50])
+def test_rounds_of_dqrs_that_keep_queries_obey_every_rule(rows: int) -> None:
+    one = job_of(DQRS, rows=rows)
+    assert ChargeKind.CONCENTRATED in {charge.kind for charge in one.plan.charges()}
+    made = release(dataset(rows), one, None)
+    assert obeys(RULED, made.records.distinct)
+    assert len(made.rounds) == ROUNDS
+
+
+@pytest.mark.parametrize("solver", ["cp-sat", "highs"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_records_of_exact_solvers_obey_every_rule(algorithm: str, solver: str) -> None:
+    made = release(dataset(), job_of(algorithm, solver=solver), None)
+    assert obeys(RULED, made.records.distinct)
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_solver_that_lies_to_fem_sepfem_or_dqrs_breaks_no_rule(
+    algorithm: str, lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    liar = Fake(
+        LIES[lie], capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
+    )
+    usual = registry.get_solver
+    monkeypatch.setattr(registry, "get_solver", lambda name: liar if name == "cp-sat" else usual(name))
+    made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
+    assert obeys(RULED, made.records.distinct)
+    if algorithm == DQRS:
+        assert all(one.fallback is not None for one in made.rounds)
+    else:
+        assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
+
+
+@pytest.mark.parametrize("algorithm", FEM_ALGORITHMS)
+def test_where_every_search_fails_a_batch_of_fem_still_obeys(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then its records are the starts of the searches, which are legal."""
+    failing = Fake(
+        LIES["breaks down"],
+        capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}),
+    )
+    monkeypatch.setattr(registry, "get_solver", lambda name: failing)
+    made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
+    assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
+    assert obeys(RULED, made.records.distinct)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_rules_that_contradict_are_refused_by_fem_sepfem_and_dqrs(algorithm: str, tmp_path: Path) -> None:
+    with pytest.raises(RulesError, match="contradict"):
+        release(dataset(), job_of(algorithm, schema=CONTRADICTING), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("algorithm", FEM_ALGORITHMS)
+def test_a_batch_on_file_that_breaks_a_rule_is_noticed(algorithm: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules
+    contents = read_journal(out / "transcript.jsonl")
+    ruled, plain = job_of(algorithm), job_of(algorithm, schema=SCHEMA)
+    assert play_fem.rebuild(plain, contents) is not None
+    contents.entries[0] = reservation(ruled)
+    with pytest.raises(TranscriptError, match="breaks the rule"):
+        play_fem.rebuild(ruled, contents)

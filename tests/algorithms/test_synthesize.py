@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import gzip
+import inspect
+import re
 import shutil
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -439,3 +442,8 @@ def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> No
     note = stating.size_note(plan(relation=ADD_REMOVE, size=150))
     assert note is not None
     assert "divided by n0 = 150" in note
+
+
+def test_the_help_of_the_main_function_names_every_option() -> None:
+    described = re.split(r"\W+", inspect.getdoc(synthesize) or "")
+    assert [field.name for field in fields(Settings) if field.name not in described] == []

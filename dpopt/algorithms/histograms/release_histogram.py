@@ -1,0 +1,75 @@
+"""From exact counts behind their door to a histogram."""
+
+from __future__ import annotations
+
+from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.histograms.histogram import Histogram
+from dpopt.algorithms.histograms.histogram_plan import HistogramPlan, level_name
+from dpopt.algorithms.progress import Progress, Silent, stage
+from dpopt.algorithms.statement import privacy_statement
+from dpopt.errors import PlanError
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.bin_curator import BinCurator
+from dpopt.private.bin_measurement import GroupSums
+from dpopt.private.noise import Noise
+from dpopt.queries.bins import Bins
+from dpopt.transcript.journal import MemoryJournal
+
+
+def release_histogram(
+    counts: BinCounts,
+    plan: HistogramPlan,
+    bins: Bins | None = None,
+    *,
+    noise: Noise | None = None,
+    progress: Progress | None = None,
+) -> Histogram:
+    """Measure the levels of a plan and return the histogram that they agree on.
+
+    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
+
+    Parameters
+    ----------
+    counts : BinCounts
+        The exact counts. Private.
+    plan : HistogramPlan
+    bins : Bins, optional
+        What the bins are; positions 0, 1, ... if left out.
+    noise : Noise, optional
+        Anything but the default marks the histogram as not private.
+    progress : Progress, optional
+
+    Raises
+    ------
+    PlanError
+        If plan and bins have different numbers of bins.
+    PrivateDataError
+        If the counts do not have the plan's number of bins, or under replace-one another number of records.
+    BudgetError
+        If the plan costs more than its budget.
+    """
+    told = progress or Silent()
+    named = Bins("bins", plan.bins) if bins is None else bins
+    if named.number != plan.bins:
+        raise PlanError(
+            f"found {named.number:,} bins for a plan of {plan.bins:,}; plan for the bins that are there"
+        )
+    ledger = Ledger(plan.budget, plan.relation)
+    ledger.reserve(plan.charges())
+    with stage(told, "measuring"):
+        curator = BinCurator(
+            counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
+        )
+        noisy = tuple(
+            curator.measure(
+                GroupSums.blocks(
+                    level_name(height), scale, gaussian=plan.gaussian, bins=plan.bins, height=height
+                )
+            ).values
+            for height, scale in zip(plan.heights, plan.scales, strict=True)
+        )
+    with stage(told, "making the counts consistent"):
+        privacy = {**privacy_statement(plan, ledger), "neighbours": plan.neighbours}
+        released = Histogram(named, plan, noisy, privacy)
+        _ = released.counts
+    return released
