@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpopt.accounting import Accountant, ChargeKind, NeighbouringRelation, dualquery_epsilon, total_epsilon
@@ -62,6 +62,7 @@ def exact_moment(x: float, fresh: Decimal, keep: Decimal, other: Decimal) -> Dec
 
 
 @settings(max_examples=60, deadline=None)
+@example(eta=2.0, share=0.5, n=2, t=674, x=1711.0, place=0.0, shift=0.0)  # exponents of hundreds of millions
 @given(
     eta=st.floats(0.01, 2.0),
     share=st.floats(0.02, 0.5),
@@ -79,7 +80,7 @@ def test_no_answers_within_reach_cost_more_than_the_corners(
     orders = np.array([x])
     claimed = float(log_outcome_moment(orders, ranges, eta, margin, n)[0])
     fresh = float(log_fresh_moment(orders, ranges)[0])
-    with localcontext(prec=60):
+    with localcontext(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN):
         low, high = Decimal(-2.0 * eta - margin), Decimal(-margin)
         log_keep = low + (high - low) * Decimal(place)
         log_other = min(high, max(low, log_keep + Decimal(shift) * Decimal(eta) / n))
@@ -91,7 +92,7 @@ def test_no_answers_within_reach_cost_more_than_the_corners(
 @given(x=st.floats(1e-3, 1e4), range_=st.floats(1e-6, 3.0), place=st.floats(0.0, 1.0))
 def test_the_moment_of_a_fresh_draw_bounds_every_two_point_law(x: float, range_: float, place: float) -> None:
     claimed = float(log_fresh_moment(np.array([x]), np.array([range_]))[0])
-    with localcontext(prec=80):
+    with localcontext(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN):
         alpha, e = Decimal(x) + 1, Decimal(range_)
         b = e * Decimal(place)
         share = (b.exp() - 1) / (e.exp() - 1)

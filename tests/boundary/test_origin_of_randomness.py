@@ -1,0 +1,150 @@
+"""Draws of FEM, sepFEM and DQRS come from the operating system's generator, and from nowhere else unless the ledger says so."""
+
+from __future__ import annotations
+
+import hashlib
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import ChargeKind
+from dpopt.accounting.ledger import Budget
+from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.outcome import Sources
+from dpopt.algorithms.release import release
+from dpopt.private.noise import ScriptedNoise
+from dpopt.private.query_weights import ExactSampler
+from dpopt.private.randomness import ScriptedWords, SeededWords, SystemWords
+from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, workload
+from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
+
+ALGORITHMS = (*FEM_ALGORITHMS, DQRS)
+ROUNDS, EACH, RECORDS = 6, 5, 7
+AMPLE = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
+
+
+def job(algorithm: str) -> Job:
+    """Return the public inputs of a small run; the last rounds of DQRS keep queries."""
+    plan: FemPlan | DqrsPlan
+    if algorithm == DQRS:
+        plan = DqrsPlan(
+            rounds=ROUNDS,
+            draws=EACH,
+            step=Decimal(3),
+            margin=Decimal(2),
+            size=RECORDS,
+            relation=REPLACE,
+            budget=AMPLE,
+            attributes=len(SCHEMA),
+            work=5,
+        )
+    else:
+        plan = FemPlan(
+            algorithm=algorithm,
+            rounds=ROUNDS,
+            records=EACH,
+            range_=Decimal("1.5"),
+            scale=1.0,
+            kept_from=1,
+            size=RECORDS,
+            relation=REPLACE,
+            budget=AMPLE,
+            work=5,
+        )
+    return Job(plan, SCHEMA, workload(), {}, {})
+
+
+class Generator:
+    """Stands for the operating system's generator: bytes that follow from a name, none of them given out twice."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.given = name, 0
+
+    def urandom(self, count: int) -> bytes:
+        start, self.given = self.given, self.given + count
+        return hashlib.shake_256(self.name.encode()).digest(self.given)[start:]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_run_is_a_function_of_the_bytes_of_the_operating_system(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same bytes it repeats, so nothing else is random; with others it does not, so they are what is drawn with."""
+    folders, given = [], []
+    for number, name in enumerate(["one", "one", "two"]):
+        generator = Generator(name)
+        with monkeypatch.context() as patch:
+            patch.setattr("os.urandom", generator.urandom)
+            made = release(dataset(RECORDS), job(algorithm), tmp_path / str(number))
+        assert made.ledger.is_private
+        assert made.statement["privacy"]["private"] is True
+        folders.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
+        given.append(generator.given)
+    one, same, other = folders
+    assert one == same
+    assert one["transcript.jsonl"] != other["transcript.jsonl"]
+    # A selection and a fresh draw take two words, more where points are rejected.
+    draws = EACH if algorithm == DQRS else ROUNDS
+    assert given[0] == given[1] >= 16 * draws
+
+
+def test_a_round_of_dqrs_reads_a_word_for_each_query_that_it_may_keep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With words that keep every query, the rounds that keep queries read nothing else."""
+    charges = job(DQRS).plan.charges()
+    fresh = sum(charge.kind is ChargeKind.BOUNDED_RANGE for charge in charges)
+    assert 0 < fresh < ROUNDS
+    asked: list[int] = []
+
+    def zeros(count: int) -> bytes:
+        asked.append(count)
+        return bytes(count)
+
+    monkeypatch.setattr("os.urandom", zeros)
+    release(dataset(RECORDS), job(DQRS), None)
+    assert asked == [16 * EACH] * fresh + [8 * EACH] * (ROUNDS - fresh)
+
+
+UNTRUSTED: dict[str, Sources] = {
+    "seeded words": Sources(words=SeededWords(1)),
+    "scripted words": Sources(words=ScriptedWords([0] * 10_000)),
+    "seeded words that call themselves private": Sources(words=ClaimingWords(1)),
+    "words of another kind": Sources(words=ClaimingSystemWords()),
+}
+UNTRUSTED_OF_DQRS: dict[str, Sources] = {
+    "seeded sampler": Sources(sampler=ExactSampler(SeededWords(1))),
+    "seeded sampler beside the system's words": Sources(
+        sampler=ExactSampler(SeededWords(1)), words=SystemWords()
+    ),
+    "sampler that calls itself private": Sources(
+        sampler=ClaimingSampler([[0] * EACH] * ROUNDS), words=ScriptedWords([0] * 1_000)
+    ),
+    "scripted noise": Sources(noise=ScriptedNoise([0])),
+    "noise that calls itself private": Sources(noise=ClaimingNoise([0])),
+}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "source"),
+    [(algorithm, source) for algorithm in ALGORITHMS for source in UNTRUSTED]
+    + [(DQRS, source) for source in UNTRUSTED_OF_DQRS],
+)
+def test_draws_from_anywhere_else_mark_ledger_and_statement(algorithm: str, source: str) -> None:
+    sources = (UNTRUSTED | UNTRUSTED_OF_DQRS)[source]
+    made = release(dataset(RECORDS), job(algorithm), None, sources=sources)
+    assert not made.ledger.is_private
+    assert made.statement["privacy"]["private"] is False
+    assert made.statement["privacy"]["epsilon"] is None
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_systems_own_words_are_trusted_where_they_are_given(algorithm: str) -> None:
+    made = release(dataset(RECORDS), job(algorithm), None, sources=Sources(words=SystemWords()))
+    assert made.ledger.is_private
+    assert np.isfinite(made.statement["privacy"]["epsilon"])

@@ -1,0 +1,297 @@
+"""The exact law of everything a DQRS run releases, on tiny tables, through the real driver, curator and ledger.
+
+A round releases the multiset of its signed queries; records are functions of the multisets before. The test plays the real
+driver once for every history of multisets, with outcomes that the test chooses, and reads at each round the probability that
+each query is kept, by bisection over the words that the real decision takes, and the law of the queries that are drawn. The
+law of all outcomes, which of the queries are kept and what the others become, is finer than what is released, so no divergence
+can be larger for the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from itertools import combinations_with_replacement, product
+from math import prod
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.dqrs import run
+from dpopt.algorithms.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery import BestResponder, Round
+from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.plan import Encoding, FreeAttributes
+from dpopt.private.dqrs_curator import DqrsCurator
+from dpopt.private.query_weights import QueryWeights
+from dpopt.private.randomness import RandomWords
+from dpopt.private.reused_draws import KeptQueries
+from dpopt.programs.limits import SolveLimits
+from dpopt.queries.workload import Workload
+from tests.exact_loss import (
+    DELTAS,
+    DIGITS,
+    NEGLIGIBLE,
+    ORDERS,
+    Draw,
+    as_decimal,
+    check_renyi,
+    hockey_stick,
+    implemented_weights,
+    multiplicity,
+)
+from tests.tiny_measuring import neighbours
+from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, EventJournal, Table, dataset_of
+
+Shares = list[Fraction]
+History = tuple[Draw, ...]
+WORDS = 2**64
+
+
+@dataclass
+class OneWord:
+    """Words that begin with the one that the test chooses; all further ones are 0."""
+
+    first: int
+    is_private: bool = False
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        taken, self.first = self.first, 0
+        return np.array([taken, *[0] * (count - 1)], dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class Played:
+    """The laws of one round: how often each held query is kept (None where all are drawn afresh), and of a fresh draw."""
+
+    keep: Shares | None
+    fresh: Shares
+
+    def outcomes(self, held: Draw, draws: int) -> list[tuple[Draw, Fraction]]:
+        """Return the multiset and the probability of each outcome, in one fixed order."""
+        if self.keep is None:
+            return [
+                (draw, multiplicity(draw) * prod((self.fresh[q] for q in draw), start=Fraction(1)))
+                for draw in combinations_with_replacement(range(len(self.fresh)), draws)
+            ]
+        each = [
+            [(query, keep), *((q, (1 - keep) * share) for q, share in enumerate(self.fresh))]
+            for query, keep in zip(held, self.keep, strict=True)
+        ]
+        return [
+            (tuple(sorted(q for q, _ in parts)), prod((share for _, share in parts), start=Fraction(1)))
+            for parts in product(*each)
+        ]
+
+
+@dataclass
+class Watch:
+    """The laws of the rounds that were played, and the events around them; the queries of each round follow a script."""
+
+    script: Sequence[Draw] = ()
+    events: list[str] = field(default_factory=list)
+    rounds: list[Played] = field(default_factory=list)
+    _keep: Shares | None = None
+
+    def choose(self, weights: QueryWeights, draws: int) -> Sequence[int]:
+        """Draw what the script says of the round; every query is drawn again."""
+        self.events.append("drawn")
+        found = implemented_weights(weights)
+        total = sum(found, Fraction(0))
+        self.rounds.append(Played(self._keep, [weight / total for weight in found]))
+        self._keep = None
+        place = len(self.rounds) - 1
+        return self.script[place] if place < len(self.script) else (0,) * draws
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Read how often the real decision keeps each query, then keep none."""
+        original = KeptQueries.draw
+
+        def draw(kept: KeptQueries, distances: NDArray[np.int64], source: RandomWords) -> NDArray[np.bool_]:
+            self.events.append("kept")
+
+            def keeps(distance: int, word: int) -> bool:
+                return bool(original(kept, np.array([distance], dtype=np.int64), OneWord(word))[0])
+
+            self._keep = [
+                Fraction(_first_dropped(partial(keeps, distance)), WORDS) for distance in distances.tolist()
+            ]
+            return np.zeros(len(distances), dtype=np.bool_)
+
+        with mock.patch.object(KeptQueries, "draw", draw):
+            yield
+
+
+@dataclass(frozen=True)
+class DqrsGame:
+    """A plan on a workload, small enough to enumerate."""
+
+    workload: Workload
+    plan: DqrsPlan
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        *,
+        rounds: int,
+        draws: int,
+        step: str,
+        margin: str,
+        size: int,
+        relation: NeighbouringRelation,
+    ) -> DqrsGame:
+        return cls(
+            workload,
+            DqrsPlan(
+                rounds=rounds,
+                draws=draws,
+                step=Decimal(step),
+                size=size,
+                relation=relation,
+                budget=Budget(None, 1e-9, 1e9, Accountant.ZCDP),
+                attributes=len(workload.schema),
+                margin=Decimal(margin),
+            ),
+        )
+
+    def curator(
+        self, table: Table, journal: EventJournal, choose: Callable[[QueryWeights, int], Sequence[int]]
+    ) -> tuple[DqrsCurator, Ledger]:
+        """Return the private side and its ledger, in which the plan is reserved; fresh draws are those of a function."""
+        plan, ledger = self.plan, Ledger(self.plan.budget, self.plan.relation)
+        ledger.reserve(plan.charges())
+        # The scripted draws of these tests follow the real law, so their claim to be private is taken.
+        with mock.patch("dpopt.private.curator.is_trusted", return_value=True):
+            return DqrsCurator(
+                dataset_of(self.workload.schema, table),
+                self.workload.clauses,
+                ledger,
+                journal,
+                size=plan.size,
+                step=plan.step,
+                margin=plan.margin,
+                sampler=CallbackSampler(choose),
+                threads=1,
+            ), ledger
+
+    def play(
+        self, table: Table, script: Sequence[Draw] = (), *, events: list[str] | None = None
+    ) -> tuple[Watch, Ledger, list[Round]]:
+        """Play one run with the queries of the script; what happens is added to the events."""
+        watch = Watch(script, [] if events is None else events)
+        journal = EventJournal(watch.events)
+        curator, ledger = self.curator(table, journal, watch.choose)
+        schema = self.workload.schema
+        responder = BestResponder(
+            clauses=self.workload.clauses,
+            sizes=schema.sizes,
+            solver=Enumeration(),
+            fallback=Enumeration(),
+            limits=SolveLimits(),
+            free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
+        )
+        with watch.keeping():
+            rounds = run(self.plan, curator, responder, journal)
+        return watch, ledger, rounds
+
+    def histories(self) -> list[History]:
+        """Return every sequence of multisets of all rounds but the last."""
+        samples = list(combinations_with_replacement(range(2 * len(self.workload)), self.plan.draws))
+        return list(product(samples, repeat=self.plan.rounds - 1))
+
+    def laws(self, table: Table) -> tuple[dict[History, Played], tuple[Charge, ...]]:
+        """Return the laws of each round, given the multisets before it, and what was charged for all of them."""
+        found: dict[History, Played] = {}
+        charged: set[tuple[Charge, ...]] = set()
+        for script in self.histories():
+            watch, ledger, _ = self.play(table, script)
+            assert len(watch.rounds) == self.plan.rounds, (
+                f"drawn {len(watch.rounds)} times in {self.plan.rounds} rounds"
+            )
+            found |= {script[:length]: played for length, played in enumerate(watch.rounds)}
+            charged.add(ledger.entries)
+        (charges,) = charged
+        return found, charges
+
+    def law(self, laws: dict[History, Played]) -> list[Decimal]:
+        """Return the probability of each sequence of outcomes, in one fixed order."""
+        shares: list[tuple[History, Fraction]] = [((), Fraction(1))]
+        for _ in range(self.plan.rounds):
+            shares = [
+                ((*past, drawn), share * of_drawn)
+                for past, share in shares
+                for drawn, of_drawn in laws[past].outcomes(past[-1] if past else (), self.plan.draws)
+            ]
+        return [as_decimal(share) for _, share in shares]
+
+    def pairs(self) -> list[tuple[Table, Table]]:
+        """Return each pair of neighbours once: of the public size, or of one record less to one more."""
+        size = self.plan.size
+        rows = [size - 1, size] if self.plan.relation is ADD_REMOVE else [size]
+        found = neighbours(self.plan.relation, rows, self.workload.schema)
+        ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
+        return sorted({(min(pair), max(pair)) for pair in ordered})
+
+
+def check_dqrs_game(game: DqrsGame) -> float:
+    """Check every pair of neighbours, each round on its own and all of them together.
+
+    Returns the largest share of the rho of a round that keeps queries which a pair uses up.
+    """
+    tables = {table for pair in game.pairs() for table in pair}
+    played = {table: game.laws(table) for table in sorted(tables)}
+    (charges,) = {charged for _, charged in played.values()}
+    assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
+    reached = 0.0
+    for one, two in game.pairs():
+        laws, others = played[one][0], played[two][0]
+        for past, law in laws.items():
+            held, charge = past[-1] if past else (), charges[len(past)]
+            outcomes, theirs = (each.outcomes(held, game.plan.draws) for each in (law, others[past]))
+            first, second = ([as_decimal(share) for _, share in each] for each in (outcomes, theirs))
+            check_divergences([charge], first, second)
+            if law.keep is not None:
+                reached = max(reached, share_of_rho(total_rho([charge]), first, second))
+        check_divergences(charges, game.law(laws), game.law(others))
+    return reached
+
+
+def check_divergences(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> None:
+    """Assert that no divergence between two laws exceeds what the charges say."""
+    with localcontext(DIGITS):
+        for law in (one, two):
+            assert (sum(law, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
+        assert all(share > 0 for share in (*one, *two)), "rho without bound: an outcome never happens"
+        ratios = [p / q for p, q in zip(one, two, strict=True)]
+        for delta in DELTAS:
+            epsilon = Decimal(total_epsilon(charges, Accountant.ZCDP, delta))
+            found = max(hockey_stick(one, two, ratios, epsilon.exp()))
+            assert found <= Decimal(delta), f"zcdp: {found}, charged delta {delta}"
+        check_renyi(total_rho(charges), one, two, ratios)
+
+
+def share_of_rho(rho: float, one: list[Decimal], two: list[Decimal]) -> float:
+    """Return the largest share of rho times the order that a Renyi divergence uses up, over several orders."""
+    first, second = (np.log(np.array([float(share) for share in law])) for law in (one, two))
+    divergences = [np.logaddexp.reduce(a * first + (1 - a) * second) / (a - 1) / a for a in ORDERS]
+    return float(max(divergences)) / rho
+
+
+def _first_dropped(kept: Callable[[int], bool]) -> int:
+    """Return how many words keep a query: all below the first one that does not."""
+    low, high = 0, WORDS
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if kept(middle) else (low, middle)
+    return low

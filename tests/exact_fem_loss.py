@@ -1,0 +1,242 @@
+"""The exact law of everything a FEM run releases, on tiny tables, through the real driver, curator, ledger and responder.
+
+A run releases the query selected in each round; batches of records are public functions of the selections before. The test
+plays the real driver once for every history of selections, and at each selection finds by bisection which points of the range
+that the uniform point is drawn from give which signed query: the law is read off the real draw, not off its weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.fem import run
+from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan
+from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
+from dpopt.private.fem_curator import FemCurator
+from dpopt.private.query_selection import QuerySelection
+from dpopt.private.randomness import RandomWords
+from dpopt.programs.limits import SolveLimits
+from dpopt.queries.workload import Workload
+from dpopt.solvers.registry import get_solver
+from tests.exact_law import logarithm
+from tests.exact_loss import DIGITS, as_decimal, check_losses
+from tests.tiny_measuring import neighbours
+from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, dataset_of
+
+Law = list[Fraction]
+History = tuple[int, ...]
+
+
+@dataclass
+class Watch:
+    """The laws of the selections that were made, and the events around them; selections follow a script."""
+
+    script: Sequence[int] = ()
+    events: list[str] = field(default_factory=list)
+    laws: list[Law] = field(default_factory=list)
+
+    @contextmanager
+    def selecting(self, signed: int) -> Iterator[None]:
+        """Read the law of each of the real draws; 0 is drawn where the script has ended."""
+        original = QuerySelection.draw
+
+        def draw(
+            selection: QuerySelection,
+            satisfied: NDArray[np.int64],
+            by: NDArray[np.int64],
+            source: RandomWords,
+        ) -> int:
+            self.events.append("draw")
+            points = Points()
+            with mock.patch("dpopt.private.query_selection.uniform_below", points.uniform_below):
+
+                def drawn(point: int) -> int:
+                    points.next = point
+                    return original(selection, satisfied, by, source)
+
+                self.laws.append(points.law(drawn, signed))
+            place = len(self.laws) - 1
+            return self.script[place] if place < len(self.script) else 0
+
+        with mock.patch.object(QuerySelection, "draw", draw):
+            yield
+
+
+@dataclass
+class Points:
+    """A uniform point that the test chooses."""
+
+    next: int = 0
+    total: int = 1
+
+    def uniform_below(self, total: int, count: int, source: RandomWords) -> NDArray[np.uint64]:
+        assert count == 1
+        self.total = total
+        return np.array([[self.next >> 64, self.next & (2**64 - 1)]], dtype=np.uint64)
+
+    def law(self, drawn: Callable[[int], int], signed: int) -> Law:
+        """Return the probability of each signed query: the share of the points that give it."""
+        owned, start = [0] * signed, 0
+        drawn(0)
+        while start < self.total:
+            query, low, high = drawn(start), start, self.total - 1
+            while low < high:
+                middle = (low + high + 1) // 2
+                low, high = (middle, high) if drawn(middle) == query else (low, middle - 1)
+            owned[query] += low - start + 1
+            start = low + 1
+        return [Fraction(points, self.total) for points in owned]
+
+
+@dataclass(frozen=True)
+class FemGame:
+    """A plan on a workload, small enough to enumerate."""
+
+    workload: Workload
+    plan: FemPlan
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        *,
+        rounds: int,
+        records: int,
+        range_: str,
+        size: int,
+        relation: NeighbouringRelation,
+    ) -> FemGame:
+        return cls(
+            workload,
+            FemPlan(
+                algorithm=FEM,
+                rounds=rounds,
+                records=records,
+                range_=Decimal(range_),
+                scale=1.0,
+                kept_from=1,
+                size=size,
+                relation=relation,
+                budget=Budget(1e9, 0.0, None, Accountant.PURE),
+                seed=3,
+            ),
+        )
+
+    @property
+    def signed(self) -> int:
+        return 2 * len(self.workload)
+
+    @cached_property
+    def responder(self) -> PerturbedResponder:
+        search, sizes = get_solver("local-search"), self.workload.schema.sizes
+        return PerturbedResponder(
+            queries=self.workload.queries,
+            sizes=sizes,
+            possible=np.ones(int(sizes.sum()), dtype=np.bool_),
+            solver=search,
+            fallback=search,
+            limits=SolveLimits(work=5, seed=self.plan.seed, threads=1),
+            records=self.plan.records,
+            scale=self.plan.scale,
+            signed=self.plan.algorithm == SEPFEM,
+        )
+
+    def curator(self, table: Table, journal: EventJournal) -> tuple[FemCurator, Ledger]:
+        """Return the private side and its ledger, in which the plan is reserved."""
+        ledger = Ledger(self.plan.budget, self.plan.relation)
+        ledger.reserve(self.plan.charges())
+        return FemCurator(
+            dataset_of(self.workload.schema, table),
+            self.workload.queries,
+            ledger,
+            journal,
+            size=self.plan.size,
+            range_=self.plan.range_,
+            records=self.plan.records,
+            threads=1,
+        ), ledger
+
+    def play(
+        self, table: Table, script: Sequence[int] = (), *, events: list[str] | None = None
+    ) -> tuple[Watch, Ledger, list[Batch]]:
+        """Play one run with the selections of the script; what happens is added to the events."""
+        watch = Watch(script, [] if events is None else events)
+        journal = EventJournal(watch.events)
+        curator, ledger = self.curator(table, journal)
+        with watch.selecting(self.signed):
+            batches = run(self.plan, curator, self.responder, journal)
+        return watch, ledger, batches
+
+    def laws(self, table: Table) -> tuple[dict[History, Law], tuple[Charge, ...]]:
+        """Return the law of each selection, given those before it, and what was charged for them together."""
+        found: dict[History, Law] = {}
+        charged: set[tuple[Charge, ...]] = set()
+        for script in product(range(self.signed), repeat=self.plan.rounds - 1):
+            watch, ledger, _ = self.play(table, script)
+            assert len(watch.laws) == self.plan.rounds, (
+                f"drawn {len(watch.laws)} times in {self.plan.rounds} rounds"
+            )
+            found |= {script[:length]: law for length, law in enumerate(watch.laws)}
+            charged.add(ledger.entries)
+        (charges,) = charged
+        return found, charges
+
+    def law(self, laws: dict[History, Law]) -> list[Decimal]:
+        """Return the probability of each sequence of selections, in one fixed order."""
+        with localcontext(DIGITS):
+            shares: dict[History, Fraction] = {(): Fraction(1)}
+            for _ in range(self.plan.rounds):
+                shares = {
+                    (*past, query): share * of_query
+                    for past, share in shares.items()
+                    for query, of_query in enumerate(laws[past])
+                }
+            return [as_decimal(share) for share in shares.values()]
+
+    def pairs(self) -> list[tuple[Table, Table]]:
+        """Return each pair of neighbours once: of the public size, or of one record less to one more."""
+        size = self.plan.size
+        rows = [size - 1, size] if self.plan.relation is ADD_REMOVE else [size]
+        found = neighbours(self.plan.relation, rows, self.workload.schema)
+        ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
+        return sorted({(min(pair), max(pair)) for pair in ordered})
+
+
+def check_fem_game(game: FemGame) -> Decimal:
+    """Check every pair of neighbours; return the largest share of the range charged for a selection that a pair uses up."""
+    tables = {table for pair in game.pairs() for table in pair}
+    played = {table: game.laws(table) for table in sorted(tables)}
+    (charges,) = {charged for _, charged in played.values()}
+    assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
+    reached = Decimal(0)
+    for one, two in game.pairs():
+        laws, others = played[one][0], played[two][0]
+        for past, law in laws.items():
+            charged = Decimal(charges[len(past)].parameter)
+            found = range_between(law, others[past])
+            assert found <= charged, f"range {found}, charged {charged}"
+            reached = max(reached, found / charged)
+        check_losses(charges, game.law(laws), game.law(others))
+    return reached
+
+
+def range_between(one: Law, two: Law) -> Decimal:
+    """Return the largest minus the smallest log likelihood ratio of two laws of one selection."""
+    assert all(one), "range without bound: a signed query is never selected"
+    assert all(two), "range without bound: a signed query is never selected"
+    ratios = [p / q for p, q in zip(one, two, strict=True)]
+    return logarithm(max(ratios) / min(ratios))
