@@ -13,7 +13,21 @@ import typer.core
 
 from dpopt.errors import DpoptError, PrivateDataError
 
-ORDER = ("demo", "schema", "plan", "release", "resume", "replay", "certify", "evaluate", "compare", "solvers")
+ORDER = (
+    "demo",
+    "schema",
+    "plan",
+    "release",
+    "resume",
+    "replay",
+    "certify",
+    "reweight",
+    "evaluate",
+    "histogram",
+    "degrees",
+    "compare",
+    "solvers",
+)
 
 
 class _InOrder(typer.core.TyperGroup):

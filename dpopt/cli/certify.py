@@ -48,6 +48,7 @@ def certify(
     out: Annotated[
         Path | None,
         typer.Option(
+            "-o",
             "--out",
             help="JSON file, written after every round; its rounds are trusted and not done again. Not in the release folder.",
         ),

@@ -46,6 +46,7 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
+            "-o",
             "--out",
             help="New or empty folder for results.json, results.csv and performance_profile.png, kept up to date.",
         ),

@@ -11,10 +11,22 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from dpopt.cli import certify, compare, demo, inspect, plan, release, schema
+from dpopt.cli import certify, compare, degrees, demo, histogram, inspect, plan, release, reweight, schema
 from dpopt.cli.application import application
 
-__all__ = ["certify", "compare", "demo", "inspect", "main", "plan", "release", "schema"]
+__all__ = [
+    "certify",
+    "compare",
+    "degrees",
+    "demo",
+    "histogram",
+    "inspect",
+    "main",
+    "plan",
+    "release",
+    "reweight",
+    "schema",
+]
 
 
 def _show_version(wanted: bool) -> None:

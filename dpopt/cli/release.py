@@ -24,7 +24,7 @@ def release(
     table: options.TableArgument,
     schema: options.SchemaOption,
     workload: options.WorkloadOption,
-    out: Annotated[Path, typer.Option("--out", help="New or empty folder for the release.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder for the release.")],
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,

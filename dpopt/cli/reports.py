@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +262,9 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         title_justify="left",
     )
     table.add_row("release", f"{errors['max_error']:.4f}", f"{errors['mean_error']:.5f}")
+    likelier = errors.get("reweighted")
+    if likelier is not None:
+        table.add_row("re-weighted", f"{likelier['max_error']:.4f}", f"{likelier['mean_error']:.5f}")
     for name, row in errors["baselines"].items():
         table.add_row(f"baseline: {name}", f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}")
     out.print(table)
@@ -270,10 +272,11 @@ def report_errors(errors: Mapping[str, Any]) -> None:
 
 
 def report_rows(path: Path, *, rows: int) -> None:
-    """Print the first rows of a CSV file, turned so that each record is a column."""
+    """Print some rows of a CSV file, from all over it (it may be sorted), turned so that each record is a column."""
     with path.open(encoding="utf-8", newline="") as file:
-        header, *first = islice(csv.reader(file), rows + 1)
-    table = Table("", *[f"record {number}" for number in range(1, len(first) + 1)])
-    for name, *values in zip(header, *first, strict=True):
+        header, *lines = csv.reader(file)
+    shown = lines[:: max(1, len(lines) // rows)][:rows]
+    table = Table("", *[f"record {number}" for number in range(1, len(shown) + 1)])
+    for name, *values in zip(header, *shown, strict=True):
         table.add_row(name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
     console().print(table)

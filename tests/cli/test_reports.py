@@ -100,6 +100,14 @@ def test_names_and_values_are_printed_as_they_are(tmp_path: Path, capsys: pytest
     assert "worst query: [/x] = [i]" in capsys.readouterr().out
 
 
+def test_rows_come_from_all_over_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "synthetic.csv"
+    path.write_text("x,weight\n" + "".join(f"value{number},0.01\n" for number in range(100)))
+    report_rows(path, rows=4)
+    text = capsys.readouterr().out
+    assert [f"value{number} " in text for number in (0, 25, 50, 75)] == [True] * 4
+
+
 def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     row = {
         "accountant": "gdp",

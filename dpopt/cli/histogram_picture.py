@@ -1,0 +1,49 @@
+"""The picture of a released histogram with its error band; nothing of the truth is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.histograms.histogram import Histogram
+
+_MOST_DRAWN = 512
+_MOST_LABELS = 12
+
+
+def draw_histogram(histogram: Histogram, path: Path) -> None:
+    """Draw the counts, neighbouring bins joined where there are more than 512, with intervals of 95 %, as PNG."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    number = histogram.bins.number
+    edges = np.unique(np.linspace(0, number, min(number, _MOST_DRAWN) + 1).round().astype(int))
+    answers = histogram.ranges(list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)))
+    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
+    axes.stairs([answer.value for answer in answers], edges, color="C0", label="released")
+    axes.stairs(
+        [answer.high for answer in answers],
+        edges,
+        baseline=np.array([answer.low for answer in answers]),
+        fill=True,
+        color="C0",
+        alpha=0.25,
+        label="95 % interval",
+    )
+    places = np.unique(np.linspace(0, number - 1, min(number, _MOST_LABELS)).round().astype(int))
+    axes.set_xticks(
+        places + 0.5, [histogram.bins.label(int(place)) for place in places], rotation=30, ha="right"
+    )
+    joined = -(-number // (len(edges) - 1))
+    each = "bin" if joined == 1 else f"{joined} bins"
+    axes.set(xlabel=histogram.bins.name, ylabel=f"records in each {each}", ylim=(0, None))
+    axes.legend()
+    temporary = path.with_name(f".{path.name}.part")
+    figure.savefig(temporary, format="png", dpi=120)
+    plt.close(figure)
+    temporary.replace(path)

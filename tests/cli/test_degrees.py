@@ -1,0 +1,59 @@
+"""`dpopt degrees` from edges to a table of frequencies."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import refuse, succeed
+
+
+@pytest.fixture
+def edges(tmp_path: Path) -> Path:
+    path = tmp_path / "edges.txt"
+    lines = [f"{a} {b}" for a in range(30) for b in range(a + 1, 30) if (a * b) % 7 == 1]
+    path.write_text("# a graph\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_degrees_are_released_and_become_a_table(edges: Path, tmp_path: Path) -> None:
+    text = succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 2, "-o", tmp_path / "d.json")
+    assert "spent: epsilon = 2.0000 (rho = 2.000000), add-remove: one edge more or less" in text
+    assert "30 nodes" in text
+    text = succeed("degrees", "export", tmp_path / "d.json", "-o", tmp_path / "d.csv", "--graphical")
+    assert "a graph with" in text
+    rows = list(csv.DictReader((tmp_path / "d.csv").read_text().splitlines()))
+    assert sum(int(row["frequency"]) for row in rows) == 30
+    assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) % 2 == 0
+
+
+def test_the_number_of_nodes_can_be_bought(edges: Path, tmp_path: Path) -> None:
+    succeed("degrees", "release", edges, "--nodes", "noisy", "--rho", 0.5, "-o", tmp_path / "d.json")
+    found = json.loads((tmp_path / "d.json").read_text())
+    assert found["length_from_budget"]
+    assert [charge["label"] for charge in found["privacy"]["charges"]] == [
+        "number of nodes with an edge",
+        "sorted counts",
+    ]
+
+
+def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path) -> None:
+    out = tmp_path / "d.json"
+    command = ("degrees", "release", edges, "--epsilon", 1, "-o", out, "--nodes")
+    assert "expected the number of nodes, or 'noisy'" in refuse(*command, "many")
+    assert "found 0" in refuse(*command, 0)
+    assert "two names and a comma" in refuse(*command, 30, "--columns", "a")
+    assert "found no budget" in refuse("degrees", "release", edges, "--nodes", 30, "-o", out)
+    edges.write_text("a b\nb b\n")
+    assert "joins 'b' with itself" in refuse(*command, 30)
+    assert not out.exists()
+    assert "no sorted counts" in refuse("degrees", "export", _json(tmp_path), "-o", tmp_path / "d.csv")
+
+
+def _json(folder: Path) -> Path:
+    path = folder / "other.json"
+    path.write_text("{}")
+    return path

@@ -1,0 +1,108 @@
+"""`dpopt histogram` from a plan to answers, tables and pictures."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.algorithms.small_runs import SCHEMA, codes, write_table
+from tests.cli.command_line import refuse, succeed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a table, its schema, counts, and a histogram of the age column at a large budget."""
+    folder = tmp_path_factory.mktemp("histogram")
+    write_table(folder)
+    SCHEMA.write(folder / "schema.json")
+    (folder / "counts.csv").write_text(
+        "name,n\n" + "".join(f"bin{place},{place % 7}\n" for place in range(50))
+    )
+    succeed("histogram", "release", folder / "people.csv", "--column", "age", "--schema", folder / "schema.json",
+            "--epsilon", 1000, "-o", folder / "age.json")  # fmt: skip
+    return folder
+
+
+def test_a_plan_needs_no_table() -> None:
+    text = succeed("histogram", "plan", "--bins", 256, "--epsilon", 1, "--ranges", "sizes:1,16")
+    assert "measured with Laplace noise" in text
+    assert "ranges of 16 bins: standard error" in text
+    found = json.loads(succeed("histogram", "plan", "--bins", 256, "--rho", 0.5, "--json"))
+    assert found["noise"] == "discrete Gaussian"
+    assert found["predicted_variances"]["all ranges"] == pytest.approx(11.81, abs=0.01)
+
+
+def test_ranges_of_a_column_are_answered_by_its_edges(folder: Path) -> None:
+    exact = np.bincount(codes()[:, 1], minlength=3)
+    found = json.loads(succeed("histogram", "answer", folder / "age.json", "--range", "0:20", "--range", "20:",
+                               "--quantile", 0.5, "--json"))  # fmt: skip
+    assert [round(row["value"]) for row in found["ranges"]] == [exact[0], exact[1] + exact[2]]
+    half = int(np.argmax(np.cumsum(exact) >= 0.5 * exact.sum()))
+    assert found["quantiles"] == [
+        {"quantile": 0.5, "bin": half, "label": ["[0, 20)", "[20, 40)", "[40, 60]"][half]}
+    ]
+    text = succeed("histogram", "answer", folder / "age.json")
+    assert f"{exact.sum():,.1f}" in text
+    assert "95% interval" in text
+
+
+def test_what_was_spent_is_said_and_on_file(folder: Path, tmp_path: Path) -> None:
+    text = succeed("histogram", "release", folder / "counts.csv", "--counts", "n", "--epsilon", 0.5, "--delta", 1e-6,
+                   "-o", tmp_path / "h.json")  # fmt: skip
+    assert "spent: epsilon = 0.5000 at delta = 1e-06" in text
+    assert "50 bins" in text
+    privacy = json.loads((tmp_path / "h.json").read_text())["privacy"]
+    assert privacy["private"]
+    assert privacy["epsilon"] <= 0.5
+    assert {charge["relation"] for charge in privacy["charges"]} == {"add-remove"}
+
+
+def test_under_replace_the_number_of_records_is_kept(folder: Path, tmp_path: Path) -> None:
+    succeed("histogram", "release", folder / "people.csv", "--column", "town", "--schema", folder / "schema.json",
+            "--ordered", "--epsilon", 1, "--neighbours", "replace", "-o", tmp_path / "h.json")  # fmt: skip
+    found = json.loads(succeed("histogram", "answer", tmp_path / "h.json", "--json"))
+    assert found["ranges"][0]["value"] == pytest.approx(200)
+
+
+def test_a_histogram_becomes_a_table_and_a_picture(folder: Path, tmp_path: Path) -> None:
+    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.csv", "--whole")
+    rows = list(csv.DictReader((tmp_path / "age.csv").read_text(encoding="utf-8").splitlines()))
+    assert [int(row["count"]) for row in rows] == np.bincount(codes()[:, 1], minlength=3).tolist()
+    assert [row["label"] for row in rows] == ["[0, 20)", "[20, 40)", "[40, 60]"]
+    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.png")
+    assert (tmp_path / "age.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
+    table, schema, out = folder / "people.csv", folder / "schema.json", tmp_path / "h.json"
+    budget = ("--epsilon", 1, "-o", out)
+    assert "name what is counted" in refuse("histogram", "release", table, *budget)
+    assert "name what is counted" in refuse("histogram", "release", table, "--column", "age", *budget)
+    column = ("histogram", "release", table, "--schema", schema, "--column")
+    assert "no attribute 'height'" in refuse(*column, "height", *budget)
+    assert "nothing says that its values are ordered" in refuse(*column, "town", *budget)
+    assert "found no budget" in refuse(*column, "age", "-o", out)
+    assert "expected all, worst, or sizes" in refuse(*column, "age", *budget, "--ranges", "most")
+    counts = ("histogram", "release", folder / "counts.csv", "--counts")
+    assert "lacks 1 column" in refuse(*counts, "m", *budget)
+    assert "no number" in refuse(*counts, "name", *budget)
+    assert not out.exists()
+    assert "exists already" in refuse(*column, "age", "--epsilon", 1, "-o", folder / "age.json")
+    assert "is no edge of a bin" in refuse("histogram", "answer", folder / "age.json", "--range", "1:20")
+    assert "no histogram of this version" in refuse("histogram", "answer", folder / "schema.json")
+    assert ".csv or .png" in refuse("histogram", "export", folder / "age.json", "-o", tmp_path / "age.txt")
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [("-1", "bin 1 has the count -1"), ("1.5", r"bin 1 has the count 1.5"), ("", "no number|empty cells")],
+)
+def test_counts_that_are_none_are_refused(tmp_path: Path, cell: str, message: str) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(f'n,x\n3,a\n"{cell}",b\n')
+    said = refuse("histogram", "release", path, "--counts", "n", "--epsilon", 1, "-o", tmp_path / "h.json")
+    assert any(part in said for part in message.split("|"))
