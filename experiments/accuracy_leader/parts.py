@@ -24,12 +24,15 @@ class Bar:
         The figure itself, or the factor where it is another algorithm's.
     of : str or None
         The algorithm of the same part whose figure is multiplied by `most`; "peers" is the best of all peers.
+    held : str or None
+        The algorithm that is held against it; None is the best of the part's contenders.
     """
 
     epsilon: float
     figure: str
     most: float
     of: str | None = None
+    held: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +154,12 @@ PARTS = {
             "loans",
             _SOME,
             (0.1, 0.2, 0.5, 1.0),
-            ("adaptive", "dualquery"),
+            ("adaptive", "dualquery", "fem"),
             ("adaptive",),
-            slow=("dualquery",),
+            slow=("dualquery", "fem"),
             bars=(
                 *(Bar(epsilon, "max_error", plotted / 2) for epsilon, plotted in _PLOTTED.items()),
+                *(Bar(epsilon, "max_error", plotted, held="fem") for epsilon, plotted in _PLOTTED.items()),
                 *_LEAST_TIME,
             ),
         ),

@@ -145,9 +145,8 @@ def _bars(parts: Iterable[Part], results: Sequence[Result]) -> Iterator[str]:
     for part in parts:
         for bar in sorted(part.bars, key=lambda bar: bar.epsilon):
             runs = _of_the_part(part, bar.epsilon, results)
-            values = [
-                (mean_of(runs[name], bar.figure) or 0.0, name) for name in part.contenders if name in runs
-            ]
+            contenders = (bar.held,) if bar.held else part.contenders
+            values = [(mean_of(runs[name], bar.figure) or 0.0, name) for name in contenders if name in runs]
             limit = limit_of(bar, part, results)
             if not values:
                 continue

@@ -177,29 +177,28 @@ def measure(
 ) -> Iterator[Result]:
     """Yield the result of each run that is not known yet.
 
-    A method that fails once at an epsilon is not run again there.
+    Methods take turns, run by run. One that fails once at an epsilon is not run again there.
     """
     table = load_table(work)
     done = list(known)
-    for (peer, method), epsilon in itertools.product(peers, epsilons):
-        for run in range(runs):
-            labels = {"peer": peer, "method": method, "work": work, "epsilon": epsilon}
-            before = [result for result in done if labels.items() <= result.items()]
-            if any(result["run"] == run or result["failed"] for result in before):
-                continue
-            result = {**labels, "delta": table.delta, "run": run, "version": None}
-            result |= dict.fromkeys(("max_error", "mean_error", "seconds", "processor_seconds", "failed"))
-            try:
-                released = run_peer(environments / peer, peer, method, table, epsilon=epsilon, limit=limit)
-            except PeerFailedError as failure:
-                result["failed"] = str(failure)
-            else:
-                largest, mean = peer_errors(table, released.records, weights=released.weights)
-                result |= {"version": released.version, "seconds": round(released.seconds, 2)}
-                result |= {"processor_seconds": round(released.processor_seconds, 2)}
-                result |= {"max_error": round(largest, 6), "mean_error": round(mean, 8)}
-            done.append(result)
-            yield result
+    for run, (peer, method), epsilon in itertools.product(range(runs), list(peers), epsilons):
+        labels = {"peer": peer, "method": method, "work": work, "epsilon": epsilon}
+        before = [result for result in done if labels.items() <= result.items()]
+        if any(result["run"] == run or result["failed"] for result in before):
+            continue
+        result = {**labels, "delta": table.delta, "run": run, "version": None}
+        result |= dict.fromkeys(("max_error", "mean_error", "seconds", "processor_seconds", "failed"))
+        try:
+            released = run_peer(environments / peer, peer, method, table, epsilon=epsilon, limit=limit)
+        except PeerFailedError as failure:
+            result["failed"] = str(failure)
+        else:
+            largest, mean = peer_errors(table, released.records, weights=released.weights)
+            result |= {"version": released.version, "seconds": round(released.seconds, 2)}
+            result |= {"processor_seconds": round(released.processor_seconds, 2)}
+            result |= {"max_error": round(largest, 6), "mean_error": round(mean, 8)}
+        done.append(result)
+        yield result
 
 
 def _shares(

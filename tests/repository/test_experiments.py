@@ -131,6 +131,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
+        ("ranges", "| made up | 64 | 43 | 73% | 1 |"),
     ],
 )
 def test_an_experiment_on_solvers_and_rules_still_runs(name: str, expected: str) -> None:
