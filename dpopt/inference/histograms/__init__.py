@@ -8,13 +8,16 @@ Next     another inference: one file here, its general program in `dpopt.formula
 | file | what it holds |
 |---|---|
 | tree_gains.py, tree_least_squares.py, tree_kernels.py | least squares over a tree in two passes; variances of ranges |
+| mean_variance.py, range_slope_kernels.py | the mean variance of ranges as a function of each level's noise, with its slopes |
 | nonnegative_tree.py, nonnegative_kernels.py | the same without negative bins, exact |
 | integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
 | simplex_descent.py, simplex_kernels.py | without negative bins, each node divided anew: wide ranges stay unbiased |
 | zeroing.py | the heuristic of Hay et al.: nodes at most 0 become 0 with all below |
-| tensor.py | several axes: products of trees |
+| grid_least_squares.py | several columns, any shapes of blocks measured |
+| grid_descent.py | the same without negative cells, each block halved anew |
 | isotonic.py, isotonic_kernels.py | nearest nondecreasing sequences |
 | degree_sequences.py, degree_kernels.py | degree sequences that a graph can have |
 | graphical_relaxation.py, graphical_repair.py | the nearest one: relaxed with cuts, rounded and mended |
+| known_total.py | whole numbers near real ones, with a sum that is known |
 | monotone_posterior.py, monotone_posterior_kernels.py | nondecreasing sequences by the law of the noise |
 """

@@ -21,7 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.graphical_relaxation import cut_violations, relax
-from dpopt.inference.histograms.graphical_repair import capped, cost_of, improved, mended, tighter
+from dpopt.inference.histograms.graphical_repair import (
+    capped,
+    cost_of,
+    evened,
+    improved,
+    mended,
+    rounded,
+    tighter,
+)
 from dpopt.inference.histograms.isotonic import checked
 from dpopt.queries.arrays import freeze
 
@@ -105,46 +113,55 @@ def graph_with_degrees(degrees: ArrayLike) -> NDArray[np.int64]:
     return found
 
 
-def nearest_graphical(values: ArrayLike) -> NearestGraphical:
+def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> NearestGraphical:
     """Return a graphical sequence near noisy degrees, and how much nearer any could be.
 
-    Problem (models/graphical_sequences, GS-1 to GS-5): minimize sum_k (d_k - y_k)^2 over graphical d_1 <= ... <= d_n. Isotonic
-    regression first; the most violated Erdos-Gallai inequalities become linear cuts with multipliers, whose best values are
-    found by ascent of the dual; the relaxed sequence is rounded, cuts are tightened until rounding obeys them, and an odd sum
-    is mended by the cheapest change that stays graphical. The bound is the Lagrangian over whole sequences with even sum.
+    Problem (models/graphical_sequences, GS-1 to GS-5): minimize sum_k (d_k - y_k)^2 over graphical d_1 <= ... <= d_n, with
+    sum_k d_k = total where the number of edges is public. Isotonic regression first; the most violated Erdos-Gallai
+    inequalities become linear cuts with multipliers, whose best values are found by ascent of the dual; the relaxed sequence is
+    rounded, cuts are tightened until rounding obeys them, and an odd sum is mended by the cheapest change that stays graphical.
+    The bound is the Lagrangian over whole sequences with even sum, or of real ones with the total.
 
     Exact (gap 0 but for rounding errors) whenever no cut is violated, as in the sparse graphs that are met in practice, and the
-    cheapest repair of the sum stays graphical.
+    cheapest repair of the sum stays graphical. With a total nearly so: the gap then counts what rounding to it may have cost.
 
     Parameters
     ----------
     values : (n,)
         y, finite, in the order of the true degrees from the smallest to the largest.
+    total
+        Twice the number of edges, where that is public.
 
     Raises
     ------
     ProgramError
-        Values that are not finite numbers in one row.
+        Values that are not finite numbers in one row, or a total that is odd or above n (n - 1).
     """
     noisy, _ = checked(values, None)
+    if total is not None and (total % 2 or not 0 <= total <= noisy.size * (noisy.size - 1)):
+        raise ProgramError(
+            f"the degrees of {noisy.size:,} nodes add up to an even number from 0 to {noisy.size * (noisy.size - 1):,}, not to "
+            f"{total:,}"
+        )
     falling = np.ascontiguousarray(noisy[::-1])
-    relaxed = relax(falling)
+    relaxed = relax(falling, total=total)
     best: NDArray[np.int64] | None = None
     tightened = relaxed
     for _ in range(_TIGHTENINGS):
-        whole = np.floor(tightened.point + 0.5)
+        whole = rounded(tightened.point, total)
         found = mended(whole, falling)
         if found is not None and (best is None or cost_of(found, falling) < cost_of(best, falling)):
             best = found
         excess, ends = cut_violations(whole)
         if found is not None or excess.max() <= 0:
             break
-        tightened = relax(falling, tighter(tightened, excess, ends))
+        tightened = relax(falling, tighter(tightened, excess, ends), total=total)
     if best is None:
-        best = capped(np.floor(relaxed.point + 0.5), falling)
+        whole = rounded(relaxed.point, total)
+        best = capped(whole, falling) if total is None else evened(whole)
     bound = relaxed.lower_bound()
     if cost_of(best, falling) > bound + 1e-6:
-        best = improved(best, falling)
+        best = improved(best, falling, keep_sum=total is not None)
     return NearestGraphical(
         freeze(np.ascontiguousarray(best[::-1])), cost_of(best, falling), bound, freeze(relaxed.cuts)
     )

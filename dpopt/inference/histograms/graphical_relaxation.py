@@ -11,7 +11,8 @@ and every j >= r gives a valid one. With multipliers u >= 0 for cuts a . d <= b 
 
 is least at the isotonic regression of y - sum u a, cut at the bounds: a bound on what any such sequence costs, and a concave
 function of u whose slopes are a . d - b. Among whole numbers it is least at the same sequence rounded half up, a better bound;
-if that has an odd sum, the cheapest change of its parity (GS-8) may be added.
+if that has an odd sum, the cheapest change of its parity (GS-8) may be added. Where the number of edges is known, so is the sum
+of d (GS-5): isotonic regression then has that sum, by a shift of all entries, whose multiplier joins the Lagrangian.
 
 Source: the polytope of degree sequences: Koren (1973), Peled and Srinivasan (1989).
 """
@@ -41,37 +42,54 @@ def cut_violations(falling: NDArray[np.float64]) -> tuple[NDArray[np.float64], N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """What `relax` found: y (n,), cuts (r, j) (c, 2) with right sides b (c,) and multipliers u (c,), and the sequence (n,)."""
+    """What `relax` found: y (n,), cuts (r, j) (c, 2), right sides b (c,), multipliers u (c,), d (n,), the sum if known."""
 
     values: NDArray[np.float64]
     cuts: NDArray[np.int64]
     sides: NDArray[np.float64]
     multipliers: NDArray[np.float64]
     point: NDArray[np.float64]
+    total: int | None
 
     def lower_bound(self) -> float:
-        """Return what the squared distance of no whole sequence with even sum within the cuts can be less than."""
+        """Return what the squared distance of no whole sequence within the cuts, of even sum or of the total, can be below."""
         moved = self.values - _sum_of_cuts(self.cuts, self.multipliers, self.values.size)
-        whole = np.floor(self.point + 0.5)
-        excess = _left_sides(self.cuts, whole) - self.sides
-        bound = float(((whole - self.values) ** 2).sum() + 2 * self.multipliers @ excess)
-        if whole.sum() % 2:
-            bound += float(parity_changes(whole, moved)[0].min(initial=np.inf))
-        return bound
+        if self.total is None:
+            whole = np.floor(self.point + 0.5)
+            bound = self._lagrangian(whole)
+            if whole.sum() % 2:
+                bound += float(parity_changes(whole, moved)[0].min(initial=np.inf))
+            return bound
+        real = self._lagrangian(self.point)
+        inside = np.flatnonzero((self.point > 0.0) & (self.point < self.values.size - 1.0))
+        if not inside.size:
+            return real
+        free = isotonic(moved[::-1])[::-1]
+        shift = float(self.point[inside[0]] - free[inside[0]])
+        whole = np.floor(np.clip(free + shift, 0.0, self.values.size - 1.0) + 0.5)
+        return max(real, self._lagrangian(whole) - 2.0 * shift * float(whole.sum() - self.total))
+
+    def _lagrangian(self, sequence: NDArray[np.float64]) -> float:
+        """Return twice GS-7 at a sequence."""
+        excess = _left_sides(self.cuts, sequence) - self.sides
+        return float(((sequence - self.values) ** 2).sum() + 2 * self.multipliers @ excess)
 
 
 def relax(
-    values: NDArray[np.float64], start: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+    values: NDArray[np.float64],
+    start: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
+    *,
+    total: int | None = None,
 ) -> Relaxation:
     """Return the sequence nearest to y (n,) within all cuts that it would break, up to a small tolerance.
 
-    `start` holds cuts with right sides to begin with, which may be smaller than r (j - 1).
+    `start` holds cuts with right sides to begin with, which may be smaller than r (j - 1); `total` is the sum, if it is known.
     """
     cuts = np.zeros((0, 2), dtype=np.int64) if start is None else start[0]
     sides = np.zeros(0) if start is None else start[1]
     multipliers = np.zeros(len(cuts))
     for _ in range(_ROUNDS):
-        multipliers, point = _ascend(values, cuts, sides, multipliers)
+        multipliers, point = _ascend(values, cuts, sides, multipliers, total)
         excess, ends = cut_violations(point)
         new = _most_violated(excess, ends, cuts)
         if not len(new):
@@ -79,7 +97,7 @@ def relax(
         cuts = np.concatenate([cuts, new])
         sides = np.concatenate([sides, new[:, 0] * (new[:, 1] - 1.0)])
         multipliers = np.concatenate([multipliers, np.zeros(len(new))])
-    return Relaxation(values, cuts, sides, multipliers, point)
+    return Relaxation(values, cuts, sides, multipliers, point, total)
 
 
 def parity_changes(
@@ -124,13 +142,14 @@ def _ascend(
     cuts: NDArray[np.int64],
     sides: NDArray[np.float64],
     start: NDArray[np.float64],
+    total: int | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return multipliers (c,) that are best for the Lagrangian, and the sequence (n,) that belongs to them."""
     from scipy.optimize import minimize
 
     def sequence(multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
         moved = values - _sum_of_cuts(cuts, multipliers, values.size)
-        return isotonic(moved[::-1], lower=0.0, upper=values.size - 1.0)[::-1]
+        return isotonic(moved[::-1], lower=0.0, upper=values.size - 1.0, total=total)[::-1]
 
     def negative(multipliers: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         point = sequence(multipliers)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.histograms.graphical_relaxation import Relaxation, cut_violations, parity_changes
+from dpopt.inference.histograms.known_total import whole_of_total
 
 _TRIED_REPAIRS = 200  # of an odd sum, cheapest first
 _MOVES, _TRIED_PAIRS, _PASSES = 600, 400, 50  # of the search: moves paired, pairs tried in a pass, passes
@@ -32,6 +33,48 @@ def mended(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[n
         if cut_violations(tried)[0].max() <= 0:
             return tried.astype(np.int64)
     return None
+
+
+def rounded(point: NDArray[np.float64], total: int | None) -> NDArray[np.float64]:
+    """Return the nearest whole sequence to a falling one, half up; of this total, if there is one."""
+    if total is None:
+        return np.floor(point + 0.5)
+    return whole_of_total(point[::-1], total)[::-1].astype(np.float64)
+
+
+def evened(whole: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a graphical sequence of the same even sum: the largest entries give as little as will do to the smallest ones.
+
+    What a graphical sequence majorizes is graphical, and so are entries that differ by 1 at most: what is given is found by
+    halving its range.
+    """
+    given, size = whole.astype(np.int64), whole.size
+    level = int(given.sum()) // size
+    above, below = np.maximum(given - level, 0), np.maximum(level - given, 0)
+    least, most = 0, int(max(np.maximum(above - 1, 0).sum(), below.sum()))
+    while least < most:
+        middle = (least + most) // 2
+        fits = cut_violations(_passed_on(given, middle).astype(np.float64))[0].max() <= 0
+        least, most = (least, middle) if fits else (middle + 1, most)
+    return _passed_on(given, least)
+
+
+def _passed_on(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
+    """Return the sequence with so many units taken from its largest entries, one by one, and given to its smallest."""
+    return np.asarray(falling + _cut_off(falling, units) - _cut_off(-falling[::-1], units)[::-1])
+
+
+def _cut_off(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
+    """Return by how much each entry changes if units are taken from the largest, one by one."""
+    low, high = int(falling[-1]), int(falling[0])
+    while low < high:  # the least cap whose cost is paid
+        cap = (low + high) // 2
+        low, high = (low, cap) if int(np.maximum(falling - cap, 0).sum()) <= units else (cap + 1, high)
+    changes = np.minimum(low - falling, 0)
+    left = units + int(changes.sum())
+    end = int(np.count_nonzero(falling >= low))
+    changes[end - left : end] -= 1
+    return np.asarray(changes)
 
 
 def tighter(
@@ -58,10 +101,13 @@ def capped(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[n
     return np.zeros(whole.size, dtype=np.int64)
 
 
-def improved(start: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+def improved(
+    start: NDArray[np.int64], values: NDArray[np.float64], *, keep_sum: bool = False
+) -> NDArray[np.int64]:
     """Return a graphical sequence that no pair of small moves brings nearer to the values, as far as pairs are tried.
 
-    A move raises the first entry of a stretch of equal ones by 1, lowers the last, or moves the whole stretch.
+    A move raises the first entry of a stretch of equal ones by 1, lowers the last, or moves the whole stretch. The parity of
+    the sum is kept, or the sum itself.
     """
     whole = start.copy()
     for _ in range(_PASSES):
@@ -69,8 +115,10 @@ def improved(start: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[n
         one, two = np.triu_indices(costs.size)
         alone = one == two
         gains = np.where(alone, costs[one], costs[one] + costs[two])
-        odd = (ends - firsts)[one] + np.where(alone, 0, (ends - firsts)[two])
-        useful = np.flatnonzero((gains < -1e-9) & (odd % 2 == 0))
+        added = signs * (ends - firsts)
+        change = added[one] + np.where(alone, 0, added[two])
+        kept = change == 0 if keep_sum else change % 2 == 0
+        useful = np.flatnonzero((gains < -1e-9) & kept)
         for pair in useful[np.argsort(gains[useful], kind="stable")][:_TRIED_PAIRS]:
             tried = whole.copy()
             for move in {one[pair], two[pair]}:

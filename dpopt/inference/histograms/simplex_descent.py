@@ -52,23 +52,18 @@ def divide_from_the_root(
         inner = tree.children[level] > 0
         sums = tree.sum_of_children(best, level)
         best[level] = np.where(inner, best[level] + gains.pulls[level] * (sums - best[level]), best[level])
-    least = _surely_there(tree, best, own)
-    result = divide(tree.children, tree.first_child, best, gains.subtree_variances, least)
-    return tree.totals(result[tree.leaf_of_bin])
-
-
-def _surely_there(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return what each node holds at least, (v,): what is left of its bins beyond any noise that is to be expected.
-
-    Laplace noise of this variance exceeds the margin at any of the bins with probability below 1 in 1,000; Gaussian noise, with
-    less.
-    """
     leaves = tree.leaf_of_bin
-    known = variances[leaves]
-    margins = np.sqrt(known / 2.0) * np.log(500.0 * tree.bins)
-    measured = np.isfinite(known) & (known > 0)
-    return tree.totals(
-        np.where(measured, np.maximum(values[leaves] - np.where(measured, margins, 0.0), 0.0), 0.0)
-    )
+    least = tree.totals(surely_there(best[leaves], own[leaves]))
+    result = divide(tree.children, tree.first_child, best, gains.subtree_variances, least)
+    return tree.totals(result[leaves])
+
+
+def surely_there(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each bin holds at least, (n,): what is left of its noisy count beyond any noise that is to be expected.
+
+    Laplace noise of this variance exceeds the margin at any of the n bins with probability below 1 in 1,000; Gaussian noise,
+    with less. 0 for bins that were not measured, or are known exactly.
+    """
+    margins = np.sqrt(variances / 2.0) * np.log(500.0 * counts.size)
+    measured = np.isfinite(variances) & (variances > 0)
+    return np.where(measured, np.maximum(counts - np.where(measured, margins, 0.0), 0.0), 0.0)

@@ -18,6 +18,7 @@ from dpopt.inference.histograms.degree_sequences import (
     is_graphical,
     nearest_graphical,
 )
+from dpopt.inference.histograms.graphical_repair import evened
 from dpopt.inference.histograms.isotonic import isotonic_integers
 
 
@@ -106,6 +107,47 @@ def test_the_nearest_sequence_lies_between_its_bound_and_the_best(nodes: int, no
         excess.append(found.squared_distance - best)
     assert np.mean(np.array(excess) < 1e-6) >= 0.9
     assert np.mean(excess) < 0.1 * noise
+
+
+@pytest.mark.parametrize("noise", [1.0, 3.0, 8.0])
+@pytest.mark.parametrize("nodes", [4, 5, 6])
+def test_with_a_public_number_of_edges_the_nearest_sequence_keeps_it(nodes: int, noise: float) -> None:
+    """Against all sequences of that sum: nearly all are nearest, and none is below its bound."""
+    generator, every = np.random.default_rng(nodes), graphical_sequences(nodes)
+    excess = []
+    for truth in every[generator.integers(len(every), size=40)]:
+        values, total = truth + generator.normal(0, noise, nodes), int(truth.sum())
+        found = nearest_graphical(values, total=total)
+        best = float(((every[every.sum(axis=1) == total] - values) ** 2).sum(axis=1).min())
+        assert is_graphical(found.degrees)
+        assert found.degrees.sum() == total
+        assert (np.diff(found.degrees) >= 0).all()
+        assert found.lower_bound <= best + 1e-6
+        assert found.squared_distance >= best - 1e-9
+        excess.append(found.squared_distance - best)
+    assert np.mean(np.array(excess) < 1e-6) >= 0.9
+
+
+@given(st.lists(st.integers(0, 11), min_size=1, max_size=12))
+def test_a_sequence_is_evened_until_a_graph_has_it(entries: list[int]) -> None:
+    start = np.minimum(np.sort(entries)[::-1], len(entries) - 1)
+    if start.sum() % 2:
+        start[np.flatnonzero(start == start[start > 0][-1])[-1]] -= 1
+    found = evened(start.astype(np.float64))
+    assert found.sum() == start.sum()
+    assert (np.diff(found) <= 0).all()
+    assert is_graphical(found)
+    if is_graphical(start):
+        np.testing.assert_array_equal(found, start)
+
+
+def test_totals_at_the_ends_and_those_that_no_graph_has() -> None:
+    values = np.random.default_rng(0).normal(3, 5, 8)
+    for total, degree in ((0, 0), (56, 7)):
+        np.testing.assert_array_equal(nearest_graphical(values, total=total).degrees, degree)
+    for total in (-2, 7, 58):
+        with pytest.raises(ProgramError, match="an even number from 0 to 56"):
+            nearest_graphical(values, total=total)
 
 
 def test_without_violated_cuts_it_is_isotonic_regression_with_an_even_sum() -> None:
