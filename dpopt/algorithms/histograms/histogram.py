@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.histograms.histogram_plan import HistogramPlan
+from dpopt.algorithms.histograms.any_histogram_plan import read_histogram_plan
+from dpopt.algorithms.histograms.estimates import Estimate, estimated_nodes
+from dpopt.algorithms.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.algorithms.histograms.tree_plan import TreePlan
+from dpopt.algorithms.settings import choice
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.inference.histograms.simplex_descent import divide_from_the_root
-from dpopt.inference.histograms.tree_least_squares import least_squares, range_variances
+from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.queries.arrays import freeze, frozen
 from dpopt.queries.bins import Bins
 
-CONFIDENCE = 0.95
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Estimated:
+    counts: NDArray[np.float64]  # (n,)
+    sums: NDArray[np.float64]  # (n + 1,) over the bins before each
 
-@dataclass(frozen=True, slots=True)
-class RangeAnswer:
-    """How many records lie in a range.
-
-    Attributes
-    ----------
-    value : float
-        The estimate; never negative, and consistent with all others of the histogram.
-    standard_error : float
-        That of the least-squares estimate, exact; `value` differs from it where that would be negative somewhere.
-    low, high : float
-        Interval around the least-squares estimate, cut at 0: with Gaussian tails it holds the truth with this confidence.
-    confidence : float
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    confidence: float
+    @classmethod
+    def of(cls, counts: NDArray[np.float64]) -> _Estimated:
+        return cls(freeze(counts), freeze(np.concatenate(([0.0], np.cumsum(counts)))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,25 +38,27 @@ class Histogram:
     Attributes
     ----------
     bins : Bins
-    plan : HistogramPlan
-    noisy : tuple of (blocks,) int64 arrays
+    plan : TreePlan
+    noisy : tuple of (nodes,) int64 arrays
         The noisy counts of each measured level, from single bins up.
     privacy : Mapping
         What was spent, charge by charge.
     """
 
     bins: Bins
-    plan: HistogramPlan
+    plan: TreePlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
+    _estimated: dict[Estimate, _Estimated] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.bins.number != self.plan.bins:
             raise TranscriptError(f"found {self.bins.number:,} bins for a plan of {self.plan.bins:,}")
-        for height, values in zip(self.plan.heights, self.noisy, strict=True):
-            if values.shape != (self.plan.blocks(height),):
+        for level, values in zip(self.plan.levels, self.noisy, strict=True):
+            expected = self.plan.number_of_nodes(level)
+            if values.shape != (expected,):
                 raise TranscriptError(
-                    f"found {values.size:,} noisy counts of blocks of {2**height:,} bins; expected {self.plan.blocks(height):,}"
+                    f"found {values.size:,} noisy counts of {level.name}; expected {expected:,}"
                 )
 
     def __repr__(self) -> str:
@@ -76,34 +67,53 @@ class Histogram:
             f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
         )
 
-    @cached_property
-    def least_squares(self) -> NDArray[np.float64]:
-        """The unbiased estimate of each bin of least variance, (n,); may be negative."""
-        tree = self.plan.tree
-        return freeze(least_squares(tree, self._node_values, self.plan.variances)[tree.leaf_of_bin])
+    def estimate(self, name: str | Estimate = Estimate.DIVIDED) -> NDArray[np.float64]:
+        """Return an estimate of each bin, (n,), computed once: see `dpopt.algorithms.histograms.estimates.Estimate`.
 
-    @cached_property
+        Raises
+        ------
+        PlanError
+            If there is none of this name.
+        """
+        return self._estimate(name).counts
+
+    @property
     def counts(self) -> NDArray[np.float64]:
         """The estimate of each bin, (n,): none negative, and wide ranges as accurate as by least squares."""
-        tree = self.plan.tree
-        return freeze(divide_from_the_root(tree, self._node_values, self.plan.variances)[tree.leaf_of_bin])
+        return self.estimate()
+
+    @property
+    def least_squares(self) -> NDArray[np.float64]:
+        """The unbiased estimate of each bin of least variance, (n,); may be negative."""
+        return self.estimate(Estimate.LEAST_SQUARES)
 
     @property
     def total(self) -> float:
         """The estimate of the number of records."""
-        return float(self._sums[-1])
+        return float(self._estimate(Estimate.DIVIDED).sums[-1])
 
-    def range(self, start: int, stop: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
+    def range(
+        self,
+        start: int,
+        stop: int,
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | Estimate = Estimate.DIVIDED,
+    ) -> RangeAnswer:
         """Return how many records lie in the bins start, ..., stop - 1, with the error of the answer.
 
         Raises
         ------
         WorkloadError
             If there is no such range, or the confidence is not between 0 and 1.
+        PlanError
+            If there is no such estimate.
         """
-        return self.ranges([(start, stop)], confidence=confidence)[0]
+        return self.ranges([(start, stop)], confidence=confidence, estimate=estimate)[0]
 
-    def between(self, text: str, *, confidence: float = CONFIDENCE) -> RangeAnswer:
+    def between(
+        self, text: str, *, confidence: float = CONFIDENCE, estimate: str | Estimate = Estimate.DIVIDED
+    ) -> RangeAnswer:
         """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`).
 
         Raises
@@ -111,16 +121,16 @@ class Histogram:
         WorkloadError
             If the text names no range.
         """
-        return self.range(*self.bins.range_of(text), confidence=confidence)
+        return self.range(*self.bins.range_of(text), confidence=confidence, estimate=estimate)
 
     def ranges(
-        self, wanted: Sequence[tuple[int, int]], *, confidence: float = CONFIDENCE
+        self,
+        wanted: Sequence[tuple[int, int]],
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | Estimate = Estimate.DIVIDED,
     ) -> list[RangeAnswer]:
         """Return the answers to many ranges, as `range` gives each."""
-        from scipy.special import ndtri
-
-        if not 0.0 < confidence < 1.0:
-            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
         starts, stops = (np.array(side, dtype=np.int64) for side in zip(*wanted, strict=True))
         bad = (starts < 0) | (stops > self.bins.number) | (starts >= stops)
         if bad.any():
@@ -128,33 +138,31 @@ class Histogram:
             raise WorkloadError(
                 f"found the range from {starts[place]} to {stops[place]}; expected 0 <= start < stop <= {self.bins.number:,}"
             )
-        values = self._sums[stops] - self._sums[starts]
-        unbiased = self._unbiased_sums[stops] - self._unbiased_sums[starts]
+        sums, unbiased_sums = self._estimate(estimate).sums, self._estimate(Estimate.LEAST_SQUARES).sums
+        values, unbiased = sums[stops] - sums[starts], unbiased_sums[stops] - unbiased_sums[starts]
         errors = np.sqrt(range_variances(self.plan.tree, self.plan.variances, starts, stops))
-        reach = float(ndtri(0.5 + confidence / 2.0)) * errors
-        low, high = np.maximum(unbiased - reach, 0.0), np.maximum(unbiased + reach, 0.0)
-        rows = zip(values.tolist(), errors.tolist(), low.tolist(), high.tolist(), strict=True)
-        return [RangeAnswer(*row, confidence) for row in rows]
+        return range_answers(values, unbiased, errors, confidence)
 
-    def quantile(self, share: float) -> int:
+    def quantile(self, share: float, *, estimate: str | Estimate = Estimate.DIVIDED) -> int:
         """Return the first bin up to which at least this share of the records lie.
 
         Raises
         ------
         WorkloadError
             If the share is not between 0 and 1, or the histogram is empty.
+        PlanError
+            If there is no such estimate.
         """
         if not 0.0 <= share <= 1.0:
             raise WorkloadError(f"a quantile is a share between 0 and 1, found {share!r}")
-        if self.total <= 0.0:
+        sums = self._estimate(estimate).sums[1:]
+        if sums[-1] <= 0.0:
             raise WorkloadError("the histogram has no records by its own estimate, and so no quantiles")
-        wanted = share * self.total
-        place = int(np.searchsorted(self._sums[1:], wanted - 1e-9 * self.total, side="left"))
-        return min(place, self.bins.number - 1)
+        return int(np.argmax(sums >= (share - 1e-9) * sums[-1]))
 
-    def whole_counts(self) -> NDArray[np.int64]:
-        """Return whole numbers near the estimates, (n,), whose sums over the first bins are the rounded ones."""
-        return np.asarray(np.diff(np.rint(self._sums)), dtype=np.int64)
+    def whole_counts(self, estimate: str | Estimate = Estimate.DIVIDED) -> NDArray[np.int64]:
+        """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""
+        return np.asarray(np.diff(np.rint(self._estimate(estimate).sums)), dtype=np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """Return all that is to be kept, as JSON."""
@@ -183,7 +191,7 @@ class Histogram:
         try:
             return cls(
                 Bins.from_json(given["bins"]),
-                HistogramPlan.from_json(given["plan"]),
+                read_histogram_plan(given["plan"]),
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
                 dict(given["privacy"]),
             )
@@ -192,18 +200,17 @@ class Histogram:
 
     @cached_property
     def _node_values(self) -> NDArray[np.float64]:
-        tree = self.plan.tree
-        values = np.zeros(len(tree))
-        for level, noisy in zip(reversed(tree.levels), self.noisy, strict=False):
-            values[level] = noisy
+        values = np.zeros(len(self.plan.tree))
+        for level, noisy in zip(self.plan.levels, self.noisy, strict=True):
+            values[self.plan.nodes(level)] = noisy
         if self.plan.size is not None:
             values[0] = self.plan.size
         return freeze(values)
 
-    @cached_property
-    def _sums(self) -> NDArray[np.float64]:
-        return freeze(np.concatenate(([0.0], np.cumsum(self.counts))))
-
-    @cached_property
-    def _unbiased_sums(self) -> NDArray[np.float64]:
-        return freeze(np.concatenate(([0.0], np.cumsum(self.least_squares))))
+    def _estimate(self, name: str | Estimate) -> _Estimated:
+        wanted = name if isinstance(name, Estimate) else choice(Estimate, name, "estimate")
+        if wanted not in self._estimated:
+            tree = self.plan.tree
+            nodes = estimated_nodes(wanted, tree, self._node_values, self.plan.variances)
+            self._estimated[wanted] = _Estimated.of(nodes[tree.leaf_of_bin])
+        return self._estimated[wanted]

@@ -2,70 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.range_workload import WORST, RangeWorkload, worst_range
+from dpopt.algorithms.histograms.range_workload import WORST, RangeWorkload
+from dpopt.algorithms.histograms.tree_plan import (
+    LEAST_SHARE_OF_BINS,
+    SINGLE_BINS,
+    MeasuredLevel,
+    TreePlan,
+    check_bins,
+    common_from_json,
+    is_gaussian,
+    moved_nodes,
+    whole_amount,
+)
+from dpopt.algorithms.histograms.worst_ranges import worst_ranges
 from dpopt.errors import PlanError
 from dpopt.formulations.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
 from dpopt.queries.arrays import freeze
+from dpopt.queries.bins import Bins
 from dpopt.queries.range_loads import height_of
 from dpopt.queries.tree import Tree
 
-LARGEST_DOMAIN = 2**22
-LEAST_SHARE_OF_BINS = 0.02
-"""Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
-
-_LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
-_WORST_ROUNDS, _WORST_ENOUGH = 12, 1.02
+_WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
+_BETTER = 0.995  # what a search from all starts has to reach
+_LEAST_START = 1e-4  # share of a level: from 0 it could not rise
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramPlan:
-    """What a release of a histogram measures.
+class HistogramPlan(TreePlan):
+    """What a release of a histogram measures over blocks of 1, 2, 4, ... bins.
 
     Attributes
     ----------
-    bins : int
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     heights : tuple of int
         Measured levels, from single bins (0) up: level h has blocks of 2^h bins.
-    scales : tuple of float
-        Scale of the noise of each, in records.
-    ranges : str
-        For which ranges the budget was spread.
-    size : int or None
-        The public number of records under replace-one; None under add-remove, where nobody needs to know it.
-    predicted : Mapping
-        Mean variance of each group of ranges, in records squared, as the program of models/level_budgets predicts it.
     """
 
-    bins: int
-    relation: NeighbouringRelation
-    budget: Budget
-    gaussian: bool
     heights: tuple[int, ...]
-    scales: tuple[float, ...]
-    ranges: str
-    size: int | None
-    predicted: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bins <= LARGEST_DOMAIN:
-            raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {self.bins:,}")
+        super().__post_init__()
         rising = all(low < high for low, high in zip(self.heights, self.heights[1:], strict=False))
         if not self.heights or self.heights[0] != 0 or not rising or self.heights[-1] > height_of(self.bins):
             raise PlanError(
@@ -73,31 +59,15 @@ class HistogramPlan:
             )
         if len(self.scales) != len(self.heights):
             raise PlanError(f"found {len(self.scales)} scales for {len(self.heights)} levels")
-        if (self.size is None) != (self.relation is NeighbouringRelation.ADD_REMOVE):
-            raise PlanError(
-                "the number of records is public under replace-one, and is not used under add-remove"
-            )
 
-    @property
-    def moved(self) -> int:
-        """In how many blocks of a level two neighbours differ."""
-        return 1 if self.relation is NeighbouringRelation.ADD_REMOVE else 2
-
-    @property
-    def neighbours(self) -> str:
-        """The neighbouring relation in words."""
-        if self.relation is NeighbouringRelation.ADD_REMOVE:
-            return "add-remove: one record more or less"
-        return self.relation.describe()
-
-    def charges(self) -> list[Charge]:
-        """Return what each level costs, in the order of the levels."""
-        return [
-            measurement_charge(
-                level_name(height), self.moved, scale, gaussian=self.gaussian, relation=self.relation
-            )
-            for height, scale in zip(self.heights, self.scales, strict=True)
-        ]
+    @cached_property
+    def levels(self) -> tuple[MeasuredLevel, ...]:
+        """The measured levels, from single bins up."""
+        lowest = len(self.tree.levels) - 1
+        return tuple(
+            MeasuredLevel(level_name(height), lowest - above, scale)
+            for above, (height, scale) in enumerate(zip(self.heights, self.scales, strict=True))
+        )
 
     def blocks(self, height: int) -> int:
         """Return how many blocks a level has."""
@@ -116,67 +86,32 @@ class HistogramPlan:
             levels.append(np.array([widths[-1]], dtype=np.int64))
         return Tree.of_levels([level.tolist() for level in reversed(levels)])
 
-    @cached_property
-    def variances(self) -> NDArray[np.float64]:
-        """Variance of the noise of each node of the tree, (v,): inf where it is not measured, 0 for a public total."""
-        found = np.full(len(self.tree), np.inf)
-        for level, scale in zip(reversed(self.tree.levels), self.scales, strict=False):
-            found[level] = noise_variance(scale, gaussian=self.gaussian)
-        if self.size is not None:
-            found[0] = 0.0
-        return freeze(found)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
+    def own_json(self) -> dict[str, Any]:
+        """Return the levels as JSON."""
         return {
-            "bins": self.bins,
-            "relation": self.relation.value,
-            "neighbours": self.neighbours,
-            "budget": self.budget.to_json(),
-            "noise": "discrete Gaussian" if self.gaussian else "discrete Laplace",
             "levels": [
                 {"blocks_of": 2**height, "blocks": self.blocks(height), "scale": scale}
                 for height, scale in zip(self.heights, self.scales, strict=True)
-            ],
-            "ranges": self.ranges,
-            "size": self.size,
-            "predicted_variances": dict(self.predicted),
+            ]
         }
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> HistogramPlan:
         """Read what `to_json` gave."""
-        return cls(
-            bins=int(given["bins"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
-            gaussian=given["noise"] == "discrete Gaussian",
-            heights=tuple(int(level["blocks_of"]).bit_length() - 1 for level in given["levels"]),
-            scales=tuple(float(level["scale"]) for level in given["levels"]),
-            ranges=str(given["ranges"]),
-            size=None if given["size"] is None else int(given["size"]),
-            predicted={str(name): float(value) for name, value in given["predicted_variances"].items()},
-        )
+        heights = tuple(int(level["blocks_of"]).bit_length() - 1 for level in given["levels"])
+        return cls(**common_from_json(given), heights=heights)
 
 
 def level_name(height: int) -> str:
     """Return a level in words; it names the measurement and its charge."""
-    return "single bins" if height == 0 else f"blocks of {2**height:,} bins"
-
-
-def noise_variance(scale: float, *, gaussian: bool) -> float:
-    """Return the variance of discrete Gaussian (an upper bound) or discrete Laplace noise."""
-    if gaussian:
-        return max(scale * scale, _LEAST_VARIANCE)
-    ratio = exp(-1.0 / scale)
-    return max(2.0 * ratio / (1.0 - ratio) ** 2, _LEAST_VARIANCE)
+    return SINGLE_BINS if height == 0 else f"blocks of {2**height:,} bins"
 
 
 def plan_histogram(
-    bins: int,
+    bins: int | Bins,
     budget: Budget,
     *,
-    ranges: str = "all",
+    ranges: str | RangeWorkload = "all",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
 ) -> HistogramPlan:
@@ -186,13 +121,13 @@ def plan_histogram(
 
     Parameters
     ----------
-    bins : int
-        From 1 to 4,194,304.
+    bins : int or Bins
+        From 1 to 4,194,304; what they are matters to declared ranges alone.
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    ranges : str
-        "all" (the mean over all ranges), "sizes:1,64,1024" (each size held against what the best plain strategy has there), or
-        "worst" (the largest variance of any range).
+    ranges : str or RangeWorkload
+        "all" (the mean over all ranges), "sizes:1,64,1024" (each size held against what the best plain strategy has there),
+        "worst" (the largest variance of any range), "file:PATH" (the weighted mean over the ranges that a file declares).
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
@@ -206,17 +141,14 @@ def plan_histogram(
     AccountingError
         If the budget is too small for any noise.
     """
-    if not 1 <= bins <= LARGEST_DOMAIN:
-        raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {bins:,}")
-    gaussian = is_gaussian(budget)
-    amount = amount_for(budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
-    moved = 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
-    workload, found = _spread(RangeWorkload.parse(ranges, bins), bins, amount, moved, gaussian=gaussian)
+    number = bins.number if isinstance(bins, Bins) else bins
+    check_bins(number)
+    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
+    workload, found = _spread(asked, number, amount, moved, gaussian=gaussian)
     measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
-        bins=bins,
+        bins=number,
         relation=relation,
         budget=budget,
         gaussian=gaussian,
@@ -225,48 +157,84 @@ def plan_histogram(
             measurement_scale(moved, amount=float(found.amounts[height]), gaussian=gaussian)
             for height in measured
         ),
-        ranges=ranges,
+        ranges=workload.text,
         size=size,
-        predicted=dict(zip(workload.names, found.variances.tolist(), strict=True)),
+        predicted=_predicted(workload, found),
     )
 
 
-def is_gaussian(budget: Budget) -> bool:
-    """Return which noise a budget pays for.
-
-    Raises
-    ------
-    PlanError
-        If it is for draws of queries.
-    """
-    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
-        raise PlanError(
-            f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
-        )
-    return budget.accountant is Accountant.ZCDP
+def _predicted(workload: RangeWorkload, found: LevelBudgets) -> dict[str, float]:
+    """Return the variance of each group; of the worst ranges that were found on the way only the worst."""
+    predicted = dict(zip(workload.names, found.variances.tolist(), strict=True))
+    if workload.text != WORST:
+        return predicted
+    worst = max(predicted, key=lambda name: predicted[name])
+    return {name: predicted[name] for name in (workload.names[0], worst)}
 
 
 def _spread(
     workload: RangeWorkload, bins: int, amount: float, moved: int, *, gaussian: bool
 ) -> tuple[RangeWorkload, LevelBudgets]:
     """Return the budgets of the levels, and the workload with the worst ranges as groups where they are asked for."""
-    known_total = moved == 2
 
-    def spread() -> tuple[LevelProgram, LevelBudgets]:
-        program = workload.program(amount=amount, moved=moved, gaussian=gaussian, known_total=known_total)
-        return program, _with_single_bins(program, best_level_budgets(program))
+    def program_of(groups: RangeWorkload) -> LevelProgram:
+        return groups.program(amount=amount, moved=moved, gaussian=gaussian, known_total=moved == 2)
 
-    program, found = spread()
-    for _ in range(_WORST_ROUNDS if workload.text == WORST else 0):
-        start, stop, variance = worst_range(program, found.amounts, bins)
-        if variance <= _WORST_ENOUGH * float(found.variances.max()):
+    program = program_of(workload)
+    if workload.text != WORST:
+        return workload, _best(program)
+    return _spread_for_the_worst(workload.with_ranges(_bad_ranges(program, bins), bins), bins, program_of)
+
+
+def _spread_for_the_worst(
+    workload: RangeWorkload, bins: int, program_of: Callable[[RangeWorkload], LevelProgram]
+) -> tuple[RangeWorkload, LevelBudgets]:
+    """Return the budgets whose worst range is best, and the workload with the ranges that were worst on the way.
+
+    Ranges that are worse than all groups join them, and each program starts from the budgets of the one before. Where no range
+    is worse, a search from all starts has its say: if it finds better budgets for these groups, the same begins from them.
+    """
+    program = program_of(workload)
+    found = _best(program)
+    best, least = found, np.inf
+    searched = True
+    for _ in range(_WORST_ROUNDS):
+        objective = program.objective(found.amounts)
+        worst = worst_ranges(program, found.amounts, bins, _WORST_AT_ONCE)
+        if max(objective, worst[0][2]) < least:
+            best, least = found, max(objective, worst[0][2])
+        worse = [(start, stop) for start, stop, variance in worst if variance > _WORST_ENOUGH * objective]
+        if worse:
+            workload, searched = workload.with_ranges(worse, bins), program.gaussian
+            program = program_of(workload)
+            found = _best(program, [np.maximum(found.amounts / program.amount, _LEAST_START)])
+            continue
+        if searched:
             break
-        workload = workload.with_range(start, stop, bins)
-        program, found = spread()
-    return workload, found
+        found, searched = _best(program), True
+        if program.objective(found.amounts) >= _BETTER * least:
+            break
+    return workload, LevelBudgets(best.amounts, freeze(program.variances(best.amounts)), best.gap)
 
 
-def _with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:
+def _bad_ranges(program: LevelProgram, bins: int) -> list[tuple[int, int]]:
+    """Return ranges that are among the worst where every d-th level gets the same, for each d."""
+    levels = program.blocks.size
+    found: set[tuple[int, int]] = set()
+    for step in range(1, levels + 1):
+        amounts = np.zeros(levels)
+        amounts[::step] = program.amount / len(range(0, levels, step))
+        worst = worst_ranges(program, amounts, bins, _WORST_AT_ONCE)
+        found.update((start, stop) for start, stop, _ in worst)
+    return sorted(found)
+
+
+def _best(program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None) -> LevelBudgets:
+    return with_single_bins(program, best_level_budgets(program, starts))
+
+
+def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:
+    """Return the budgets with at least `LEAST_SHARE_OF_BINS` for the first level."""
     least = LEAST_SHARE_OF_BINS * program.amount
     if found.amounts[0] >= least:
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,20 +10,18 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.formulations.level_budgets import LevelProgram
+from dpopt.queries.bins import Bins
 from dpopt.queries.range_loads import (
-    height_of,
     loads_of,
     loads_of_all_ranges,
     loads_of_norms,
     loads_of_size,
-    squared_norms,
 )
+from dpopt.queries.weighted_ranges import WeightedRanges
 
-ALL, SIZES, WORST = "all", "sizes:", "worst"
+ALL, SIZES, WORST, FILE = "all", "sizes:", "worst", "file:"
 _PLAIN_STEPS = (1, 4)
 """Plain strategies are single bins alone, and trees with 2 and with 16 children whose levels share the budget equally."""
-
-_SIZES_TRIED = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,32 +46,52 @@ class RangeWorkload:
     relative: bool
 
     @classmethod
-    def parse(cls, text: str, bins: int) -> RangeWorkload:
-        """Read "all", "sizes:1,64,1024" or "worst".
+    def parse(cls, text: str, bins: int | Bins) -> RangeWorkload:
+        """Read "all", "sizes:1,64,1024", "worst", or "file:PATH".
 
         Raises
         ------
         WorkloadError
-            If it is none of them, or a size does not fit the bins.
+            If it is none of them, a size does not fit the bins, or the file declares no ranges of them.
         """
+        named = bins if isinstance(bins, Bins) else Bins("bins", bins)
+        number = named.number
         if text == ALL:
-            return cls(text, ("all ranges",), loads_of_all_ranges(bins)[None, :], relative=False)
+            return cls(text, ("all ranges",), loads_of_all_ranges(number)[None, :], relative=False)
         if text == WORST:
-            return cls(text, *_of_sizes([1], bins), relative=False)  # the worst ranges join one by one
+            return cls(text, *_of_sizes([1], number), relative=False)  # the worst ranges join one by one
         if text.startswith(SIZES):
-            parts = text.removeprefix(SIZES).split(",")
-            if not all(part.strip().isdecimal() for part in parts):
-                raise WorkloadError(
-                    f"found the ranges {text!r}; sizes are whole numbers of bins, as in sizes:1,64,1024"
-                )
-            return cls(text, *_of_sizes([int(part) for part in parts], bins), relative=True)
-        raise WorkloadError(f"found the ranges {text!r}; expected all, worst, or sizes:1,64,1024")
+            return cls(text, *_of_sizes(parse_sizes(text), number), relative=True)
+        if text.startswith(FILE):
+            declared = WeightedRanges.read(text.removeprefix(FILE), named)
+            return cls.declared(declared.starts, declared.stops, declared.weights, number)
+        raise WorkloadError(f"found the ranges {text!r}; expected all, worst, sizes:1,64,1024, or file:PATH")
 
-    def with_range(self, start: int, stop: int, bins: int) -> RangeWorkload:
-        """Return the workload with one more group, a single range."""
-        loads = loads_of(np.array([start]), np.array([stop]), bins)
-        names = (*self.names, f"bins {start:,} to {stop - 1:,}")
-        return RangeWorkload(self.text, names, np.vstack((self.loads, loads)), self.relative)
+    @classmethod
+    def declared(
+        cls,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        bins: int,
+    ) -> RangeWorkload:
+        """Return the workload of ranges start, ..., stop - 1, all (q,), whose weighted mean variance is to be least.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no range, one lies outside the bins, or weights are negative or all 0.
+        """
+        ranges = WeightedRanges(starts, stops, weights, bins)
+        loads = loads_of(ranges.starts, ranges.stops, bins, ranges.weights)
+        return cls(described(ranges), ("declared ranges",), loads[None, :], relative=False)
+
+    def with_ranges(self, ranges: Iterable[tuple[int, int]], bins: int) -> RangeWorkload:
+        """Return the workload with more groups, each a single range from start to stop - 1."""
+        pairs = list(ranges)
+        loads = [loads_of(np.array([start]), np.array([stop]), bins) for start, stop in pairs]
+        names = (*self.names, *(f"bins {start:,} to {stop - 1:,}" for start, stop in pairs))
+        return RangeWorkload(self.text, names, np.vstack((self.loads, *loads)), self.relative)
 
     def program(self, *, amount: float, moved: int, gaussian: bool, known_total: bool) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
@@ -86,31 +105,30 @@ class RangeWorkload:
         of_a_bin = np.exp2(-np.arange(levels + 1, dtype=np.float64))
         loads[~loads.any(axis=1)] = loads_of_norms(of_a_bin.tolist())[:used]
         blocks = np.exp2(np.arange(used, dtype=np.float64))
-        plain = LevelProgram(loads, blocks, np.ones(len(loads)), amount, moved, gaussian)
+        plain = LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, moved, gaussian)
         references = best_plain_variances(plain) if self.relative else np.ones(len(loads))
-        return LevelProgram(loads, blocks, references, amount, moved, gaussian)
+        return LevelProgram(loads, blocks, plain.tells, references, amount, moved, gaussian)
 
 
-def worst_range(program: LevelProgram, amounts: NDArray[np.float64], bins: int) -> tuple[int, int, float]:
-    """Return the range of largest predicted variance, start and stop, and that variance: among all positions of 60 sizes."""
-    gathered = np.cumsum(program.blocks * program.precisions(amounts))
-    with np.errstate(divide="ignore"):
-        inverse = 1.0 / gathered
-    # sum_h (a_h - a_(h+1)) / lambda_h, gathered by a_h
-    weights = np.diff(inverse, prepend=0.0)
-    found = (0, bins, -1.0)
-    known_total = len(weights) <= height_of(bins)
-    for size in np.unique(np.geomspace(1, bins, _SIZES_TRIED).round().astype(np.int64)):
-        starts = np.arange(bins - size + 1, dtype=np.int64)
-        variances = sum(
-            weight * squared_norms(starts, starts + size, 1 << h) for h, weight in enumerate(weights.tolist())
+def described(ranges: WeightedRanges) -> str:
+    """Return declared ranges in a few words, without the name of their file."""
+    return f"{ranges.starts.size:,} declared range{'s' if ranges.starts.size > 1 else ''}"
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Read the sizes of "sizes:1,64,1024".
+
+    Raises
+    ------
+    WorkloadError
+        If they are no whole numbers.
+    """
+    parts = text.removeprefix(SIZES).split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise WorkloadError(
+            f"found the ranges {text!r}; sizes are whole numbers of bins, as in sizes:1,64,1024"
         )
-        if known_total:  # less the part that the total tells
-            variances = variances - inverse[-1] * squared_norms(starts, starts + size, 1 << height_of(bins))
-        place = int(np.argmax(variances))
-        if variances[place] > found[2]:
-            found = (place, place + int(size), float(variances[place]))
-    return found
+    return [int(part) for part in parts]
 
 
 def best_plain_variances(program: LevelProgram) -> NDArray[np.float64]:

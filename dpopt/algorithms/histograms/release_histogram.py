@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.histograms.histogram import Histogram
-from dpopt.algorithms.histograms.histogram_plan import HistogramPlan, level_name
+from dpopt.algorithms.histograms.tree_plan import TreePlan
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.bin_curator import BinCurator
-from dpopt.private.bin_measurement import GroupSums
 from dpopt.private.noise import Noise
 from dpopt.queries.bins import Bins
 from dpopt.transcript.journal import MemoryJournal
@@ -18,7 +17,7 @@ from dpopt.transcript.journal import MemoryJournal
 
 def release_histogram(
     counts: BinCounts,
-    plan: HistogramPlan,
+    plan: TreePlan,
     bins: Bins | None = None,
     *,
     noise: Noise | None = None,
@@ -32,7 +31,7 @@ def release_histogram(
     ----------
     counts : BinCounts
         The exact counts. Private.
-    plan : HistogramPlan
+    plan : TreePlan
     bins : Bins, optional
         What the bins are; positions 0, 1, ... if left out.
     noise : Noise, optional
@@ -60,14 +59,7 @@ def release_histogram(
         curator = BinCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
         )
-        noisy = tuple(
-            curator.measure(
-                GroupSums.blocks(
-                    level_name(height), scale, gaussian=plan.gaussian, bins=plan.bins, height=height
-                )
-            ).values
-            for height, scale in zip(plan.heights, plan.scales, strict=True)
-        )
+        noisy = tuple(curator.measure(plan.measurement(level)).values for level in plan.levels)
     with stage(told, "making the counts consistent"):
         privacy = {**privacy_statement(plan, ledger), "neighbours": plan.neighbours}
         released = Histogram(named, plan, noisy, privacy)

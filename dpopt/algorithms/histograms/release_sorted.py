@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.histogram_plan import LARGEST_DOMAIN, is_gaussian
-from dpopt.algorithms.histograms.sorted_counts import SortedCountsRelease
+from dpopt.algorithms.histograms.sorted_counts import COUNTS, DEGREES, SortedCountsRelease
+from dpopt.algorithms.histograms.tree_plan import LARGEST_DOMAIN, is_gaussian, whole_amount
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
@@ -42,7 +43,7 @@ class SortedPlan:
     length_scale : float or None
         Of the noise of their number.
     size : int or None
-        The public number of records under replace-one.
+        The public number of records under replace-one; the counts then add up to a public total, which estimates keep.
     """
 
     relation: NeighbouringRelation
@@ -53,6 +54,27 @@ class SortedPlan:
     scale: float
     length_scale: float | None
     size: int | None
+
+    @property
+    def what(self) -> str:
+        """What is counted."""
+        return DEGREES if self.bins_of_a_record == 2 else COUNTS
+
+    @property
+    def total(self) -> int | None:
+        """What the counts add up to, if that is public."""
+        return None if self.size is None else self.bins_of_a_record * self.size
+
+    def largest(self, length: int) -> int | None:
+        """Return a public bound of every one of so many counts."""
+        return length - 1 if self.what == DEGREES else self.size
+
+    def possible_length(self, noisy: int) -> int:
+        """Return the number of nodes that is nearest to a noisy one: not too few or too many for a public number of edges."""
+        least, most = 2, LARGEST_DOMAIN
+        if self.size is not None:
+            least, most = max(least, nodes_needed(self.size)), min(most, 2 * self.size)
+        return min(max(noisy, least), max(least, most))
 
 
 def plan_sorted(
@@ -79,7 +101,8 @@ def plan_sorted(
     Raises
     ------
     PlanError
-        If the length is out of range, or the accountant has no figure for either noise.
+        If the length is out of range or too small for the public number of edges, or the accountant has no figure for either
+        noise.
     AccountingError
         If the budget is too small for any noise.
     """
@@ -89,10 +112,13 @@ def plan_sorted(
         raise PlanError(
             "the number of bins is declared by the schema; only that of nodes can be bought with budget"
         )
+    if graph and length is not None and size is not None and length < nodes_needed(size):
+        raise PlanError(
+            f"found {size:,} edges among {length:,} nodes; expected at least {nodes_needed(size):,} nodes in a graph without "
+            "loops and double edges"
+        )
     gaussian, bins = is_gaussian(budget), 2 if graph else 1
-    amount = amount_for(budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    amount = whole_amount(budget)
     moved = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
     shares = (1.0, None) if length is not None else (1.0 - LENGTH_SHARE, LENGTH_SHARE)
     scale = measurement_scale(moved, amount=amount * shares[0], gaussian=gaussian)
@@ -108,7 +134,6 @@ def release_sorted(
     counts: BinCounts,
     plan: SortedPlan,
     *,
-    what: str = "counts",
     noise: Noise | None = None,
     progress: Progress | None = None,
 ) -> SortedCountsRelease:
@@ -122,8 +147,6 @@ def release_sorted(
         Private.
     plan : SortedPlan
         Of the same kind of records.
-    what : str
-        "degrees" or "counts".
     noise, progress
         As for `release_histogram`.
 
@@ -147,21 +170,28 @@ def release_sorted(
         length = plan.length
         if length is None and length_measurement is not None:
             found = int(curator.measure(length_measurement).values[0])
-            length = min(max(found, 2), LARGEST_DOMAIN)
+            length = plan.possible_length(found)
         measured = curator.measure(SortedCounts(SORTED, plan.scale, plan.gaussian, int(length or 1)))
     privacy = privacy_statement(plan, ledger)
     if plan.relation is NeighbouringRelation.ADD_REMOVE:
-        record = "edge" if plan.bins_of_a_record == 2 else "record"
+        record = "edge" if plan.what == DEGREES else "record"
         privacy["neighbours"] = f"add-remove: one {record} more or less"
     with stage(told, "making the counts consistent"):
         released = SortedCountsRelease(
-            what=what,
+            what=plan.what,
             noisy=measured.values,
             gaussian=plan.gaussian,
             scale=plan.scale,
-            largest=int(length or 1) - 1 if plan.bins_of_a_record == 2 else None,
+            largest=plan.largest(int(length or 1)),
+            total=plan.total,
             privacy=privacy,
             noisy_length=plan.length is None,
         )
-        _ = released.posterior
+        _ = released.counts
     return released
+
+
+def nodes_needed(edges: int) -> int:
+    """Return how many nodes a graph without loops and double edges has at least: the least n with n (n - 1) / 2 >= edges."""
+    below = (1 + isqrt(1 + 8 * edges)) // 2
+    return below if below * (below - 1) // 2 >= edges else below + 1

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import TranscriptError
+from dpopt.algorithms.histograms.sorted_estimates import (
+    SortedEstimate,
+    nearest_sequence,
+    whole_sequence,
+    with_total,
+)
+from dpopt.algorithms.settings import choice
+from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.degree_sequences import NearestGraphical, nearest_graphical
-from dpopt.inference.histograms.isotonic import isotonic_integers
 from dpopt.inference.histograms.monotone_posterior import (
     MonotonePosterior,
     NoiseLaw,
@@ -20,6 +26,8 @@ from dpopt.inference.histograms.monotone_posterior import (
 )
 from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.queries.arrays import freeze, frozen
+
+DEGREES, COUNTS = "degrees", "counts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +45,9 @@ class SortedCountsRelease:
         The noise.
     largest : int or None
         A public bound of every count: n - 1 for degrees.
+    total : int or None
+        What the true counts add up to, where that is public: the number of records, or twice that of edges. All estimates have
+        this sum.
     privacy : Mapping
         What was spent, charge by charge.
     noisy_length : bool
@@ -49,7 +60,22 @@ class SortedCountsRelease:
     scale: float
     largest: int | None
     privacy: Mapping[str, Any]
+    total: int | None = None
     noisy_length: bool = False
+    _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.total is None:
+            return
+        fits = self.largest is None or self.total <= self.largest * self.noisy.size
+        if self.total < 0 or not fits or (self.what == DEGREES and self.total % 2):
+            most = "" if self.largest is None else f" of at most {self.largest:,}"
+            even = " an even number:" if self.what == DEGREES else ""
+            raise WorkloadError(
+                f"{self.noisy.size:,} {self.what}{most} add up to{even} not to {self.total:,}; give the true public number"
+            )
 
     def __repr__(self) -> str:
         return (
@@ -68,20 +94,55 @@ class SortedCountsRelease:
         law: NoiseLaw = "discrete Gaussian" if self.gaussian else "discrete Laplace"
         return monotone_posterior(self.noisy, law, self.scale, lower=0, upper=self.largest)
 
+    def estimate(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NDArray[np.int64]:
+        """Return an estimate, (n,), nondecreasing whole numbers: `dpopt.algorithms.histograms.sorted_estimates.SortedEstimate`.
+
+        Raises
+        ------
+        PlanError
+            If there is none of this name.
+        """
+        return whole_sequence(self._estimate(name), self.total)
+
+    @cached_property
+    def default(self) -> SortedEstimate:
+        """The posterior, or isotonic regression where the sums of the posterior would not fit in memory."""
+        try:
+            _ = self.posterior
+        except ProgramError:
+            return SortedEstimate.ISOTONIC
+        return SortedEstimate.POSTERIOR
+
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The estimate, (n,), nondecreasing: posterior means, rounded."""
-        return self.posterior.integers
+        """The estimate, (n,), nondecreasing whole numbers: posterior means, rounded, as a rule (`default`)."""
+        return self.estimate(self.default)
 
-    @cached_property
-    def isotonic(self) -> NDArray[np.int64]:
-        """The nearest nondecreasing whole numbers within the bounds, (n,): the estimate of Hay et al. 2010, rounded."""
-        return freeze(isotonic_integers(self.noisy, lower=0, upper=self.largest))
+    def graphical(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NearestGraphical:
+        """Return the degree sequence of a graph near an estimate, with a graph that shows it.
 
-    @cached_property
-    def graphical(self) -> NearestGraphical:
-        """The degree sequence of a graph near the estimate, with a graph that shows it. Of degrees only."""
-        return nearest_graphical(self.posterior.mean)
+        Raises
+        ------
+        WorkloadError
+            If these are no degrees.
+        PlanError
+            If there is no such estimate.
+        """
+        if self.what != DEGREES:
+            raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
+        return nearest_graphical(self._estimate(name), total=self.total)
+
+    def with_total(self, total: int) -> SortedCountsRelease:
+        """Return the same with a total that is public: the number of records, or twice that of edges.
+
+        Raises
+        ------
+        WorkloadError
+            If another one is known already, or no counts within the bounds have it.
+        """
+        if self.total not in {None, total}:
+            raise WorkloadError(f"the {self.what} are known to add up to {self.total:,}, found {total:,}")
+        return replace(self, total=total)
 
     def frequencies(self, counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return how many bins or nodes have 0, 1, 2, ... records, by the estimate or by other counts."""
@@ -96,8 +157,10 @@ class SortedCountsRelease:
             "noise": self.law,
             "scale": self.scale,
             "largest": self.largest,
+            "total": self.total,
             "length_from_budget": self.noisy_length,
             "noisy": self.noisy.tolist(),
+            "estimate": self.default.value,
             "counts": self.counts.tolist(),
         }
 
@@ -112,10 +175,11 @@ class SortedCountsRelease:
         """
         if given.get("dpopt_sorted_counts") != 1:
             raise TranscriptError(
-                "found no sorted counts of this version; expected a file of 'dpopt degrees release'"
+                "found no sorted counts of this version; expected a file of 'dpopt degrees release' or 'dpopt "
+                "sorted release'"
             )
         try:
-            largest = given["largest"]
+            largest, total = given["largest"], given["total"]
             return cls(
                 what=str(given["what"]),
                 noisy=frozen(given["noisy"], np.int64),
@@ -123,7 +187,19 @@ class SortedCountsRelease:
                 scale=float(given["scale"]),
                 largest=None if largest is None else int(largest),
                 privacy=dict(given["privacy"]),
+                total=None if total is None else int(total),
                 noisy_length=bool(given["length_from_budget"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the sorted counts on file are damaged: {error}") from error
+
+    def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:
+        wanted = name if isinstance(name, SortedEstimate) else choice(SortedEstimate, name, "estimate")
+        if wanted not in self._estimated:
+            if wanted is SortedEstimate.POSTERIOR:
+                found = self.posterior.mean
+            else:
+                found = nearest_sequence(wanted, self.noisy, largest=self.largest)
+            found = with_total(found, largest=self.largest, total=self.total)
+            self._estimated[wanted] = freeze(found)
+        return self._estimated[wanted]

@@ -1,0 +1,194 @@
+"""A released histogram of several columns: noisy counts of blocks, the cells they agree on, and boxes with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.histograms.grid_plan import GridPlan, blocks_name
+from dpopt.algorithms.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.inference.histograms.grid_descent import halve_from_the_whole
+from dpopt.inference.histograms.grid_least_squares import grid_least_squares
+from dpopt.queries.arrays import freeze, frozen
+from dpopt.queries.bins import Bins
+from dpopt.queries.grids import blocks_shape, box_variances, check_boxes
+
+VERSION = "dpopt_grid_histogram"
+
+
+@dataclass(frozen=True, eq=False)
+class GridHistogram:
+    """Counts of the cells of a grid under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    axes : tuple of Bins
+        The bins of each column.
+    plan : GridPlan
+    noisy : tuple of int64 arrays
+        The noisy counts of each measured level, of `blocks_shape`.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    axes: tuple[Bins, ...]
+    plan: GridPlan
+    noisy: tuple[NDArray[np.int64], ...]
+    privacy: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        shape = tuple(bins.number for bins in self.axes)
+        if shape != self.plan.shape:
+            raise TranscriptError(f"found columns of {shape} bins for a plan of {self.plan.shape}")
+        for level, values in zip(self.plan.levels, self.noisy, strict=True):
+            if values.shape != blocks_shape(shape, level):
+                raise TranscriptError(
+                    f"found noisy counts of {blocks_name(level)} of shape {values.shape}; expected {blocks_shape(shape, level)}"
+                )
+
+    def __repr__(self) -> str:
+        names = " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in self.axes)
+        return (
+            f"GridHistogram({names}, epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, "
+            f"{self.privacy['neighbours']})"
+        )
+
+    @cached_property
+    def least_squares(self) -> NDArray[np.float64]:
+        """The unbiased estimate of each cell, of the grid's shape; may be negative."""
+        noisy = {
+            level: np.asarray(values, dtype=np.float64)
+            for level, values in zip(self.plan.levels, self.noisy, strict=True)
+        }
+        return freeze(grid_least_squares(self.plan.shape, noisy, self.plan.precisions, total=self.plan.size))
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """The estimate of each cell, none negative, and large boxes about as accurate as by least squares."""
+        cells = np.asarray(self.noisy[0], dtype=np.float64)
+        variance = 1.0 / self.plan.precisions[self.plan.levels[0]]
+        return freeze(halve_from_the_whole(self.least_squares, cells, variance))
+
+    @property
+    def total(self) -> float:
+        """The estimate of the number of records."""
+        return float(self.counts.sum())
+
+    def box(self, *sides: tuple[int, int], confidence: float = CONFIDENCE) -> RangeAnswer:
+        """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
+
+        The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
+        elsewhere.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such box, or the confidence is not between 0 and 1.
+        """
+        return self.boxes([sides], confidence=confidence)[0]
+
+    def between(self, text: str, *, confidence: float = CONFIDENCE) -> RangeAnswer:
+        """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
+
+        Raises
+        ------
+        WorkloadError
+            If the text names no box.
+        """
+        parts = text.split(",")
+        if len(parts) != len(self.axes):
+            names = ", ".join(bins.name for bins in self.axes)
+            raise WorkloadError(
+                f"found the box {text!r}; expected {len(self.axes)} ranges with commas between them, for {names}"
+            )
+        sides = tuple(bins.range_of(part.strip()) for bins, part in zip(self.axes, parts, strict=True))
+        return self.box(*sides, confidence=confidence)
+
+    def boxes(
+        self, wanted: Sequence[Sequence[tuple[int, int]]], *, confidence: float = CONFIDENCE
+    ) -> list[RangeAnswer]:
+        """Return the answers to many boxes, as `box` gives each."""
+        starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
+        stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
+        return self.boxes_from(starts, stops, confidence=confidence)
+
+    def boxes_from(
+        self, starts: NDArray[np.int64], stops: NDArray[np.int64], *, confidence: float = CONFIDENCE
+    ) -> list[RangeAnswer]:
+        """Return the answers to the boxes of these corners, (q, D) each, as `box` gives each."""
+        check_boxes(starts, stops, self.plan.shape)
+        errors = np.sqrt(box_variances(starts, stops, self.plan.shape, self.plan.part_variances))
+        values, unbiased = (box_sums(sums, starts, stops) for sums in (self._sums, self._unbiased_sums))
+        return range_answers(values, unbiased, errors, confidence)
+
+    def whole_counts(self) -> NDArray[np.int64]:
+        """Return whole numbers near the estimates, of the grid's shape, that add up to the rounded total."""
+        flat = np.concatenate(([0.0], np.cumsum(self.counts)))
+        return np.asarray(np.diff(np.rint(flat)), dtype=np.int64).reshape(self.plan.shape)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is to be kept, as JSON."""
+        return {
+            VERSION: 1,
+            "privacy": dict(self.privacy),
+            "axes": [bins.to_json() for bins in self.axes],
+            "plan": self.plan.to_json(),
+            "noisy": [values.tolist() for values in self.noisy],
+            "counts": np.round(self.counts, 6).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> GridHistogram:
+        """Read what `to_json` gave; the estimates are computed again.
+
+        Raises
+        ------
+        TranscriptError
+            If it is no histogram of several columns, or damaged.
+        """
+        if given.get(VERSION) != 1:
+            raise TranscriptError(
+                "found no histogram of several columns of this version; expected a file of 'dpopt histogram release'"
+            )
+        try:
+            return cls(
+                tuple(Bins.from_json(bins) for bins in given["axes"]),
+                GridPlan.from_json(given["plan"]),
+                tuple(frozen(values, np.int64) for values in given["noisy"]),
+                dict(given["privacy"]),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise TranscriptError(f"the histogram on file is damaged: {error}") from error
+
+    @cached_property
+    def _sums(self) -> NDArray[np.float64]:
+        return freeze(prefix_sums(self.counts))
+
+    @cached_property
+    def _unbiased_sums(self) -> NDArray[np.float64]:
+        return freeze(prefix_sums(self.least_squares))
+
+
+def prefix_sums(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums over the boxes from the first cell, with a leading 0 along each axis."""
+    sums = np.pad(cells, [(1, 0)] * cells.ndim)
+    for axis in range(cells.ndim):
+        sums = np.cumsum(sums, axis=axis)
+    return sums
+
+
+def box_sums(
+    sums: NDArray[np.float64], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the sum over each box, (q,), from `prefix_sums`."""
+    found = np.zeros(len(starts))
+    for corner in np.ndindex(*(2,) * sums.ndim):
+        at = np.where(np.array(corner, dtype=bool), starts, stops)
+        found += (-1.0) ** sum(corner) * sums[tuple(at.T)]
+    return found

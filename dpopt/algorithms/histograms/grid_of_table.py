@@ -1,0 +1,95 @@
+"""Histograms of several columns of a table: from what a user says to what is released, on file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.folder_files import read_json
+from dpopt.algorithms.histograms.counted_table import declared_attribute
+from dpopt.algorithms.histograms.grid_histogram import GridHistogram
+from dpopt.algorithms.histograms.grid_plan import plan_grid
+from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+from dpopt.algorithms.histograms.release_grid import release_grid
+from dpopt.algorithms.progress import Progress, Silent, stage
+from dpopt.errors import SchemaError
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.on_unknown import parse_on_unknown
+from dpopt.private.public_facts import public_size
+from dpopt.private.read_table import read_table
+from dpopt.queries.bins import Bins
+from dpopt.queries.schema import Schema
+
+if TYPE_CHECKING:
+    from dpopt.private.open_table import AnyTable
+
+
+def histogram_of_columns(
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str],
+    columns: tuple[str, ...],
+    settings: HistogramSettings,
+    *,
+    shapes: str = "auto",
+    progress: Progress | None = None,
+) -> GridHistogram:
+    """Release the histogram of several columns of a table.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
+    schema : Schema or path
+        Declares the columns' bins or values. Public; other attributes are not looked at.
+    columns : tuple of str
+        Different ones; at most 4,194,304 cells together.
+    settings : HistogramSettings
+        `ranges` as for `plan_grid`.
+    shapes : str
+        auto, cubes, rectangles or cells.
+    progress : Progress, optional
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    """
+    told = progress or Silent()
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise SchemaError(f"found the column {column!r} twice; name different ones")
+    attributes = tuple(declared_attribute(schema, column, settings) for column in columns)
+    axes = tuple(Bins.of_attribute(attribute, ordered=settings.ordered) for attribute in attributes)
+    relation = settings.relation
+    replaced = relation is NeighbouringRelation.REPLACE_ONE
+    # Made before the table is read; nothing but the size depends on the number of records.
+    plan = plan_grid(
+        tuple(bins.number for bins in axes),
+        settings.budget(),
+        ranges=settings.ranges or "all",
+        shapes=shapes,
+        relation=relation,
+        size=0 if replaced else None,
+    )
+    with stage(told, "reading the table"):
+        dataset = read_table(table, Schema(attributes), on_unknown=parse_on_unknown(settings.on_unknown))
+    counts = BinCounts.of_columns(dataset, columns)
+    if replaced:
+        plan = replace(plan, size=public_size(counts, relation, None))
+    return release_grid(counts, plan, axes, progress=told)
+
+
+def read_grid(path: str | os.PathLike[str]) -> GridHistogram:
+    """Read a histogram of several columns that `write_histogram` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing or no JSON.
+    TranscriptError
+        If it is no such histogram, or damaged.
+    """
+    return GridHistogram.from_json(read_json(Path(path)))

@@ -1,0 +1,70 @@
+"""The files of histograms and sorted counts: written whole and never over another one, read back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from dpopt.algorithms.folder_files import read_json, write_json
+from dpopt.algorithms.histograms.histogram import Histogram
+from dpopt.algorithms.histograms.sorted_counts import SortedCountsRelease
+from dpopt.errors import ReleaseFolderError
+
+
+def check_new(path: Path) -> None:
+    """Refuse a file that is there, or whose folder is not.
+
+    Raises
+    ------
+    ReleaseFolderError
+        With what to do.
+    """
+    if path.exists():
+        raise ReleaseFolderError(
+            f"{path} exists already, and may hold a release that was paid for; choose another name"
+        )
+    if not path.parent.is_dir():
+        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
+
+
+class Released(Protocol):
+    """What can be written: a histogram of one column or of several, or sorted counts."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is to be kept, as JSON."""
+        ...
+
+
+def write_histogram(histogram: Released, path: str | os.PathLike[str]) -> None:
+    """Write a histogram or sorted counts as JSON, whole or not at all; a file that is there is not replaced.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is there already, or cannot be written.
+    """
+    target = Path(path)
+    check_new(target)
+    try:
+        write_json(target, histogram.to_json())
+    except OSError as error:
+        raise ReleaseFolderError(f"cannot write {target}: {error.strerror}") from error
+
+
+def read_histogram(path: str | os.PathLike[str]) -> Histogram:
+    """Read a histogram that `write_histogram` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing or no JSON.
+    TranscriptError
+        If it is no histogram, or damaged.
+    """
+    return Histogram.from_json(read_json(Path(path)))
+
+
+def read_sorted_counts(path: str | os.PathLike[str]) -> SortedCountsRelease:
+    """Read sorted counts that `write_histogram` wrote; errors as for `read_histogram`."""
+    return SortedCountsRelease.from_json(read_json(Path(path)))

@@ -1,0 +1,228 @@
+"""What every plan of a histogram gives, whichever tree it measures: levels with their noise, costs and variances."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import amount_for, measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.private.bin_measurement import GroupSums
+from dpopt.queries.arrays import freeze
+from dpopt.queries.tree import Tree
+
+LARGEST_DOMAIN = 2**22
+LEAST_SHARE_OF_BINS = 0.02
+"""Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
+SINGLE_BINS = "single bins"
+
+_LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLevel:
+    """A level of a tree whose nodes are counted with noise.
+
+    Attributes
+    ----------
+    name : str
+        In words; it names the measurement and its charge.
+    depth : int
+        Which level of the plan's tree, 0 for the root's.
+    scale : float
+        Of the noise, in records.
+    """
+
+    name: str
+    depth: int
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class TreePlan(ABC):
+    """What a release of a histogram measures: the nodes of some levels of a tree, each of which divides all bins.
+
+    Attributes
+    ----------
+    bins : int
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    scales : tuple of float
+        Scale of the noise of each measured level, from single bins up, in records.
+    ranges : str
+        For which ranges the budget was spread.
+    size : int or None
+        The public number of records under replace-one; None under add-remove, where nobody needs to know it.
+    predicted : Mapping
+        Mean variance of each group of ranges, in records squared.
+    """
+
+    bins: int
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    scales: tuple[float, ...]
+    ranges: str
+    size: int | None
+    predicted: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        check_bins(self.bins)
+        if (self.size is None) != (self.relation is NeighbouringRelation.ADD_REMOVE):
+            raise PlanError(
+                "the number of records is public under replace-one, and is not used under add-remove"
+            )
+
+    @property
+    @abstractmethod
+    def tree(self) -> Tree:
+        """The tree; each of its levels divides all bins, but for the root's where that is not measured."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[MeasuredLevel, ...]:
+        """The measured levels, from single bins up."""
+
+    @abstractmethod
+    def own_json(self) -> dict[str, Any]:
+        """Return what only this kind of plan has, as JSON."""
+
+    @property
+    def moved(self) -> int:
+        """In how many nodes of a level two neighbours differ."""
+        return moved_nodes(self.relation)
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation in words."""
+        if self.relation is NeighbouringRelation.ADD_REMOVE:
+            return "add-remove: one record more or less"
+        return self.relation.describe()
+
+    def charges(self) -> list[Charge]:
+        """Return what each level costs, in the order of the levels."""
+        return [
+            measurement_charge(
+                level.name, self.moved, level.scale, gaussian=self.gaussian, relation=self.relation
+            )
+            for level in self.levels
+        ]
+
+    def measurement(self, level: MeasuredLevel) -> GroupSums:
+        """Return what is asked of the curator at a level."""
+        sizes = self.tree.size[self.nodes(level)]
+        groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
+        return GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
+
+    def nodes(self, level: MeasuredLevel) -> slice:
+        """Return the nodes of a measured level."""
+        return self.tree.levels[level.depth]
+
+    def number_of_nodes(self, level: MeasuredLevel) -> int:
+        """Return how many nodes a measured level has."""
+        nodes = self.nodes(level)
+        return int(nodes.stop - nodes.start)
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """Variance of the noise of each node of the tree, (v,): inf where it is not measured, 0 for a public total."""
+        found = np.full(len(self.tree), np.inf)
+        for level in self.levels:
+            found[self.nodes(level)] = noise_variance(level.scale, gaussian=self.gaussian)
+        if self.size is not None:
+            found[0] = 0.0
+        return freeze(found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "bins": self.bins,
+            "relation": self.relation.value,
+            "neighbours": self.neighbours,
+            "budget": self.budget.to_json(),
+            "noise": "discrete Gaussian" if self.gaussian else "discrete Laplace",
+            **self.own_json(),
+            "ranges": self.ranges,
+            "size": self.size,
+            "predicted_variances": dict(self.predicted),
+        }
+
+
+def common_from_json(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every plan has, as arguments by name, from what `TreePlan.to_json` gave."""
+    return {
+        "bins": int(given["bins"]),
+        "relation": NeighbouringRelation(given["relation"]),
+        "budget": Budget.from_json(given["budget"]),
+        "gaussian": given["noise"] == "discrete Gaussian",
+        "scales": tuple(float(level["scale"]) for level in given["levels"]),
+        "ranges": str(given["ranges"]),
+        "size": None if given["size"] is None else int(given["size"]),
+        "predicted": {str(name): float(value) for name, value in given["predicted_variances"].items()},
+    }
+
+
+def check_bins(bins: int) -> None:
+    """Refuse a number of bins that is out of range.
+
+    Raises
+    ------
+    PlanError
+        If it is.
+    """
+    if not 1 <= bins <= LARGEST_DOMAIN:
+        raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {bins:,}")
+
+
+def moved_nodes(relation: NeighbouringRelation) -> int:
+    """Return in how many nodes of a level two neighbours differ."""
+    return 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
+
+
+def is_gaussian(budget: Budget) -> bool:
+    """Return which noise a budget pays for.
+
+    Raises
+    ------
+    PlanError
+        If it is for draws of queries.
+    """
+    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
+        raise PlanError(
+            f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
+        )
+    return budget.accountant is Accountant.ZCDP
+
+
+def whole_amount(budget: Budget) -> float:
+    """Return what a budget has for noise: rho of zCDP for Gaussian noise, else epsilon.
+
+    Raises
+    ------
+    PlanError
+        If it is for draws of queries, or leaves nothing.
+    """
+    amount = amount_for(budget, gaussian=is_gaussian(budget))
+    if not amount > 0:
+        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    return amount
+
+
+def noise_variance(scale: float, *, gaussian: bool) -> float:
+    """Return the variance of discrete Gaussian (an upper bound) or discrete Laplace noise."""
+    if gaussian:
+        return max(scale * scale, _LEAST_VARIANCE)
+    ratio = exp(-1.0 / scale)
+    return max(2.0 * ratio / (1.0 - ratio) ** 2, _LEAST_VARIANCE)
