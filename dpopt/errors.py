@@ -43,6 +43,10 @@ class ProgramError(DpoptError, ValueError):
     """An optimization program whose arrays do not fit together."""
 
 
+class PolynomialError(DpoptError, ValueError):
+    """A target that cannot be approximated as asked, or a certificate that does not hold."""
+
+
 class NoSolutionError(DpoptError, ValueError):
     """A solution was required of a result that holds none."""
 

@@ -1,0 +1,46 @@
+"""Polynomials near symmetric predicates, each with a proof that none is nearer: what a release of marginals adds noise to.
+
+In       a target (OR, AND, "at least r of k", any table of values), a degree or an error, a solver if one is to begin
+with. Out      `Polynomial` with exact rational coefficients, in a `Solution` with its `Witness`; sensitivities. All
+public. Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`, `dpopt.formulations`, `dpopt.solvers`; numpy. No
+records. Next     another problem on coefficients: its linear program in `dpopt.formulations`, its page in models/, and
+one file here that
+         states it as a `Problem`; `verify` then checks its certificates as they are.
+
+| file | what it holds |
+|---|---|
+| targets.py, polynomial.py, basis_values.py | what is approximated; polynomials in three bases, exact |
+| certificates.py | problems, solutions, witnesses, and `verify`, which trusts nothing |
+| references.py, minimax.py | levelled errors and exchange; best approximations and least degrees |
+| coefficient_budgets.py, joint.py | least coefficients for an error; least error with noise |
+| exact_optimum.py, exact_simplex.py, linear_solver.py | linear programs solved exactly, from where a solver ended |
+| chebyshev.py, sherstov.py | constructions of the papers |
+| sensitivities.py | what one record moves in each expansion |
+| degree_tables.py, solution_files.py | tables of least degrees; solutions as files |
+"""
+
+from __future__ import annotations
+
+from dpopt.polynomials.certificates import Problem, Solution, Witness, verify
+from dpopt.polynomials.coefficient_budgets import least_coefficients, least_error_within
+from dpopt.polynomials.joint import least_predicted_error
+from dpopt.polynomials.minimax import LeastDegree, best_polynomial, least_degree, verify_least_degree
+from dpopt.polynomials.polynomial import Basis, Polynomial
+from dpopt.polynomials.targets import Target
+
+__all__ = [
+    "Basis",
+    "LeastDegree",
+    "Polynomial",
+    "Problem",
+    "Solution",
+    "Target",
+    "Witness",
+    "best_polynomial",
+    "least_coefficients",
+    "least_degree",
+    "least_error_within",
+    "least_predicted_error",
+    "verify",
+    "verify_least_degree",
+]

@@ -1,0 +1,200 @@
+"""What is optimal, and the proof: a polynomial, and weights on the points that no polynomial gets around.
+
+Problem. Over polynomials p(s) = sum_j x_j phi_j(s) of degree <= t, in a basis phi,
+
+    minimize    E + sum_j w_j |x_j|            where E = max_s |f(s) - p(s)| over s = 0..k
+    or          sum_j w_j |x_j|  with  E <= limit
+    subject to  p(0) = f(0)                    if the value at 0 is kept
+                |x_j| <= T                     if coefficients are limited
+
+with w >= 0. All weights 0 and no limits: the best approximation.
+
+Theorem (weak duality). For any numbers y_0, ..., y_k let z_j = sum_s y_s phi_j(s) and N = sum |y_s| over all points s,
+without s = 0 where the value there is kept. Every admissible p has
+
+    sum_s y_s f(s) = sum_s y_s (f(s) - p(s)) + sum_j z_j x_j <= N E + sum_j |z_j| |x_j|
+
+so that the objective is at least sum_s y_s f(s) - T sum_j max(|z_j| - w_j, 0) if N <= 1, or with E <= limit at least that
+less limit * N; without a limit T every |z_j| must be at most w_j. Equality proves p optimal. Such y (a `Witness`) are all
+that a proof needs: for the best approximation they sit on t + 2 points with alternating signs, and annihilate every
+polynomial of degree t.
+
+`verify` uses the target, the polynomial and the witness alone, in exact arithmetic: no solver, and nothing of the search that
+found them.
+
+Source: the duality of linear programming; for best approximations de la Vallee Poussin's bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+from dpopt.errors import PolynomialError
+from dpopt.polynomials.basis_values import basis_value
+from dpopt.polynomials.polynomial import Basis, Polynomial
+from dpopt.polynomials.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is minimized, subject to what.
+
+    Parameters
+    ----------
+    target
+        f on 0..k.
+    degree
+        t, from 0 to k.
+    keeps_zero
+        Whether p(0) = f(0) is demanded.
+    basis
+        What the coefficients x_j belong to.
+    weights
+        w_0, ..., w_t, >= 0; all 0 if left out.
+    error_limit
+        The largest error allowed; None: the error is a part of the objective.
+    coefficient_limit
+        T; None: coefficients of any size.
+
+    Raises
+    ------
+    PolynomialError
+        A number out of its range.
+    """
+
+    target: Target
+    degree: int
+    keeps_zero: bool
+    basis: Basis = Basis.BINOMIAL
+    weights: tuple[Fraction, ...] = ()
+    error_limit: Fraction | None = None
+    coefficient_limit: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.degree <= self.target.width:
+            raise PolynomialError(
+                f"found degree {self.degree}; expected a whole number from 0 to k = {self.target.width}"
+            )
+        if not self.weights:
+            object.__setattr__(self, "weights", (Fraction(0),) * (self.degree + 1))
+        if len(self.weights) != self.degree + 1 or min(self.weights) < 0:
+            raise PolynomialError(
+                f"found {len(self.weights)} weights, the least {float(min(self.weights)):g}; expected {self.degree + 1} of "
+                "them, for degrees 0 to t, none below 0"
+            )
+        for what, limit in (("error", self.error_limit), ("size of coefficients", self.coefficient_limit)):
+            if limit is not None and limit < 0:
+                raise PolynomialError(f"found {float(limit):g} as the largest {what}; expected 0 or more")
+
+    @property
+    def first(self) -> int:
+        """The first point where an error counts: 1 where the value at 0 is kept."""
+        return 1 if self.keeps_zero else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Weights y_s on points s, zero elsewhere, that bound the objective of every polynomial from below."""
+
+    points: tuple[int, ...]
+    weights: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.points) != len(self.weights) or len(set(self.points)) != len(self.points):
+            raise PolynomialError("a witness has one weight for each of its points, and no point twice")
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A polynomial, the value of its objective, and the witness that no polynomial has a smaller one."""
+
+    problem: Problem
+    polynomial: Polynomial
+    objective: Fraction
+    witness: Witness
+
+
+def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
+    """Return the objective of a polynomial, evaluated exactly.
+
+    Raises
+    ------
+    PolynomialError
+        It breaks a condition of the problem; the message says which.
+    """
+    target = problem.target
+    if polynomial.width != target.width or polynomial.degree > problem.degree:
+        raise PolynomialError(
+            f"the polynomial has degree {polynomial.degree} and k = {polynomial.width}; expected at most {problem.degree} and "
+            f"{target.width}"
+        )
+    errors = [
+        abs(value - sum((a * comb(s, j) for j, a in enumerate(polynomial.coefficients)), Fraction(0)))
+        for s, value in enumerate(target.values)
+    ]
+    if problem.keeps_zero and errors[0]:
+        raise PolynomialError(f"the polynomial misses the value at 0 by {float(errors[0]):g}")
+    largest = max(errors)
+    if problem.error_limit is not None and largest > problem.error_limit:
+        raise PolynomialError(
+            f"the error is {float(largest):g}, above the limit of {float(problem.error_limit):g}"
+        )
+    coefficients = polynomial.in_basis(problem.basis)
+    limit = problem.coefficient_limit
+    if limit is not None and max(map(abs, coefficients)) > limit:
+        raise PolynomialError(f"a coefficient is larger than the limit of {float(limit):g}")
+    weighted = sum(
+        (w * abs(x) for w, x in zip(problem.weights, coefficients, strict=False)), start=Fraction(0)
+    )
+    return weighted + (largest if problem.error_limit is None else 0)
+
+
+def lower_bound(problem: Problem, witness: Witness) -> Fraction:
+    """Return what the objective of every polynomial is at least, by the theorem above.
+
+    Raises
+    ------
+    PolynomialError
+        The witness proves nothing for this problem; the message says why.
+    """
+    target = problem.target
+    if not all(type(s) is int and 0 <= s <= target.width for s in witness.points):
+        raise PolynomialError(f"a point of the witness lies outside 0..{target.width}")
+    given = list(zip(witness.points, witness.weights, strict=True))
+    size = sum((abs(y) for s, y in given if s >= problem.first), start=Fraction(0))
+    bound = sum((y * target.values[s] for s, y in given), start=Fraction(0))
+    if problem.error_limit is not None:
+        bound -= problem.error_limit * size
+    elif size > 1:
+        raise PolynomialError(f"the weights of the witness add up to {float(size):g}; expected at most 1")
+    for j, weight in enumerate(problem.weights):
+        pull = abs(
+            sum((y * basis_value(problem.basis, target.width, j, s) for s, y in given), start=Fraction(0))
+        )
+        if pull > weight:
+            if problem.coefficient_limit is None:
+                raise PolynomialError(f"the witness pulls at coefficient {j} with more than its weight")
+            bound -= problem.coefficient_limit * (pull - weight)
+    return bound
+
+
+def verify(solution: Solution) -> None:
+    """Check in exact arithmetic that a polynomial is feasible, worth what is said, and that nothing is better.
+
+    Raises
+    ------
+    PolynomialError
+        The first thing that does not hold.
+    """
+    reached = objective_value(solution.problem, solution.polynomial)
+    if reached != solution.objective:
+        raise PolynomialError(
+            f"the objective of the polynomial is {float(reached):g}, and {float(solution.objective):g} is stated"
+        )
+    bound = lower_bound(solution.problem, solution.witness)
+    if bound != reached:
+        raise PolynomialError(
+            f"the objective is {float(reached):g} and the witness proves {float(bound):g} only: nothing shows that it is least"
+        )

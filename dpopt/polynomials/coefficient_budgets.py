@@ -1,0 +1,152 @@
+"""Polynomials with small coefficients: what a release adds noise in proportion to.
+
+(iii) `least_coefficients`: the least sum_j w_j |a_j| in the binomial basis among the polynomials of at most an error.
+`least_error_within`: the least error among the polynomials whose coefficients, monomial or Chebyshev, are at most T in
+size. Linear programs (models/coefficient_budget); a solver's answer is where the exact simplex method begins, and the
+optimum comes with its witness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb, isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PolynomialError
+from dpopt.formulations.coefficient_budget import (
+    coefficient_program,
+    limited_program,
+    monomial_values,
+    read_limited,
+    read_split,
+)
+from dpopt.formulations.minimax_polynomial import chebyshev_values
+from dpopt.polynomials.certificates import Problem, Solution
+from dpopt.polynomials.exact_optimum import exact_solution
+from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point
+from dpopt.polynomials.polynomial import Basis
+from dpopt.polynomials.targets import Target
+from dpopt.programs.solver import Solver
+
+_DIGITS = 12
+"""Square roots are rounded to so many digits before anything is solved; certificates are of the rounded weights."""
+
+
+def sensitivity_weights(attributes: int, degree: int) -> tuple[Fraction, ...]:
+    """Return w_0 = 0 and w_j = C(d, j): sum_j w_j |a_j| is n times the L1 sensitivity of all coefficients."""
+    return (Fraction(0), *(Fraction(comb(attributes, j)) for j in range(1, degree + 1)))
+
+
+def deviation_weights(attributes: int, width: int, degree: int) -> tuple[Fraction, ...]:
+    """Return w_0 = 0 and w_j = (C(d, j) C(k, j))^(1/2), rounded to 12 digits.
+
+    sum_j w_j |a_j| is n (2 rho)^(1/2) times the standard deviation of an answer with Gaussian noise, noise of each size of
+    conjunctions scaled best.
+    """
+    return (
+        Fraction(0),
+        *(rounded_root(comb(attributes, j) * comb(width, j)) for j in range(1, degree + 1)),
+    )
+
+
+def rounded_root(number: int) -> Fraction:
+    """Return the square root of a whole number, cut after 12 significant digits or more; exact for squares."""
+    digits = max(_DIGITS - len(str(number)) // 2, 0)
+    return Fraction(isqrt(number * 100**digits), 10**digits)
+
+
+def least_coefficients(
+    target: Target,
+    degree: int,
+    error_limit: Fraction,
+    weights: Sequence[Fraction],
+    *,
+    free_constant: bool | None = None,
+    solver: str | Solver | None = DEFAULT,
+) -> Solution:
+    """Return the polynomial with the least sum_j w_j |a_j| among those of at most a degree and an error.
+
+    Parameters
+    ----------
+    target
+        f, k <= 96.
+    degree
+        t, from 0 to k.
+    error_limit
+        The largest error allowed on 0..k, >= 0.
+    weights
+        w_0, ..., w_t, >= 0, in the binomial basis.
+    free_constant
+        Whether p(0) may differ from f(0); left out: for all targets but OR.
+    solver
+        A solver of linear programs to begin with; None: exact arithmetic alone, which may take long.
+
+    Raises
+    ------
+    PolynomialError
+        No such polynomial (proved), or a number out of range.
+    SolverUnavailableError
+        The solver cannot run here.
+    """
+    keeps_zero = target.keeps_zero if free_constant is None else not free_constant
+    problem = Problem(target, degree, keeps_zero, weights=tuple(weights), error_limit=error_limit)
+    suggested: NDArray[np.float64] | None = None
+    if solver is not None:
+        program = coefficient_program(
+            np.array([float(one) for one in target.values]),
+            np.array([float(one) for one in problem.weights]),
+            float(error_limit),
+            keeps_zero=keeps_zero,
+        )
+        point = suggested_point(linear_solver(solver), program)
+        suggested = None if point is None else read_split(point, target.width)
+    return exact_solution(problem, suggested)
+
+
+def least_error_within(
+    target: Target,
+    degree: int,
+    limit: Fraction,
+    basis: Basis,
+    *,
+    free_constant: bool | None = None,
+    solver: str | Solver | None = DEFAULT,
+) -> Solution:
+    """Return the polynomial of at most a degree with the least error among those whose coefficients are at most T in size.
+
+    Parameters
+    ----------
+    target, degree, free_constant, solver
+        As of `least_coefficients`.
+    limit
+        T, >= 0.
+    basis
+        MONOMIAL or CHEBYSHEV: whose coefficients are limited.
+
+    Raises
+    ------
+    PolynomialError
+        No such polynomial (proved), a number out of range, or the binomial basis.
+    SolverUnavailableError
+        The solver cannot run here.
+    """
+    if basis is Basis.BINOMIAL:
+        raise PolynomialError("coefficients are limited in the monomial or the Chebyshev basis")
+    keeps_zero = target.keeps_zero if free_constant is None else not free_constant
+    problem = Problem(target, degree, keeps_zero, basis, coefficient_limit=limit)
+    suggested: NDArray[np.float64] | None = None
+    if solver is not None:
+        values = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(target.width, degree)
+        program = limited_program(
+            np.array([float(one) for one in target.values]),
+            degree,
+            float(limit),
+            values,
+            keeps_zero=keeps_zero,
+        )
+        point = suggested_point(linear_solver(solver), program)
+        suggested = None if point is None else read_limited(point, values)
+    return exact_solution(problem, suggested)

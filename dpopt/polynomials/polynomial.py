@@ -1,0 +1,184 @@
+"""Polynomials on 0..k with exact coefficients, in three bases.
+
+In the binomial basis p(s) = sum_j a_j C(s, j). There a_j is the j-th forward difference of p at 0, and C(s, j) is the
+number of j-subsets of the s attributes that are true: a polynomial of degree t in s is a sum of conjunctions of at most t
+attributes. Monomials c_i s^i and Chebyshev polynomials b_i T_i(2 s / k - 1) are conversions of it, all of them without
+rounding.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PolynomialError
+from dpopt.polynomials.targets import WIDEST, Target
+from dpopt.queries.json_files import json_list, json_object, refuse_unknown_keys
+
+
+class Basis(enum.Enum):
+    """What the coefficients of a polynomial belong to."""
+
+    BINOMIAL = "binomial"
+    """C(s, j)."""
+    MONOMIAL = "monomial"
+    """s^j."""
+    CHEBYSHEV = "chebyshev"
+    """T_j(2 s / k - 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LargestError:
+    """The largest distance of a polynomial from a target on 0..k, and where it is reached."""
+
+    value: Fraction
+    points: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A polynomial p(s) = sum_j a_j C(s, j) for s in [0, k].
+
+    Parameters
+    ----------
+    width
+        k, from 1 to 256.
+    coefficients
+        a_0, ..., a_t, exact; zeros at the end are dropped, all but a_0.
+
+    Raises
+    ------
+    PolynomialError
+        k out of range, no coefficient, or a degree above k (on 0..k it would say nothing more).
+    """
+
+    width: int
+    coefficients: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.width <= WIDEST:
+            raise PolynomialError(f"found k = {self.width}; expected a whole number from 1 to {WIDEST}")
+        if not self.coefficients or not all(type(one) is Fraction for one in self.coefficients):
+            raise PolynomialError("a polynomial has at least one coefficient, and all of them are Fractions")
+        kept = len(self.coefficients)
+        while kept > 1 and not self.coefficients[kept - 1]:
+            kept -= 1
+        object.__setattr__(self, "coefficients", self.coefficients[:kept])
+        if self.degree > self.width:
+            raise PolynomialError(
+                f"found degree {self.degree}; on 0..{self.width} it is at most {self.width}"
+            )
+
+    @classmethod
+    def through(cls, width: int, values: Sequence[Fraction]) -> Polynomial:
+        """Return the polynomial of degree below len(values) with p(0), p(1), ... = values."""
+        differences, left = [], list(values)
+        while left:
+            differences.append(Fraction(left[0]))
+            left = [after - before for before, after in pairwise(left)]
+        return cls(width, tuple(differences))
+
+    @property
+    def degree(self) -> int:
+        """The largest j with a_j != 0; 0 for a constant."""
+        return len(self.coefficients) - 1
+
+    def at(self, point: int) -> Fraction:
+        """Return p(s), exactly, at any whole s."""
+        value, binomial = Fraction(0), 1
+        for j, coefficient in enumerate(self.coefficients):
+            value += coefficient * binomial
+            binomial = binomial * (point - j) // (j + 1)
+        return value
+
+    def evaluate(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return p at any points, in floating-point arithmetic (from the Chebyshev coefficients, which is stable on [0, k])."""
+        coefficients = np.array([float(one) for one in self.in_basis(Basis.CHEBYSHEV)])
+        return np.asarray(
+            np.polynomial.chebyshev.chebval(2.0 * np.asarray(points) / self.width - 1.0, coefficients)
+        )
+
+    def in_basis(self, basis: Basis) -> tuple[Fraction, ...]:
+        """Return the coefficients of degrees 0..t in a basis, exactly."""
+        if basis is Basis.BINOMIAL:
+            return self.coefficients
+        times_s = _times_s if basis is Basis.MONOMIAL else self._chebyshev_times_s
+        found = [self.coefficients[-1]]
+        for j in range(self.degree - 1, -1, -1):  # p_j = a_j + (s - j) / (j + 1) p_{j+1}
+            raised = times_s(found)
+            for place, one in enumerate(found):
+                raised[place] -= j * one
+            found = [one / (j + 1) for one in raised]
+            found[0] += self.coefficients[j]
+        return tuple(found)
+
+    def _chebyshev_times_s(self, coefficients: list[Fraction]) -> list[Fraction]:
+        """Return s p for p in Chebyshev polynomials: s = k (u + 1) / 2, u T_0 = T_1, u T_n = (T_{n+1} + T_{n-1}) / 2."""
+        half = Fraction(self.width, 2)
+        raised = [half * one for one in coefficients] + [Fraction(0)]
+        raised[1] += half * coefficients[0]
+        for n in range(1, len(coefficients)):
+            raised[n + 1] += half / 2 * coefficients[n]
+            raised[n - 1] += half / 2 * coefficients[n]
+        return raised
+
+    def errors(self, target: Target) -> tuple[Fraction, ...]:
+        """Return f(s) - p(s) for s = 0, ..., k."""
+        if target.width != self.width:
+            raise PolynomialError(
+                f"the target has k = {target.width} and the polynomial k = {self.width}; give them the same k"
+            )
+        return tuple(value - self.at(point) for point, value in enumerate(target.values))
+
+    def error(self, target: Target) -> LargestError:
+        """Return the largest |f(s) - p(s)| over s = 0, ..., k, exactly, and all points where it is reached."""
+        sizes = [abs(one) for one in self.errors(target)]
+        largest = max(sizes)
+        return LargestError(largest, tuple(point for point, size in enumerate(sizes) if size == largest))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the polynomial as a JSON object; fractions are texts."""
+        return {"k": self.width, "binomial_coefficients": [str(one) for one in self.coefficients]}
+
+    @classmethod
+    def from_json(cls, value: object, place: str = "polynomial") -> Polynomial:
+        """Return what `to_json` wrote.
+
+        Raises
+        ------
+        PolynomialError
+            Anything else.
+        """
+        found = json_object(value, place, PolynomialError)
+        refuse_unknown_keys(found, ("k", "binomial_coefficients"), place, PolynomialError)
+        width = found.get("k")
+        if not isinstance(width, int) or isinstance(width, bool):
+            raise PolynomialError(f"{place}: expected a whole number as 'k', found {width!r}")
+        texts = json_list(
+            found.get("binomial_coefficients"), f"{place}.binomial_coefficients", PolynomialError
+        )
+        return cls(width, fractions_from_json(texts, place))
+
+
+def fractions_from_json(texts: Sequence[object], place: str) -> tuple[Fraction, ...]:
+    """Return fractions that were written as texts."""
+    found = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise PolynomialError(f'{place}: expected a fraction as text such as "-3/7", found {text!r}')
+        top, slash, bottom = text.partition("/")
+        try:
+            found.append(Fraction(int(top), int(bottom) if slash else 1))
+        except (ValueError, ZeroDivisionError):
+            raise PolynomialError(f"{place}: {text[:40]!r} is no fraction such as -3/7") from None
+    return tuple(found)
+
+
+def _times_s(coefficients: list[Fraction]) -> list[Fraction]:
+    return [Fraction(0), *coefficients]

@@ -1,0 +1,145 @@
+"""What is approximated: a symmetric predicate, as its exact values at s = 0, ..., k.
+
+A query over k attributes that only counts how many of its literals are true is a function f of that number s: OR is
+1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values will do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpopt.errors import PolynomialError
+
+WIDEST = 256
+"""Largest k: exact arithmetic takes seconds from here on."""
+
+OR, AND, TABLE = "or", "and", "table"
+AT_LEAST = "atleast:"
+LONGEST_NUMBER = 400  # digits of a value of a table
+_NUMBER = re.compile(r"[+-]?(\d+/0*[1-9]\d*|(\d+\.?\d*|\.\d+)([eE](?P<exponent>[+-]?\d+))?)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The values f(0), ..., f(k) that a polynomial is to come near to.
+
+    Parameters
+    ----------
+    name
+        "or", "and", "atleast:R" or "table": for people and files.
+    values
+        f(0), ..., f(k), exact; 1 <= k <= 256.
+
+    Raises
+    ------
+    PolynomialError
+        Too few or too many values, or values that do not belong to the name.
+    """
+
+    name: str
+    values: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.values) <= WIDEST + 1:
+            raise PolynomialError(
+                f"found {len(self.values)} values; a target has k + 1 of them for 0, ..., k, with k from 1 to {WIDEST}"
+            )
+        if not all(type(value) is Fraction for value in self.values):
+            raise PolynomialError("the values of a target are Fractions; use Target.table for other numbers")
+        if self.name != TABLE and self.values != _values(self.name, self.width):
+            raise PolynomialError(f"the values are not those of {self.name!r} with k = {self.width}")
+
+    @property
+    def width(self) -> int:
+        """k: the number of attributes of the query."""
+        return len(self.values) - 1
+
+    @property
+    def keeps_zero(self) -> bool:
+        """Whether polynomials keep the value at 0 unless asked otherwise: those of OR do, as in the paper."""
+        return self.name == OR
+
+    @classmethod
+    def disjunction(cls, width: int) -> Target:
+        """Return OR of `width` literals: 0 at 0, then 1."""
+        return cls.named(OR, width)
+
+    @classmethod
+    def conjunction(cls, width: int) -> Target:
+        """Return AND of `width` literals: 1 at k, 0 before."""
+        return cls.named(AND, width)
+
+    @classmethod
+    def at_least(cls, needed: int, width: int) -> Target:
+        """Return "at least `needed` of `width` literals"."""
+        return cls.named(f"{AT_LEAST}{needed}", width)
+
+    @classmethod
+    def named(cls, name: str, width: int) -> Target:
+        """Return the target of a name "or", "and" or "atleast:R", for k = `width`.
+
+        Raises
+        ------
+        PolynomialError
+            An unknown name, k outside 1..256, or r outside 1..k.
+        """
+        if not 1 <= width <= WIDEST:
+            raise PolynomialError(f"found k = {width}; expected a whole number from 1 to {WIDEST}")
+        return cls(name, _values(name, width))
+
+    @classmethod
+    def table(cls, values: Iterable[Fraction | int | float | str]) -> Target:
+        """Return the target with these values at 0, 1, ..., k; texts such as "1/3" and "0.25" are exact.
+
+        Raises
+        ------
+        PolynomialError
+            A value that is no finite number, or too few or too many of them.
+        """
+        return cls(TABLE, tuple(exact_number(value, f"value {place}") for place, value in enumerate(values)))
+
+
+def exact_number(value: Fraction | float | str, what: str) -> Fraction:
+    """Return a number exactly as it is written; a float is the number that its shortest decimal spelling says.
+
+    Raises
+    ------
+    PolynomialError
+        No finite number, or more than 400 digits.
+    """
+    text = repr(value) if isinstance(value, float) else str(value)
+    written = _NUMBER.fullmatch(text.strip())
+    if written is None:
+        raise PolynomialError(f"{what} is {text[:40]!r}; expected a number such as 0.05, 1e-3 or 1/20")
+    exponent = written["exponent"] or "0"
+    if len(text) > LONGEST_NUMBER or len(exponent) > 9 or abs(int(exponent)) > LONGEST_NUMBER:
+        raise PolynomialError(
+            f"{what} has more than {LONGEST_NUMBER} digits; round it, or take a fraction of smaller numbers"
+        )
+    return Fraction(text)
+
+
+def _values(name: str, width: int) -> tuple[Fraction, ...]:
+    needed = _needed(name, width)
+    return tuple(Fraction(int(number >= needed)) for number in range(width + 1))
+
+
+def _needed(name: str, width: int) -> int:
+    if name == OR:
+        return 1
+    if name == AND:
+        return width
+    digits = name.removeprefix(AT_LEAST)
+    if not name.startswith(AT_LEAST) or not digits.isdecimal() or len(digits) > 9:
+        raise PolynomialError(
+            f"found the predicate {name!r}; expected or, and, or atleast:R such as atleast:2"
+        )
+    needed = int(digits)
+    if not 1 <= needed <= width:
+        raise PolynomialError(
+            f"found 'at least {needed} of {width}'; expected a number from 1 to k = {width} (0 is always true, more never)"
+        )
+    return needed

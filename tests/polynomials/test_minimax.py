@@ -1,0 +1,292 @@
+"""Best approximations and least degrees: closed facts, known tables, brute force, and proofs that no solver can change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpopt.errors import PolynomialError, SolverUnavailableError
+from dpopt.polynomials import Target, best_polynomial, least_degree, verify, verify_least_degree
+from dpopt.polynomials.certificates import Witness, lower_bound
+from dpopt.polynomials.degree_tables import ERRORS, degree_table
+from dpopt.polynomials.linear_solver import linear_solvers
+from dpopt.polynomials.minimax import minimax_problem
+from dpopt.polynomials.references import exchanged, level, spread_reference
+from dpopt.programs import Availability, AvailabilityStatus, Capability, Termination
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.solver import Program
+
+# Error: the largest k for which each degree suffices (OR, the value at 0 kept); 64 stands for 64 or more.
+LARGEST_WIDTHS = {
+    Fraction(1, 2): {1: 3, 2: 10, 3: 21, 4: 37, 5: 58, 6: 64},
+    Fraction(1, 10): dict(zip(range(1, 13), (1, 2, 4, 7, 11, 16, 22, 29, 36, 45, 54, 64), strict=True)),
+    Fraction(1, 20): dict(
+        zip(range(1, 16), (1, 2, 3, 5, 8, 11, 15, 20, 25, 30, 37, 44, 51, 59, 64), strict=True)
+    ),
+    Fraction(1, 100): dict(
+        zip(
+            range(1, 21),
+            (1, 2, 3, 4, 5, 7, 9, 12, 14, 17, 21, 25, 29, 33, 38, 43, 49, 54, 60, 64),
+            strict=True,
+        )
+    ),
+}
+# r, k: degrees for the errors .1, .05, .01.
+AT_LEAST = {
+    (2, 8): (6, 7, 8),
+    (2, 16): (9, 10, 12),
+    (2, 32): (13, 15, 18),
+    (2, 64): (18, 21, 26),
+    (3, 8): (7, 8, 8),
+    (3, 16): (11, 12, 14),
+    (3, 32): (16, 18, 21),
+    (3, 64): (23, 25, 30),
+    (4, 8): (8, 8, 8),
+    (4, 16): (12, 14, 15),
+    (4, 32): (18, 20, 23),
+    (4, 64): (26, 29, 34),
+}
+LEAST_ERRORS = {
+    4: (0.6, 0.2, 0.0667, 0),
+    5: (0.667, 0.286, 0.111, 0.0323, 0),
+    6: (0.714, 0.333, 0.143, 0.0526, 0.0159, 0),
+    8: (0.778, 0.429, 0.212, 0.101, 0.0407, 0.0145, 0.0039, 0),
+    16: (0.882, 0.636, 0.412, 0.253, 0.146, 0.0919, 0.0531, 0.0268, 0.0141),
+    32: (0.939, 0.790, 0.613, 0.451, 0.326, 0.231, 0.157, 0.112, 0.0791),
+}
+
+
+@pytest.mark.parametrize("width", range(2, 13))
+def test_the_closed_facts_hold_exactly(width: int) -> None:
+    target = Target.disjunction(width)
+    errors = [best_polynomial(target, degree).objective for degree in range(width + 1)]
+    assert errors[0] == 1
+    assert errors[1] == Fraction(width - 1, width + 1)
+    assert errors[width - 1] == Fraction(1, 2**width - 1)
+    assert errors[width] == 0
+    for degree, error in enumerate(errors):
+        free = best_polynomial(target, degree, free_constant=True)
+        assert free.objective == error / (1 + error)
+        verify(free)
+    assert best_polynomial(Target.conjunction(width), width - 1).objective == Fraction(1, 2**width)
+
+
+@pytest.mark.parametrize("width", LEAST_ERRORS)
+def test_the_least_errors_are_the_known_ones(width: int) -> None:
+    for degree, expected in enumerate(LEAST_ERRORS[width], start=1):
+        found = best_polynomial(Target.disjunction(width), degree)
+        verify(found)
+        assert float(found.objective) == pytest.approx(expected, abs=6e-4, rel=6e-3)
+        assert found.polynomial.error(found.problem.target).value == found.objective
+
+
+def test_the_table_of_least_degrees_is_the_known_one_and_proved() -> None:
+    """OR, k = 1..64 and four errors: each entry with its two witnesses, checked by `verify_least_degree`."""
+    entries = list(degree_table("or", range(1, 65)))
+    assert len(entries) == 4 * 64
+    for entry in entries:
+        largest = LARGEST_WIDTHS[entry.found.error_limit]
+        assert entry.found.degree == min(degree for degree, width in largest.items() if entry.width <= width)
+        assert entry.chebyshev is not None
+        assert entry.chebyshev >= entry.found.degree
+    differing = {
+        (entry.width, entry.found.error_limit) for entry in entries if entry.chebyshev != entry.found.degree
+    }
+    assert {width for width, error in differing if error == Fraction(1, 2)} == {10}
+    assert not {width for width, error in differing if error == Fraction(1, 10)}
+    assert {width for width, error in differing if error == Fraction(1, 20)} == {20, 25, 37, 44, 51, 59}
+
+
+@pytest.mark.parametrize("needed", [2, 3, 4])
+def test_the_tables_of_at_least_r_of_k_are_the_known_ones(needed: int) -> None:
+    entries = list(degree_table(f"atleast:{needed}", range(1, 65)))
+    assert {entry.width for entry in entries} == set(range(needed, 65))
+    found = {(entry.width, entry.found.error_limit): entry.found.degree for entry in entries}
+    for (r, width), degrees in AT_LEAST.items():
+        if r == needed:
+            assert tuple(found[width, error] for error in ERRORS[1:]) == degrees
+    assert {found[width, Fraction(1, 2)] for width in range(needed, 65)} == {0}
+
+
+@pytest.mark.parametrize(("error", "degree"), [("1e-3", 26), ("1e-4", 30), ("1e-6", 38)])
+def test_small_errors_follow_the_square_root_of_the_logarithm(error: str, degree: int) -> None:
+    found = least_degree(Target.disjunction(64), Fraction(error), start=20)
+    verify_least_degree(found)
+    assert found.degree == degree
+
+
+@pytest.mark.parametrize("keeps_zero", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_least_error_is_the_largest_levelled_error_of_all_references(seed: int, keeps_zero: bool) -> None:
+    """Brute force over all references; the values are any, ties and zeros among them."""
+    generator = np.random.default_rng(seed)
+    width = int(generator.integers(1, 8))
+    target = Target.table(generator.integers(-2, 3, width + 1).tolist())
+    for degree in range(width + 1):
+        found = best_polynomial(target, degree, free_constant=not keeps_zero)
+        verify(found)
+        number, first = (degree + 1, 1) if keeps_zero else (degree + 2, 0)
+        sizes = [
+            level(target, points, keeps_zero=keeps_zero).size
+            for points in combinations(range(first, width + 1), number)
+        ]
+        assert found.objective == max(sizes, default=Fraction(0))
+
+
+@pytest.mark.parametrize("keeps_zero", [False, True])
+def test_any_reference_to_begin_with_leads_to_the_same_optimum(keeps_zero: bool) -> None:
+    target, degree = Target.at_least(3, 20), 7
+    expected = best_polynomial(target, degree, free_constant=not keeps_zero).objective
+    generator = np.random.default_rng(4)
+    number, first = (degree + 1, 1) if keeps_zero else (degree + 2, 0)
+    for _ in range(20):
+        start = np.sort(generator.choice(np.arange(first, 21), number, replace=False)).tolist()
+        found = best_polynomial(target, degree, free_constant=not keeps_zero, start=start)
+        verify(found)
+        assert found.objective == expected
+    for start in ([], [1, 1, 1], list(range(-5, number - 5)), list(range(40, 40 + number))):
+        assert (
+            best_polynomial(target, degree, free_constant=not keeps_zero, start=start).objective == expected
+        )
+
+
+@pytest.mark.parametrize("name", linear_solvers())
+def test_every_linear_solver_leads_to_the_same_proof(name: str) -> None:
+    for target, degree in (
+        (Target.disjunction(12), 5),
+        (Target.at_least(2, 12), 6),
+        (Target.conjunction(7), 3),
+    ):
+        found = best_polynomial(target, degree, solver=name)
+        verify(found)
+        assert found.objective == best_polynomial(target, degree).objective
+
+
+class Liar:
+    """A solver whose answers are wrong in a way of its own choice."""
+
+    name = "liar"
+    capabilities = frozenset({Capability.LP})
+
+    def __init__(self, point: NDArrayMaker) -> None:
+        self.point = point
+
+    def availability(self) -> Availability:
+        return Availability(AvailabilityStatus.AVAILABLE, "")
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        point = self.point(program.objective.size)  # type: ignore[union-attr]
+        ended = Termination.FAILED if point is None else Termination.OPTIMAL
+        objective = None if point is None else 0.0
+        return SolveResult(ended, None, point, objective, None, "liar", "1", "", 0.0)
+
+
+class NDArrayMaker:
+    """Makes a point of a program of some number of variables; None: no answer."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __call__(self, number: int) -> Point | None:
+        return {
+            "zeros": np.zeros(number),
+            "noise": np.random.default_rng(1).normal(size=number),
+            "huge": np.full(number, 1e300),
+            "nan": np.full(number, np.nan),
+            "short": np.zeros(number - 1),
+            "none": None,
+        }[self.kind]
+
+
+LIES = ("zeros", "noise", "huge", "nan", "short", "none")
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_a_solver_that_lies_costs_time_and_nothing_else(kind: str) -> None:
+    liar = Liar(NDArrayMaker(kind))
+    found = least_degree(Target.disjunction(16), Fraction(1, 20), solver=liar)
+    verify_least_degree(found)
+    assert (found.degree, found.best.objective) == (8, Fraction(35, 1307))
+
+
+@pytest.mark.parametrize("start", [0, 3, 8, 16])
+def test_the_least_degree_does_not_depend_on_where_the_search_begins(start: int) -> None:
+    found = least_degree(Target.disjunction(16), Fraction(1, 20), start=start)
+    verify_least_degree(found)
+    assert found.degree == 8
+    assert found.below is not None
+    problem = minimax_problem(Target.disjunction(16), 7)
+    assert lower_bound(problem, found.below) == Fraction(243, 4573)
+
+
+def test_a_degree_of_zero_needs_no_proof_below() -> None:
+    found = least_degree(Target.at_least(2, 5), Fraction(1, 2))
+    verify_least_degree(found)
+    assert (found.degree, found.below) == (0, None)
+    exact = least_degree(Target.disjunction(5), Fraction(0))
+    verify_least_degree(exact)
+    assert exact.degree == 5
+
+
+def test_an_error_that_is_reached_exactly_is_allowed_and_one_a_little_smaller_is_not() -> None:
+    assert least_degree(Target.disjunction(6), Fraction(1, 3)).degree == 2
+    assert least_degree(Target.disjunction(6), Fraction(1, 3) - Fraction(1, 10**30)).degree == 3
+
+
+def test_broken_least_degrees_are_not_verified() -> None:
+    found = least_degree(Target.disjunction(16), Fraction(1, 20))
+    assert found.below is not None
+    halved = Witness(found.below.points, tuple(one / 2 for one in found.below.weights))
+    broken = [
+        replace(found, below=None),
+        replace(found, below=halved),
+        replace(found, below=found.best.witness),
+        replace(found, error_limit=Fraction(1, 100)),
+        replace(found, error_limit=Fraction(1, 10)),
+        replace(found, best=best_polynomial(Target.disjunction(16), 9)),
+    ]
+    for one in broken:
+        with pytest.raises(PolynomialError):
+            verify_least_degree(one)
+
+
+def test_numbers_out_of_range_are_refused() -> None:
+    target = Target.disjunction(4)
+    for degree in (-1, 5):
+        with pytest.raises(PolynomialError, match="from 0 to k = 4"):
+            best_polynomial(target, degree)
+    with pytest.raises(PolynomialError, match="expected 0 or more"):
+        least_degree(target, Fraction(-1, 2))
+    with pytest.raises(PolynomialError, match="takes no linear programs"):
+        best_polynomial(target, 2, solver="local-search")
+    with pytest.raises(SolverUnavailableError, match="no solver"):
+        best_polynomial(target, 2, solver="nothing")
+
+
+def test_the_points_to_begin_with_are_distinct_and_dense_at_the_ends() -> None:
+    for last in range(1, 30):
+        for first in (0, 1):
+            for number in range(1, last - first + 2):
+                points = spread_reference(first, last, number)
+                assert len(set(points)) == number
+                assert list(points) == sorted(points)
+                assert points[0] >= first
+                assert points[-1] <= last
+
+
+def test_an_exchange_keeps_the_signs_alternating() -> None:
+    signs = [1, -1, 1, -1]
+    for entering in (0, 2, 4, 6, 8):
+        for sign in (1, -1):
+            reference = exchanged((1, 3, 5, 7), signs, entering, sign)
+            known = dict(zip((1, 3, 5, 7), signs, strict=True)) | {entering: sign}
+            assert list(reference) == sorted(set(reference))
+            assert entering in reference
+            assert [known[s] for s in reference] in ([1, -1, 1, -1], [-1, 1, -1, 1])
