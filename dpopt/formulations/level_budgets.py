@@ -10,8 +10,9 @@ part of the budget of level h, in groups g of ranges with references r_g:
 
 where m is by how many blocks of a level one record counts (1 under add-remove, 2 under replace-one) and, averaged over the
 ranges of a group, c_h = a_h - a_(h+1), a_h = sum over blocks of (bins of the range in the block)^2 / B_h (LB-5), a = 0 beyond
-the last level. sum_h c_h / lambda_h is the variance of the least-squares estimate of a range. Derivation, checks and a worked
-example: models/level_budgets/README.md.
+the last level. sum_h c_h / lambda_h is the variance of the least-squares estimate of a range. In several dimensions a level is
+a shape of blocks, h one height for each axis, j <= h holds along every axis, and the loads of a box are the products of
+those of its sides (LB-7). Derivation, checks and a worked example: models/level_budgets/README.md.
 
 With Gaussian noise convex; the gap to the optimum is proven (LB-6: f lies above its tangents, for any mixture of the groups).
 With Laplace noise not convex, and best at few levels: many starts, no bound. Tests compare with CVXPY and with enumeration.
@@ -21,6 +22,7 @@ Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the prog
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -63,10 +65,12 @@ class LevelProgram:
 
     Parameters
     ----------
-    loads : (g, L + 1) float64
-        c_gh.
+    loads : (g, k) float64
+        c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each level.
     blocks : (L + 1,) float64
-        B_h.
+        B_h, bins of a block of each level.
+    tells : (k, L + 1) float64
+        1 where a level (column) tells of a part (row), 0 elsewhere: in one dimension `numpy.tri`, j <= h.
     references : (g,) float64
         r_g.
     amount : float
@@ -78,19 +82,21 @@ class LevelProgram:
 
     loads: NDArray[np.float64]
     blocks: NDArray[np.float64]
+    tells: NDArray[np.float64]
     references: NDArray[np.float64]
     amount: float
     moved: int
     gaussian: bool
 
     def __post_init__(self) -> None:
-        for name in ("loads", "blocks", "references"):
+        for name in ("loads", "blocks", "tells", "references"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
-        groups, levels = self.loads.shape
-        if self.blocks.shape != (levels,) or self.references.shape != (groups,) or not groups:
+        groups, parts = self.loads.shape
+        levels = self.blocks.size
+        if self.tells.shape != (parts, levels) or self.references.shape != (groups,) or not groups:
             raise ProgramError(
-                f"level budgets: found loads of shape {self.loads.shape} for {self.blocks.size} levels and "
-                f"{self.references.size} groups"
+                f"level budgets: found loads of shape {self.loads.shape} and what is told of them of shape {self.tells.shape}, "
+                f"for {levels} levels and {self.references.size} groups"
             )
         if not (self.amount > 0 and self.moved >= 1 and (self.references > 0).all()):
             raise ProgramError("level budgets: amount, moved and references are above 0")
@@ -101,9 +107,13 @@ class LevelProgram:
             return 2.0 * amounts / self.moved
         return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * self.moved), _LARGEST_ARGUMENT)) ** 2)
 
+    def gathered(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return lambda, (k,): the precision of each part (LB-3)."""
+        return np.asarray(self.tells @ (self.blocks * self.precisions(amounts)))
+
     def variances(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean variance of each group's ranges, (g,); inf where they are not determined."""
-        gathered = np.cumsum(self.blocks * self.precisions(amounts))
+        gathered = self.gathered(amounts)
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(self.loads > 0.0, self.loads / gathered, 0.0)
         return np.asarray(terms.sum(axis=1))
@@ -114,13 +124,13 @@ class LevelProgram:
 
     def slopes(self, amounts: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the derivatives in b_h, (L + 1,), of the groups' ratios mixed with these weights (g,)."""
-        gathered = np.cumsum(self.blocks * self.precisions(amounts))
+        gathered = self.gathered(amounts)
         mixed = (mixture / self.references) @ self.loads
         with np.errstate(divide="ignore", invalid="ignore"):
             falls = np.where(mixed > 0.0, mixed / gathered**2, 0.0)
-        below = np.cumsum(falls[::-1])[::-1]  # level j counts in every h >= j
+        told = falls @ self.tells
         rates = 2.0 if self.gaussian else np.sinh(np.minimum(amounts / self.moved, 2 * _LARGEST_ARGUMENT))
-        return np.asarray(-below * self.blocks * rates / self.moved)
+        return np.asarray(-told * self.blocks * rates / self.moved)
 
     def lower_bound(self, amounts: NDArray[np.float64]) -> float:
         """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only. The best at the best amounts.
@@ -147,9 +157,18 @@ class LevelProgram:
         return float(mixture @ ratios) - float(mixed @ amounts - self.amount * mixed.min())
 
 
-def best_level_budgets(program: LevelProgram) -> LevelBudgets:
-    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out."""
-    rough = [_descend(program, start, _SHARPNESS[0]) for start in _starts(program)]
+def best_level_budgets(
+    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None
+) -> LevelBudgets:
+    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
+
+    Parameters
+    ----------
+    starts : sequence of (L + 1,) float64, optional
+        Shares of the budget to begin with, for Laplace noise; those for one dimension if left out.
+    """
+    begun = _starts(program) if starts is None or program.gaussian else [np.sqrt(start) for start in starts]
+    rough = [_descend(program, start, _SHARPNESS[0]) for start in begun]
     rough.sort(key=lambda point: program.objective(_amounts(program, point)))
     found = []
     for start in rough[:_POLISHED]:
@@ -171,8 +190,8 @@ def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float
         start,
         args=(program, sharpness),
         jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-10},
+        method="BFGS",  # L-BFGS-B of SciPy 1.17 spends its time in threads of BLAS on vectors as short as these
+        options={"maxiter": 500, "gtol": 1e-7},
     )
     return np.asarray(found.x, dtype=np.float64)
 

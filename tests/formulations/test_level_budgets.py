@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.formulations.level_budgets import LevelProgram, best_level_budgets
+from dpopt.queries.grids import block_of_cells, grid_levels, levels_that_tell, loads_of_boxes
 from dpopt.queries.range_loads import height_of, loads_of, loads_of_all_ranges, loads_of_size
 
 
@@ -24,7 +25,9 @@ def level_program(
     loads: NDArray[np.float64], *, amount: float, gaussian: bool, moved: int = 1
 ) -> LevelProgram:
     rows = np.atleast_2d(loads)
-    return LevelProgram(rows, powers(rows.shape[1]), np.ones(len(rows)), amount, moved, gaussian)
+    return LevelProgram(
+        rows, powers(rows.shape[1]), np.tri(rows.shape[1]), np.ones(len(rows)), amount, moved, gaussian
+    )
 
 
 def all_ranges(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -116,7 +119,7 @@ def test_gaussian_amounts_are_those_of_a_cone_program(bins: int, seed: int, grou
     sizes = generator.integers(1, bins + 1, groups)
     loads = np.array([loads_of_size(int(size), bins) for size in sizes])
     references = generator.uniform(0.5, 2.0, groups) * sizes
-    program = LevelProgram(loads, powers(loads.shape[1]), references, 0.7, 2, True)
+    program = LevelProgram(loads, powers(loads.shape[1]), np.tri(loads.shape[1]), references, 0.7, 2, True)
     budget = cvxpy.Variable(loads.shape[1], nonneg=True)
     gathered = cvxpy.cumsum(cvxpy.multiply(program.blocks, 2.0 * budget / 2.0))
     ratios = [
@@ -142,7 +145,7 @@ def test_gaussian_amounts_are_those_of_a_cone_program(bins: int, seed: int, grou
 def test_laplace_amounts_are_the_best_of_a_grid(bins: int, sizes: tuple[int, ...]) -> None:
     loads = np.array([loads_of_size(min(size, bins), bins) for size in sizes])
     references = loads.sum(axis=1)
-    program = LevelProgram(loads, powers(loads.shape[1]), references, 1.0, 1, False)
+    program = LevelProgram(loads, powers(loads.shape[1]), np.tri(loads.shape[1]), references, 1.0, 1, False)
     found = best_level_budgets(program)
     steps, levels = 20, loads.shape[1]
     grid = [
@@ -158,7 +161,7 @@ def test_slopes_are_derivatives() -> None:
     loads = np.array([loads_of_size(size, 30) for size in (1, 7, 30)])
     mixture = np.array([0.2, 0.5, 0.3])
     for gaussian in (True, False):
-        program = LevelProgram(loads, powers(6), np.array([1.0, 2.0, 3.0]), 1.0, 2, gaussian)
+        program = LevelProgram(loads, powers(6), np.tri(6), np.array([1.0, 2.0, 3.0]), 1.0, 2, gaussian)
         amounts = np.array([0.3, 0.1, 0.2, 0.05, 0.15, 0.2])
         for level, step in product(range(6), (1e-6,)):
             moved = np.eye(6)[level] * step
@@ -167,9 +170,46 @@ def test_slopes_are_derivatives() -> None:
             assert program.slopes(amounts, mixture)[level] == pytest.approx(expected, rel=1e-5)
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    heights=st.tuples(st.integers(0, 2), st.integers(0, 3)),
+    seed=st.integers(0, 10**6),
+    gaussian=st.booleans(),
+)
+def test_variances_of_boxes_are_those_of_least_squares(
+    heights: tuple[int, int], seed: int, gaussian: bool
+) -> None:
+    """LB-7: every level is measured, and a box has the variance of dense generalised least squares."""
+    generator = np.random.default_rng(seed)
+    shape = tuple(2**height for height in heights)
+    levels = grid_levels(shape)
+    amounts = generator.uniform(0.01, 1.0, len(levels))
+    start = np.array([[generator.integers(0, bins) for bins in shape]])
+    stop = np.array(
+        [[generator.integers(at + 1, bins + 1) for at, bins in zip(start[0], shape, strict=True)]]
+    )
+    program = LevelProgram(
+        loads_of_boxes(start, stop, shape),
+        np.array([2.0 ** sum(level) for level in levels]),
+        levels_that_tell(levels, levels),
+        np.ones(1),
+        float(amounts.sum()),
+        1,
+        gaussian,
+    )
+    information = np.zeros((np.prod(shape), np.prod(shape)))
+    for level, precision in zip(levels, program.precisions(amounts), strict=True):
+        block = block_of_cells(shape, level)
+        information += precision * (block[:, None] == block)
+    box = np.zeros(shape)
+    box[tuple(slice(*side) for side in zip(start[0], stop[0], strict=True))] = 1.0
+    expected = box.reshape(-1) @ np.linalg.solve(information, box.reshape(-1))
+    assert program.variances(amounts)[0] == pytest.approx(expected)
+
+
 def test_input_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ProgramError, match="3 levels"):
-        LevelProgram(np.ones((1, 2)), np.ones(3), np.ones(1), 1.0, 1, True)
+        LevelProgram(np.ones((1, 2)), np.ones(3), np.tri(2), np.ones(1), 1.0, 1, True)
     with pytest.raises(ProgramError, match="above 0"):
         level_program(np.ones(2), amount=0.0, gaussian=True)
     with pytest.raises(WorkloadError, match="a range of 9 bins; the domain has 8"):
