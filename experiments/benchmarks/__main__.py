@@ -18,19 +18,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the cases that are named, or all of them; return 1 if a limit is not kept at full size."""
     cases = load_cases()
     options = _parser(cases).parse_args(arguments)
-    report: dict[str, Any] = {
-        "dpopt_benchmarks": 1,
-        **describe_circumstances(),
-        "runs": 1 if options.quick else options.runs,
-        "quick": options.quick,
-        "cases": {},
-    }
+    runs = 1 if options.quick else options.runs
+    circumstances = {**describe_circumstances(), "runs": runs}
+    report: dict[str, Any] = {"dpopt_benchmarks": 1, **circumstances, "quick": options.quick, "cases": {}}
+    earlier = None if options.quick or not options.cases else earlier_report(options.json)
+    report = report if earlier is None else earlier
     missed = 0
     for name in options.cases or list(cases):
         print(f"\n{name}: {cases[name].question}", flush=True)
         with tempfile.TemporaryDirectory(prefix="dpopt-benchmark-") as folder:
             try:
-                result = cases[name].measure(Setting(report["runs"], options.quick, Path(folder)))
+                result = cases[name].measure(Setting(runs, options.quick, Path(folder)))
             except MissingDataError as error:
                 print(f"error: {error}", file=sys.stderr)
                 return 2
@@ -38,9 +36,19 @@ def main(arguments: list[str] | None = None) -> int:
         missed += 0 if options.quick else sum(not bar.kept for bar in result.bars)
         bars = [] if options.quick else [bar.to_json() for bar in result.bars]
         report["cases"][name] = {"question": cases[name].question, "rows": result.rows, "bars": bars}
+        if earlier is not None:
+            report["cases"][name]["circumstances"] = circumstances
         if options.json is not None:
             options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 1 if missed else 0
+
+
+def earlier_report(file: Path | None) -> dict[str, Any] | None:
+    """Return the results on file, to which cases that are named are added; None where there are none at full size."""
+    if file is None or not file.exists():
+        return None
+    report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return None if report["quick"] else report
 
 
 def show(result: Result, *, quick: bool) -> None:
@@ -76,7 +84,11 @@ def _parser(cases: dict[str, Case]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", action="store_true", help="tiny made-up tables: shows that each case still runs"
     )
-    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        help="write the results to this file; cases that are named are added to those that are there",
+    )
     return parser
 
 

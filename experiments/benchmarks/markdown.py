@@ -38,6 +38,8 @@ def tables(report: Mapping[str, Any]) -> Iterator[str]:
     yield circumstances(report)
     for name, case in report["cases"].items():
         yield f"\n**`{name}`** {case['question']}\n"
+        if "circumstances" in case:
+            yield f"{circumstances(case['circumstances'])}\n"
         yield from _release_table(case["rows"]) if "max_error" in case["rows"][0] else _table(case["rows"])
         missed = [bar for bar in case["bars"] if not bar["kept"]]
         yield f"\nLimits: {len(case['bars']) - len(missed)} of {len(case['bars'])} kept."
