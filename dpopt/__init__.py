@@ -11,6 +11,7 @@ formulations  from mathematics to programs
 programs      what can be optimized, as plain arrays; results, certificates, the solver protocol
 solvers       from a program to a result, one file per solver
 inference     from noisy answers to weighted records that fit them, and how well any could
+polynomials   polynomials near predicates, each with a proof that none is nearer
 algorithms    drivers: plan, run, release
 cli           the command line
 errors        every error, one family
@@ -88,6 +89,7 @@ _ROOMS = (
     "errors",
     "formulations",
     "inference",
+    "polynomials",
     "private",
     "programs",
     "queries",

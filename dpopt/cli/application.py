@@ -24,7 +24,11 @@ ORDER = (
     "reweight",
     "evaluate",
     "histogram",
+    "grid",
     "degrees",
+    "sorted",
+    "summary",
+    "polynomial",
     "compare",
     "solvers",
 )

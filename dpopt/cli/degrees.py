@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpopt.cli import options
+from dpopt.cli import options, sorted_export
 from dpopt.cli.application import application, command
 from dpopt.cli.histogram import EpsilonOption, NeighboursOption
+from dpopt.cli.spent import print_spent
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -52,12 +53,9 @@ def release(
     neighbours: NeighboursOption = "add-remove",
 ) -> None:
     """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
-    from dpopt.algorithms.histograms.histogram_of_table import (
-        HistogramSettings,
-        check_new,
-        degrees_of_edges,
-        write_histogram,
-    )
+    from dpopt.algorithms.histograms.histogram_files import check_new, write_histogram
+    from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
@@ -72,30 +70,29 @@ def release(
 @command("export", group=degrees_group)
 def export(
     file: Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="New CSV file: degree, and how many nodes have it.")
-    ],
+    out: sorted_export.OutOption,
+    estimate: sorted_export.EstimateOption = "posterior",
     graphical: Annotated[
         bool, typer.Option("--graphical", help="Of a sequence near it that a graph can have.")
     ] = False,
+    edges: Annotated[
+        int | None,
+        typer.Option(
+            "--edges", help="The number of edges, if it is public; under replace it is known already."
+        ),
+    ] = None,
+    sequence: sorted_export.SequenceOption = None,
 ) -> None:
     """Write how many nodes have how many edges. Costs no privacy."""
-    from dpopt.algorithms.histograms.histogram_of_table import check_new, read_sorted_counts
-    from dpopt.algorithms.histograms.histogram_table import write_frequencies
-    from dpopt.cli.reports import console
-
-    check_new(out)
-    released = read_sorted_counts(file)
-    counts = released.counts
-    if graphical:
-        found = released.graphical
-        counts = found.degrees
-        console().print(
-            f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} above the "
-            f"least; a graph with {len(found.edges()):,} edges has these degrees"
-        )
-    write_frequencies(released.frequencies(counts), out)
-    console().print(f"written to {out}")
+    sorted_export.export_sorted(
+        file,
+        out,
+        "degrees",
+        estimate=estimate,
+        sequence=sequence,
+        total=None if edges is None else 2 * edges,
+        graphical=graphical,
+    )
 
 
 def _number(nodes: str) -> int | None:
@@ -118,12 +115,8 @@ def _columns(text: str | None) -> tuple[str, str] | None:
 def _print_release(released: SortedCountsRelease, out: Path) -> None:
     from dpopt.cli.reports import console
 
-    shown, privacy = console(), released.privacy
-    at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
-    shown.print(
-        f"spent: epsilon = {privacy['epsilon']:.4f}{at} (rho = {privacy['rho']:.6f}), {privacy['neighbours']}"
-    )
+    print_spent(released.privacy)
     counts = released.counts
-    shown.print(
-        f"{counts.size:,} nodes, some {counts.sum() / 2:,.0f} edges, largest degree about {counts[-1]:,}; written to {out}"
+    console().print(
+        f"{counts.size:,} nodes, some {counts.sum() // 2:,} edges, largest degree about {counts[-1]:,}; written to {out}"
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.plan import print_json
+from dpopt.cli.spent import print_spent
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.histograms.histogram import Histogram
-    from dpopt.algorithms.histograms.histogram_plan import HistogramPlan
+    from dpopt.algorithms.histograms.tree_plan import TreePlan
 
 histogram_group = typer.Typer(
     help="Histograms over ordered bins: any range, with its error.",
@@ -30,11 +31,22 @@ EpsilonOption = Annotated[
     ),
 ]
 RangesOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--ranges",
-        help="For which ranges the budget is spread over the levels of a tree: all (their mean), worst (the worst one), or "
-        "sizes:1,64,1024 (each of these sizes beside what a plain strategy has there).",
+        help="For which ranges the budget is spread over the levels of a tree: all (their mean), worst (the worst one), "
+        "sizes:1,64,1024 (each of these sizes beside what a plain strategy has there), or file:PATH (the weighted mean of the "
+        "ranges in a CSV file: a:b,weight in each line; public). With a hierarchy: nodes (the mean of its groups), all, sizes, "
+        "file.",
+        show_default="all, or nodes",
+    ),
+]
+HierarchyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchy",
+        help="JSON file of nested lists of bins, by labels or positions: count the bins and the groups of this hierarchy. "
+        "Public.",
     ),
 ]
 NeighboursOption = Annotated[
@@ -43,69 +55,95 @@ NeighboursOption = Annotated[
         "--neighbours", help="add-remove (one record more or less) or replace (one record changed, n public)."
     ),
 ]
+ColumnOption = Annotated[
+    str | None, typer.Option("--column", help="Count the values of this column, declared in --schema.")
+]
+SchemaFileOption = Annotated[Path | None, typer.Option("--schema", help="Schema file (JSON). Public.")]
+CountsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--counts", help="Or: the table has one row for each bin, in order, with its count in this column."
+    ),
+]
+OrderedOption = Annotated[
+    bool, typer.Option("--ordered", help="The declared values of a categorical column stand in their order.")
+]
+AcceptDraftOption = Annotated[bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")]
+EstimateOption = Annotated[
+    str,
+    typer.Option(
+        "--estimate",
+        help="Which consistent counts: divided (none negative, wide ranges kept), least-squares (unbiased), nonnegative (the "
+        "nearest), whole (the nearest whole numbers), zeroing (Hay et al.).",
+    ),
+]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt histogram release'.")]
 
 
 @command("plan", group=histogram_group)
 def plan(
-    bins: Annotated[int, typer.Option("--bins", help="Number of bins.")],
+    bins: Annotated[int | None, typer.Option("--bins", help="Number of bins.")] = None,
+    column: ColumnOption = None,
+    schema: SchemaFileOption = None,
     epsilon: EpsilonOption = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,
-    ranges: RangesOption = "all",
+    ranges: RangesOption = None,
+    hierarchy: HierarchyOption = None,
     neighbours: NeighboursOption = "add-remove",
     n: Annotated[int | None, typer.Option("--n", help="Number of records, under replace.")] = None,
+    ordered: OrderedOption = False,
+    accept_draft: AcceptDraftOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which levels would be measured with how much noise, and the errors to expect: before any table is read."""
-    from dpopt.algorithms.histograms.histogram_of_table import HistogramSettings
-    from dpopt.algorithms.histograms.histogram_plan import plan_histogram
+    from dpopt.algorithms.histograms.histogram_of_table import declared_bins, planned
+    from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.queries.bins import Bins
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, ranges=ranges, neighbours=neighbours)
-    planned = plan_histogram(bins, settings.budget(), ranges=ranges, relation=settings.relation, size=n)
+    settings = HistogramSettings(
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        ranges=ranges,
+        hierarchy=hierarchy,
+        neighbours=neighbours,
+        ordered=ordered,
+        accept_draft=accept_draft,
+    )
+    if (bins is None) == (column is None) or (column is None) != (schema is None):
+        raise PlanError("name the bins: --bins with their number, or --column and --schema")
+    if column is not None and schema is not None:
+        found = planned(declared_bins(schema, column, settings), settings, n)
+    else:
+        found = planned(Bins("bins", bins or 0), settings, n)
     if as_json:
-        print_json(planned.to_json())
+        print_json(found.to_json())
         return
-    _print_plan(planned)
+    _print_plan(found)
 
 
 @command("release", group=histogram_group)
 def release(
     table: options.TableArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the histogram.")],
-    column: Annotated[
-        str | None, typer.Option("--column", help="Count the values of this column, declared in --schema.")
-    ] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", help="Schema file (JSON). Public.")] = None,
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            "--counts",
-            help="Or: the table has one row for each bin, in order, with its count in this column.",
-        ),
-    ] = None,
+    column: ColumnOption = None,
+    schema: SchemaFileOption = None,
+    counts: CountsOption = None,
     epsilon: EpsilonOption = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,
-    ranges: RangesOption = "all",
+    ranges: RangesOption = None,
+    hierarchy: HierarchyOption = None,
     neighbours: NeighboursOption = "add-remove",
-    ordered: Annotated[
-        bool,
-        typer.Option("--ordered", help="The declared values of a categorical column stand in their order."),
-    ] = False,
+    ordered: OrderedOption = False,
     on_unknown: options.OnUnknownOption = "error",
-    accept_draft: Annotated[
-        bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")
-    ] = False,
+    accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
-    from dpopt.algorithms.histograms.histogram_of_table import (
-        HistogramSettings,
-        check_new,
-        histogram_of_column,
-        histogram_of_counts,
-        write_histogram,
-    )
+    from dpopt.algorithms.histograms.histogram_files import check_new, write_histogram
+    from dpopt.algorithms.histograms.histogram_of_table import histogram_of_column, histogram_of_counts
+    from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(
@@ -113,13 +151,13 @@ def release(
         delta=delta,
         rho=rho,
         ranges=ranges,
+        hierarchy=hierarchy,
         neighbours=neighbours,
         ordered=ordered,
         on_unknown=on_unknown,
         accept_draft=accept_draft,
     )
-    if (column is None) == (counts is None) or (column is None) != (schema is None):
-        raise PlanError("name what is counted: --column and --schema, or --counts")
+    check_source(column, schema, counts)
     check_new(out)
     with TerminalProgress() as progress:
         if column is not None and schema is not None:
@@ -145,44 +183,27 @@ def answer(
         list[float] | None, typer.Option("--quantile", help="Share between 0 and 1; may be repeated.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    estimate: EstimateOption = "divided",
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
-    from rich.table import Table
-
-    from dpopt.algorithms.histograms.histogram_of_table import read_histogram
+    from dpopt.algorithms.histograms.histogram_files import read_histogram
+    from dpopt.cli.answers import answer_json, print_answers
     from dpopt.cli.reports import console
 
     histogram = read_histogram(file)
     asked = ranges or ([] if quantiles else [":"])
-    found: list[dict[str, Any]] = []
-    for text in asked:
-        got = histogram.between(text, confidence=confidence)
-        found.append(
-            {
-                "range": text,
-                "value": got.value,
-                "standard_error": got.standard_error,
-                "low": got.low,
-                "high": got.high,
-                "confidence": got.confidence,
-            }
-        )
+    found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
+    places = [histogram.quantile(share, estimate=estimate) for share in quantiles or []]
     shares = [
-        {"quantile": share, "bin": (place := histogram.quantile(share)), "label": histogram.bins.label(place)}
-        for share in quantiles or []
+        {"quantile": share, "bin": place, "label": histogram.bins.label(place)}
+        for share, place in zip(quantiles or [], places, strict=True)
     ]
     if as_json:
-        print_json({"ranges": found, "quantiles": shares})
+        print_json({"ranges": [answer_json(*row) for row in found.items()], "quantiles": shares})
         return
     if found:
-        table = Table(
-            "range", "records", "standard error", f"{confidence:.0%} interval", title_justify="left"
-        )
-        for row in found:
-            interval = f"{row['low']:,.1f} to {row['high']:,.1f}"
-            table.add_row(row["range"], f"{row['value']:,.1f}", f"{row['standard_error']:,.1f}", interval)
-        console().print(table)
+        print_answers("range", found, confidence)
     for share in shares:
         console().print(f"quantile {share['quantile']:g}: bin {share['label']}")
 
@@ -198,10 +219,13 @@ def export(
             help="New file: .csv (bin, count, standard error, interval) or .png (with error band).",
         ),
     ],
-    whole: Annotated[bool, typer.Option("--whole", help="CSV: whole numbers.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="CSV: the estimate, rounded to whole numbers.")
+    ] = False,
+    estimate: EstimateOption = "divided",
 ) -> None:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
-    from dpopt.algorithms.histograms.histogram_of_table import check_new, read_histogram
+    from dpopt.algorithms.histograms.histogram_files import check_new, read_histogram
     from dpopt.algorithms.histograms.histogram_table import write_table
     from dpopt.cli.histogram_picture import draw_histogram
     from dpopt.cli.reports import console
@@ -211,13 +235,25 @@ def export(
     check_new(out)
     histogram = read_histogram(file)
     if out.suffix == ".csv":
-        write_table(histogram, out, whole=whole)
+        write_table(histogram, out, whole=whole, estimate=estimate)
     else:
-        draw_histogram(histogram, out)
+        draw_histogram(histogram, out, estimate=estimate)
     console().print(f"written to {out}")
 
 
-def _print_plan(planned: HistogramPlan) -> None:
+def check_source(column: str | None, schema: Path | None, counts: str | None) -> None:
+    """Refuse a command that does not name what is counted.
+
+    Raises
+    ------
+    PlanError
+        With what to name.
+    """
+    if (column is None) == (counts is None) or (column is None) != (schema is None):
+        raise PlanError("name what is counted: --column and --schema, or --counts")
+
+
+def _print_plan(planned: TreePlan) -> None:
     from rich.table import Table
 
     from dpopt.cli.reports import console
@@ -225,11 +261,10 @@ def _print_plan(planned: HistogramPlan) -> None:
     out = console()
     noise = "Gaussian" if planned.gaussian else "Laplace"
     table = Table(
-        "level", "blocks", "noise: scale", title=f"measured with {noise} noise", title_justify="left"
+        "level", "counts", "noise: scale", title=f"measured with {noise} noise", title_justify="left"
     )
-    for height, scale in zip(planned.heights, planned.scales, strict=True):
-        name = "single bins" if height == 0 else f"{2**height:,} bins each"
-        table.add_row(name, f"{planned.blocks(height):,}", f"{scale:.4g}")
+    for level in planned.levels:
+        table.add_row(level.name, f"{planned.number_of_nodes(level):,}", f"{level.scale:.4g}")
     out.print(table)
     for name, variance in planned.predicted.items():
         out.print(
@@ -240,12 +275,5 @@ def _print_plan(planned: HistogramPlan) -> None:
 def _print_release(released: Histogram, out: Path) -> None:
     from dpopt.cli.reports import console
 
-    shown, privacy = console(), released.privacy
-    if privacy["private"]:
-        at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
-        shown.print(
-            f"spent: epsilon = {privacy['epsilon']:.4f}{at} (rho = {privacy['rho']:.6f}), {privacy['neighbours']}"
-        )
-    else:
-        shown.print("NOT PRIVATE: a part of the noise came from a seeded or scripted source")
-    shown.print(f"{released.bins.number:,} bins, some {released.total:,.0f} records; written to {out}")
+    print_spent(released.privacy)
+    console().print(f"{released.bins.number:,} bins, some {released.total:,.0f} records; written to {out}")

@@ -14,8 +14,8 @@ _MOST_DRAWN = 512
 _MOST_LABELS = 12
 
 
-def draw_histogram(histogram: Histogram, path: Path) -> None:
-    """Draw the counts, neighbouring bins joined where there are more than 512, with intervals of 95 %, as PNG."""
+def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
+    """Draw an estimate, neighbouring bins joined where there are more than 512, with intervals of 95 %, as PNG."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -23,7 +23,8 @@ def draw_histogram(histogram: Histogram, path: Path) -> None:
 
     number = histogram.bins.number
     edges = np.unique(np.linspace(0, number, min(number, _MOST_DRAWN) + 1).round().astype(int))
-    answers = histogram.ranges(list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)))
+    pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    answers = histogram.ranges(pairs, estimate=estimate)
     figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
     axes.stairs([answer.value for answer in answers], edges, color="C0", label="released")
     axes.stairs(
@@ -41,7 +42,11 @@ def draw_histogram(histogram: Histogram, path: Path) -> None:
     )
     joined = -(-number // (len(edges) - 1))
     each = "bin" if joined == 1 else f"{joined} bins"
-    axes.set(xlabel=histogram.bins.name, ylabel=f"records in each {each}", ylim=(0, None))
+    axes.set(
+        xlabel=histogram.bins.name,
+        ylabel=f"records in each {each}",
+        ylim=(min(0.0, *(answer.value for answer in answers)), None),
+    )
     axes.legend()
     temporary = path.with_name(f".{path.name}.part")
     figure.savefig(temporary, format="png", dpi=120)

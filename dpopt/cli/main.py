@@ -11,7 +11,22 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from dpopt.cli import certify, compare, degrees, demo, histogram, inspect, plan, release, reweight, schema
+from dpopt.cli import (
+    certify,
+    compare,
+    degrees,
+    demo,
+    grid,
+    histogram,
+    inspect,
+    plan,
+    polynomial,
+    release,
+    reweight,
+    schema,
+    summary,
+)
+from dpopt.cli import sorted as sorted_counts
 from dpopt.cli.application import application
 
 __all__ = [
@@ -19,13 +34,17 @@ __all__ = [
     "compare",
     "degrees",
     "demo",
+    "grid",
     "histogram",
     "inspect",
     "main",
     "plan",
+    "polynomial",
     "release",
     "reweight",
     "schema",
+    "sorted_counts",
+    "summary",
 ]
 
 

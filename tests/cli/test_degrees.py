@@ -40,6 +40,37 @@ def test_the_number_of_nodes_can_be_bought(edges: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("estimate", ["posterior", "isotonic", "least-absolute", "rounded"])
+@pytest.mark.parametrize("graphical", [[], ["--graphical"]])
+def test_the_estimate_and_the_number_of_edges_can_be_said(
+    edges: Path, tmp_path: Path, estimate: str, graphical: list[str]
+) -> None:
+    number = len([line for line in edges.read_text().splitlines() if not line.startswith("#")])
+    succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 1, "-o", tmp_path / "d.json")
+    export = ("degrees", "export", tmp_path / "d.json", "--estimate", estimate, *graphical)
+    succeed(*export, "-o", tmp_path / "free.csv")
+    succeed(*export, "--edges", number, "-o", tmp_path / "d.csv", "--sequence", tmp_path / "s.csv")
+    rows = list(csv.DictReader((tmp_path / "d.csv").read_text().splitlines()))
+    assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) == 2 * number
+    sequence = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
+    assert [int(row["rank"]) for row in sequence] == list(range(1, 31))
+    counts = [int(row["count"]) for row in sequence]
+    assert sum(counts) == 2 * number
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_under_replace_the_number_of_edges_is_known(edges: Path, tmp_path: Path) -> None:
+    number = len([line for line in edges.read_text().splitlines() if not line.startswith("#")])
+    text = succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 0.5, "--neighbours", "replace",
+                   "-o", tmp_path / "d.json")  # fmt: skip
+    assert f"some {number} edges" in text
+    text = succeed("degrees", "export", tmp_path / "d.json", "--graphical", "-o", tmp_path / "d.csv")
+    assert f"a graph with {number} edges" in text
+    assert f"known to add up to {2 * number}, found 4" in refuse(
+        "degrees", "export", tmp_path / "d.json", "--edges", 2, "-o", tmp_path / "e.csv"
+    )
+
+
 def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.json"
     command = ("degrees", "release", edges, "--epsilon", 1, "-o", out, "--nodes")
@@ -47,6 +78,18 @@ def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path
     assert "found 0" in refuse(*command, 0)
     assert "two names and a comma" in refuse(*command, 30, "--columns", "a")
     assert "found no budget" in refuse("degrees", "release", edges, "--nodes", 30, "-o", out)
+    succeed(*command, 30)
+    export = ("degrees", "export", out, "-o", tmp_path / "d.csv")
+    assert "is one of posterior, isotonic" in refuse(*export, "--estimate", "x")
+    assert "add up to an even number" in refuse(*export, "--edges", 436)
+    assert "add up to an even number" in refuse(*export, "--edges", -1)
+    assert "for both tables" in refuse(*export, "--sequence", tmp_path / "d.csv")
+    assert "holds degrees, expected counts; use 'dpopt degrees export'" in refuse(
+        "sorted", "export", out, "-o", tmp_path / "d.csv"
+    )
+    assert not (tmp_path / "d.csv").exists()
+    out.unlink()
+    assert "among 3 nodes; expected at least" in refuse(*command, 3, "--neighbours", "replace")
     edges.write_text("a b\nb b\n")
     assert "joins 'b' with itself" in refuse(*command, 30)
     assert not out.exists()

@@ -77,6 +77,68 @@ def test_a_histogram_becomes_a_table_and_a_picture(folder: Path, tmp_path: Path)
     assert (tmp_path / "age.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_declared_hierarchy_is_planned_released_and_answered(folder: Path, tmp_path: Path) -> None:
+    hierarchy = tmp_path / "ages.json"
+    hierarchy.write_text('[["[0, 20)", "[20, 40)"], "[40, 60]"]')
+    declared = ("--column", "age", "--schema", folder / "schema.json", "--hierarchy", hierarchy)
+    text = succeed("histogram", "plan", *declared, "--rho", 0.1)
+    for words in ("single bins", "groups of depth 1", "all bins", "groups of all levels: standard error"):
+        assert words in text
+    by_position = tmp_path / "positions.json"
+    by_position.write_text("[[0, 1], 2]")
+    found = json.loads(
+        succeed("histogram", "plan", "--bins", 3, "--hierarchy", by_position, "--rho", 0.1, "--json")
+    )
+    assert found["hierarchy"] == [[0, 1], 2]
+    assert [level["groups"] for level in found["levels"]] == [3, 2, 1]
+    succeed(
+        "histogram", "release", folder / "people.csv", *declared, "--epsilon", 1000, "-o", tmp_path / "h.json"
+    )
+    exact = np.bincount(codes()[:, 1], minlength=3)
+    answers = json.loads(succeed("histogram", "answer", tmp_path / "h.json", "--range", "0:40", "--json"))[
+        "ranges"
+    ]
+    assert round(answers[0]["value"]) == exact[0] + exact[1]
+    succeed("histogram", "export", tmp_path / "h.json", "-o", tmp_path / "h.png")
+
+
+def test_declared_ranges_are_planned_for(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "ranges.csv").write_text("range,weight\n0:20,3\n20:,1\n")
+    declared = (
+        "--column",
+        "age",
+        "--schema",
+        folder / "schema.json",
+        "--ranges",
+        f"file:{tmp_path / 'ranges.csv'}",
+    )
+    assert "declared ranges: standard error" in succeed("histogram", "plan", *declared, "--epsilon", 1)
+    succeed(
+        "histogram", "release", folder / "people.csv", *declared, "--epsilon", 1, "-o", tmp_path / "h.json"
+    )
+    plan = json.loads((tmp_path / "h.json").read_text())["plan"]
+    assert plan["ranges"] == "2 declared ranges"
+    (tmp_path / "positions.csv").write_text("0:64,2\n:\n")
+    text = succeed(
+        "histogram", "plan", "--bins", 256, "--epsilon", 1, "--ranges", f"file:{tmp_path / 'positions.csv'}"
+    )
+    assert "declared ranges" in text
+
+
+@pytest.mark.parametrize("estimate", ["divided", "least-squares", "nonnegative", "whole", "zeroing"])
+def test_the_estimate_can_be_chosen(folder: Path, tmp_path: Path, estimate: str) -> None:
+    exact = np.bincount(codes()[:, 1], minlength=3)
+    chosen = ("--estimate", estimate)
+    found = json.loads(succeed("histogram", "answer", folder / "age.json", "--range", "0:20", "--quantile", 1, *chosen,
+                               "--json"))  # fmt: skip
+    assert round(found["ranges"][0]["value"]) == exact[0]
+    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.csv", *chosen)
+    rows = list(csv.DictReader((tmp_path / "age.csv").read_text(encoding="utf-8").splitlines()))
+    assert [round(float(row["count"])) for row in rows] == exact.tolist()
+    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.png", *chosen)
+    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "whole.csv", "--whole", *chosen)
+
+
 def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
     table, schema, out = folder / "people.csv", folder / "schema.json", tmp_path / "h.json"
     budget = ("--epsilon", 1, "-o", out)
@@ -86,7 +148,17 @@ def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Pat
     assert "no attribute 'height'" in refuse(*column, "height", *budget)
     assert "nothing says that its values are ordered" in refuse(*column, "town", *budget)
     assert "found no budget" in refuse(*column, "age", "-o", out)
-    assert "expected all, worst, or sizes" in refuse(*column, "age", *budget, "--ranges", "most")
+    assert "expected all, worst, sizes:1,64,1024, or file" in refuse(
+        *column, "age", *budget, "--ranges", "most"
+    )
+    bad = tmp_path / "bad.txt"
+    bad.write_text('[["[0, 20)"], "[40, 60]"]')
+    assert "the bin '[20, 40)' is missing" in refuse(*column, "age", *budget, "--hierarchy", bad)
+    assert "with a hierarchy, expected nodes" in refuse(*column, "age", *budget, "--hierarchy", _whole(tmp_path),
+                                                        "--ranges", "worst")  # fmt: skip
+    bad.write_text("0:20\n1:20\n")
+    assert "line 2: age: 1 is no edge" in refuse(*column, "age", *budget, "--ranges", f"file:{bad}")
+    assert "cannot be read" in refuse(*column, "age", *budget, "--ranges", "file:none.csv")
     counts = ("histogram", "release", folder / "counts.csv", "--counts")
     assert "lacks 1 column" in refuse(*counts, "m", *budget)
     assert "no number" in refuse(*counts, "name", *budget)
@@ -94,6 +166,17 @@ def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Pat
     assert "exists already" in refuse(*column, "age", "--epsilon", 1, "-o", folder / "age.json")
     assert "is no edge of a bin" in refuse("histogram", "answer", folder / "age.json", "--range", "1:20")
     assert "no histogram of this version" in refuse("histogram", "answer", folder / "schema.json")
+    assert "is one of divided, least-squares" in refuse(
+        "histogram", "answer", folder / "age.json", "--estimate", "x"
+    )
+    assert "is one of divided, least-squares" in refuse(
+        "histogram", "export", folder / "age.json", "-o", tmp_path / "x.csv", "--estimate", "x"
+    )
+    assert "name the bins" in refuse("histogram", "plan", "--epsilon", 1)
+    assert "name the bins" in refuse(
+        "histogram", "plan", "--epsilon", 1, "--bins", 3, "--column", "age", "--schema", schema
+    )
+    assert "at least one bin" in refuse("histogram", "plan", "--epsilon", 1, "--bins", 0)
     assert ".csv or .png" in refuse("histogram", "export", folder / "age.json", "-o", tmp_path / "age.txt")
 
 
@@ -106,3 +189,9 @@ def test_counts_that_are_none_are_refused(tmp_path: Path, cell: str, message: st
     path.write_text(f'n,x\n3,a\n"{cell}",b\n')
     said = refuse("histogram", "release", path, "--counts", "n", "--epsilon", 1, "-o", tmp_path / "h.json")
     assert any(part in said for part in message.split("|"))
+
+
+def _whole(folder: Path) -> Path:
+    path = folder / "whole.json"
+    path.write_text("[0, 1, 2]")
+    return path

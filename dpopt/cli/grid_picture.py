@@ -1,0 +1,57 @@
+"""The picture of a released histogram of two columns; nothing of the truth is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.histograms.grid_histogram import GridHistogram
+
+_MOST_LABELS = 12
+
+
+def draw_grid(histogram: GridHistogram, path: Path) -> None:
+    """Draw the counts of the cells and their standard errors side by side, as PNG.
+
+    Raises
+    ------
+    PlanError
+        If there are not two columns.
+    """
+    if len(histogram.axes) != 2:
+        raise PlanError(
+            f"a picture shows two columns, and this histogram has {len(histogram.axes)}; export a .csv file instead"
+        )
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    shape = histogram.plan.shape
+    cells = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1).astype(np.int64)
+    errors = np.array([answer.standard_error for answer in histogram.boxes_from(cells, cells + 1)])
+    figure, sides = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True, sharey=True)
+    shown = (
+        ("records in each cell", histogram.counts),
+        ("standard error by least squares", errors.reshape(shape)),
+    )
+    rows, columns = histogram.axes
+    for axes, (title, values) in zip(sides, shown, strict=True):
+        image = axes.imshow(values, origin="lower", aspect="auto", interpolation="nearest")
+        figure.colorbar(image, ax=axes)
+        axes.set(title=title, xlabel=columns.name)
+        for bins, ticks, turned in ((columns, axes.set_xticks, 30), (rows, axes.set_yticks, 0)):
+            places = np.unique(
+                np.linspace(0, bins.number - 1, min(bins.number, _MOST_LABELS)).round().astype(int)
+            )
+            ticks(places, [bins.label(int(place)) for place in places], rotation=turned, ha="right")
+    sides[0].set_ylabel(rows.name)
+    temporary = path.with_name(f".{path.name}.part")
+    figure.savefig(temporary, format="png", dpi=120)
+    plt.close(figure)
+    temporary.replace(path)

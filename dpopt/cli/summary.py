@@ -1,0 +1,215 @@
+"""`dpopt summary plan`, `release` and `answer`: queries of many conditions from noisy counts of conjunctions of a few."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import application, command
+from dpopt.cli.histogram import EpsilonOption, NeighboursOption
+from dpopt.cli.plan import print_json
+from dpopt.cli.spent import print_spent
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.summaries.summary_plan import SummaryPlan
+
+summary_group = typer.Typer(
+    help="Summaries that answer conjunctions, disjunctions and r-of-k queries without the data, each with its bound.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+application.add_typer(summary_group, name="summary")
+
+SchemaOption = Annotated[Path, typer.Option("--schema", help="Schema file (JSON). Public.")]
+WidthOption = Annotated[int, typer.Option("--k", help="The largest number of conditions of a query.")]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", help="Columns that queries may ask of, with commas between them; all if left out."
+    ),
+]
+LiteralsOption = Annotated[
+    str,
+    typer.Option(
+        "--literals",
+        help="What is counted: all (every value), or positive (of columns with two values only the second one).",
+    ),
+]
+ForOption = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        help="For which queries the budget is spread: and (all conditions hold), or (at least one), atleast:R. Others are "
+        "answered too.",
+    ),
+]
+SizeOption = Annotated[
+    int | None,
+    typer.Option(
+        "--n0", help="Fixed public number of records that answers are shares of; needed under add-remove."
+    ),
+]
+
+
+@command("plan", group=summary_group)
+def plan(
+    schema: SchemaOption,
+    width: WidthOption,
+    n: Annotated[int, typer.Option("--n", help="Public number of records.")],
+    epsilon: EpsilonOption = None,
+    delta: options.DeltaOption = None,
+    rho: options.RhoOption = None,
+    columns: ColumnsOption = None,
+    literals: LiteralsOption = "all",
+    predicate: ForOption = "and",
+    neighbours: NeighboursOption = "add-remove",
+    as_json: options.JsonOption = False,
+) -> None:
+    """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
+    from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.summaries.summary_plan import plan_summary
+    from dpopt.queries.chosen_literals import ChosenLiterals
+    from dpopt.queries.schema import Schema
+
+    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    chosen = ChosenLiterals.of(Schema.read(schema), _names(columns), literals)
+    planned = plan_summary(
+        chosen, width, settings.budget(), size=n, predicate=predicate, relation=settings.relation
+    )
+    if as_json:
+        print_json({key: value for key, value in planned.to_json().items() if key != "literals"})
+        return
+    _print_plan(planned)
+
+
+@command("release", group=summary_group)
+def release(
+    table: options.TableArgument,
+    schema: SchemaOption,
+    width: WidthOption,
+    out: Annotated[Path, typer.Option("-o", "--out", help="New file for the summary.")],
+    epsilon: EpsilonOption = None,
+    delta: options.DeltaOption = None,
+    rho: options.RhoOption = None,
+    columns: ColumnsOption = None,
+    literals: LiteralsOption = "all",
+    predicate: ForOption = "and",
+    neighbours: NeighboursOption = "add-remove",
+    n0: SizeOption = None,
+    on_unknown: options.OnUnknownOption = "error",
+    accept_draft: Annotated[
+        bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")
+    ] = False,
+) -> None:
+    """Release a summary of TABLE that answers queries of up to k conditions."""
+    from dpopt.algorithms.histograms.histogram_files import check_new
+    from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.summaries.release_summary import summary_of_table
+    from dpopt.algorithms.summaries.summary_files import write_summary
+    from dpopt.cli.progress import TerminalProgress
+    from dpopt.cli.reports import console
+
+    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    check_new(out)
+    with TerminalProgress() as progress:
+        released = summary_of_table(
+            table,
+            schema,
+            width,
+            settings.budget(),
+            columns=_names(columns),
+            literals=literals,
+            predicate=predicate,
+            relation=settings.relation,
+            size=n0,
+            on_unknown=on_unknown,
+            accept_draft=accept_draft,
+            progress=progress,
+        )
+        write_summary(released, out)
+    print_spent(released.privacy)
+    counted = sum(noisy.size for noisy in released.noisy)
+    console().print(
+        f"{counted:,} noisy counts; queries of {width} conditions within {released.plan.predicted:.4g}, all of them with "
+        f"probability 95 %; written to {out}"
+    )
+
+
+@command("answer", group=summary_group)
+def answer(
+    file: Annotated[Path, typer.Argument(help="File of 'dpopt summary release'.")],
+    queries: Annotated[
+        list[str],
+        typer.Option(
+            "--query",
+            help="Conditions with commas between them, as in smoker=yes,age>=50; also !=, <, <=, >. A comma in a value is "
+            "written twice. May be repeated.",
+        ),
+    ],
+    predicate: Annotated[
+        str, typer.Option("--predicate", help="and (all conditions hold), or (at least one), atleast:R.")
+    ] = "and",
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the bounds, each for itself.")] = 0.95,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Answer queries from a released summary, with bounds. Costs no privacy."""
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from dpopt.algorithms.summaries.summary_files import read_summary
+    from dpopt.cli.reports import console
+
+    summary = read_summary(file)
+    found = {query: summary.answer(query, predicate, confidence=confidence) for query in queries}
+    if as_json:
+        print_json(
+            {
+                "predicate": predicate,
+                "answers": [{"query": query, **asdict(one)} for query, one in found.items()],
+            }
+        )
+        return
+    table = Table(title_justify="left")
+    table.add_column("query", overflow="fold")
+    for heading in ("share of records", f"within ({100 * confidence:g}%)", "of it polynomial", "degree"):
+        table.add_column(heading)
+    for query, one in found.items():
+        table.add_row(
+            query, f"{one.value:.4f}", f"{one.bound:.4f}", f"{one.approximation:.4f}", str(one.degree)
+        )
+    console().print(table)
+
+
+def _names(columns: str | None) -> tuple[str, ...] | None:
+    return None if columns is None else tuple(name.strip() for name in columns.split(","))
+
+
+def _print_plan(planned: SummaryPlan) -> None:
+    from math import isfinite
+
+    from rich.table import Table
+
+    from dpopt.cli.reports import console
+
+    out = console()
+    noise = "Gaussian" if planned.gaussian else "Laplace"
+    table = Table(
+        "conjunctions of",
+        "number",
+        "noise: scale",
+        title=f"measured with {noise} noise",
+        title_justify="left",
+    )
+    for size, scale in zip(planned.sizes, planned.scales, strict=True):
+        table.add_row(f"{size} literals", f"{planned.literals.groups.conjunctions(size):,}", f"{scale:.4g}")
+    out.print(table)
+    out.print(
+        f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them with "
+        f"probability 95 %; {planned.approximation:.2g} of it is the polynomial's"
+    )
+    if isfinite(planned.direct):
+        out.print(f"each of them counted with noise of its own: within {planned.direct:.4g}")

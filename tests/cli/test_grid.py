@@ -1,0 +1,117 @@
+"""`dpopt grid` from a plan to answers, tables and pictures."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.algorithms.small_runs import SCHEMA, codes, write_table
+from tests.cli.command_line import refuse, succeed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a table, its schema, and a histogram of two columns at a large budget."""
+    folder = tmp_path_factory.mktemp("grid")
+    write_table(folder)
+    SCHEMA.write(folder / "schema.json")
+    release(folder, folder / "grid.json")
+    return folder
+
+
+def release(folder: Path, out: Path, *more: object, epsilon: float = 1000) -> str:
+    return succeed("grid", "release", folder / "people.csv", "--schema", folder / "schema.json", "--ordered",
+                   "--column", SCHEMA.names[0], "--column", "age", "--epsilon", epsilon, "-o", out, *more)  # fmt: skip
+
+
+def exact() -> np.ndarray:
+    first, second = codes()[:, 0], codes()[:, 1]
+    shape = tuple(int(size) for size in SCHEMA.sizes[:2])
+    return np.bincount(np.ravel_multi_index((first, second), shape), minlength=int(np.prod(shape))).reshape(
+        shape
+    )
+
+
+def test_a_plan_needs_no_table() -> None:
+    text = succeed("grid", "plan", "--bins", "64x64", "--epsilon", 1, "--ranges", "sizes:1x1,8x8")
+    assert "measured with Laplace noise" in text
+    assert "boxes of 8 x 8: standard error" in text
+    found = json.loads(
+        succeed("grid", "plan", "--bins", "64x64", "--rho", 0.5, "--shapes", "cubes", "--json")
+    )
+    assert found["noise"] == "discrete Gaussian"
+    assert all(len(set(level["blocks_of"])) == 1 for level in found["levels"])
+
+
+def test_boxes_are_answered_by_labels_and_edges(folder: Path) -> None:
+    label = json.loads((folder / "grid.json").read_text())["axes"][0]["labels"][0]
+    found = json.loads(
+        succeed("grid", "answer", folder / "grid.json", "--range", f"{label}:{label},20:", "--json")
+    )
+    assert found["columns"] == [SCHEMA.names[0], "age"]
+    assert round(found["ranges"][0]["value"]) == exact()[0, 1:].sum()
+    text = succeed("grid", "answer", folder / "grid.json")
+    assert f"{exact().sum():,.1f}" in text
+    assert "95% interval" in text
+
+
+def test_tables_and_pictures_are_written(folder: Path, tmp_path: Path) -> None:
+    succeed("grid", "export", folder / "grid.json", "-o", tmp_path / "cells.csv", "--whole")
+    with (tmp_path / "cells.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == [SCHEMA.names[0], "age", "count", "standard_error", "low", "high"]
+    assert [int(row[2]) for row in rows[1:]] == exact().reshape(-1).tolist()
+    succeed("grid", "export", folder / "grid.json", "-o", tmp_path / "cells.png")
+    assert (tmp_path / "cells.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cells.csv", "cells.png"]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_what_was_spent_is_said_and_on_file(folder: Path, tmp_path: Path, neighbours: str) -> None:
+    text = release(folder, tmp_path / "g.json", "--delta", 1e-6, "--neighbours", neighbours, epsilon=0.5)
+    assert "spent: epsilon = 0.5000 at delta = 1e-06" in text
+    kept = json.loads((tmp_path / "g.json").read_text())
+    assert kept["privacy"]["private"]
+    assert kept["privacy"]["epsilon"] <= 0.5
+    if neighbours == "replace":
+        assert np.sum(kept["counts"]) == pytest.approx(len(codes()), abs=1e-3)
+
+
+def test_a_release_is_not_written_over(folder: Path) -> None:
+    before = (folder / "grid.json").read_bytes()
+    assert "exists already" in refuse("grid", "release", folder / "people.csv", "--schema", folder / "schema.json",
+                                      "--column", SCHEMA.names[0], "--column", "age", "--epsilon", 1,
+                                      "-o", folder / "grid.json")  # fmt: skip
+    assert (folder / "grid.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--column", "age"], "found one --column; give two or more"),
+        (["--column", "age", "--column", "age"], "'age' twice"),
+        (["--column", "age", "--column", "shoe"], "found no attribute 'shoe'"),
+        (["--column", SCHEMA.names[0], "--column", "age"], "nothing says that its values are ordered"),
+    ],
+)
+def test_columns_that_cannot_be_counted_are_refused(
+    folder: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    text = refuse("grid", "release", folder / "people.csv", "--schema", folder / "schema.json", "--epsilon", 1,
+                  "-o", tmp_path / "new.json", *arguments)  # fmt: skip
+    assert message in " ".join(text.split())
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_other_files_and_names_are_refused(folder: Path, tmp_path: Path) -> None:
+    assert "as in 74x100" in refuse("grid", "plan", "--bins", "64by64", "--epsilon", 1)
+    assert "ends in .csv or .png" in refuse(
+        "grid", "export", folder / "grid.json", "-o", tmp_path / "cells.txt"
+    )
+    (tmp_path / "other.json").write_text("{}")
+    assert "no histogram of several columns" in refuse("grid", "answer", tmp_path / "other.json")
+    assert "expected 2 ranges" in refuse("grid", "answer", folder / "grid.json", "--range", "20:40")

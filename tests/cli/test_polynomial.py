@@ -1,0 +1,154 @@
+"""`dpopt polynomial`: from a predicate to a proof, a file, a picture and a table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpopt.polynomials import LeastDegree, Solution, verify
+from dpopt.polynomials.solution_files import read_solution
+from tests.cli.command_line import refuse, succeed
+
+
+def test_the_least_degree_is_printed_with_its_proof(tmp_path: Path) -> None:
+    out, picture = tmp_path / "p.json", tmp_path / "p.png"
+    command = ("polynomial", "--predicate", "or", "--k", 16, "--error", ".05", "--attributes", 20)
+    text = succeed(*command, "-o", out, "--plot", picture)
+    assert "degree:      8" in text
+    assert "0.0267789 = 35/1307, at s = 1, 2, 3, 6, 8, 9, 11, 14, 15, 16" in text
+    assert "proved in exact arithmetic: no polynomial of degree 8 has a smaller error" in text
+    assert "all of degree 7 have an error of at least 0.053138 = 243/4573" in text
+    for words in ("-15400/50973", "-0.91966335", "-1.4583241", "-0.16060529", "1047224"):
+        assert words in text
+    found = read_solution(out)
+    assert isinstance(found, LeastDegree)
+    assert found.degree == 8
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_least_error_of_a_degree_is_the_same_from_any_solver() -> None:
+    texts = {succeed("polynomial", "--k", 9, "--degree", 4, *extra) for extra in ([], ["--solver", "highs"])}
+    texts.add(succeed("polynomial", "--k", 9, "--degree", 4, "--solver", "none"))
+    assert len(texts) == 1
+    assert "no polynomial of degree at most 4" in texts.pop()
+
+
+def test_json_holds_the_numbers_as_fractions() -> None:
+    kept = json.loads(succeed("polynomial", "--k", 6, "--degree", 2, "--json", "--attributes", 6))
+    free = json.loads(succeed("polynomial", "--k", 6, "--degree", 2, "--json", "--free-constant"))
+    assert kept["proved_in_exact_arithmetic"]
+    assert (kept["error"], free["error"]) == ("1/3", "1/4")
+    assert len(kept["coefficients"]["monomial"]) == 3
+    a = [Fraction(one) for one in kept["coefficients"]["binomial"]]
+    assert Fraction(kept["sensitivities"]["binomial"]) == 6 * abs(a[1]) + 15 * abs(a[2])
+    assert "sensitivities" not in free
+
+
+def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
+    small = ("polynomial", "--minimise", "coefficients", "--k", 8, "--attributes", 20, "--degree", 5)
+    text = succeed(*small, "--error", 0.1)
+    assert "degree at most 5, error at most 0.1 = 1/10" in text
+    assert "smaller weighted sum of coefficients than 1345.29 = 9417/7" in text
+    other = json.loads(succeed(*small, "--error", 0.1, "--weights", "deviation", "--json"))
+    assert Fraction(other["solution"]["objective"]) != Fraction(9417, 7)
+    text = succeed(
+        "polynomial", "--minimise", "coefficients", "--k", 8, "--degree", 4, "--coefficient-limit", 1
+    )
+    assert "monomial coefficients at most 1" in text
+    assert "105/463" in text
+    out = tmp_path / "p.json"
+    noise = (
+        "polynomial",
+        "--minimise",
+        "noise",
+        "--k",
+        6,
+        "--attributes",
+        20,
+        "--records",
+        10_000,
+        "--rho",
+        0.1,
+    )
+    text = succeed(*noise, "-o", out, "--solver", "none")
+    assert "degree:      3" in text
+    assert "smaller objective (error and noise) than 0.203935" in text
+    assert "noise:       0.0789353" in text
+    assert "noise on each query of 6 attributes alone: 0.238688" in text
+    found = read_solution(out)
+    assert isinstance(found, Solution)
+    verify(found)
+    more = json.loads(succeed(*noise, "--queries", 10, "--beta", 0.5, "--json"))
+    assert Fraction(more["solution"]["objective"]) < found.objective
+
+
+def test_any_table_of_values_will_do(tmp_path: Path) -> None:
+    file = tmp_path / "values.txt"
+    file.write_text("0, 1/2\n1 0.5 0\n")
+    text = succeed("polynomial", "--predicate", f"table:{file}", "--degree", 2)
+    assert "table of k = 4" in text
+    assert "no polynomial of degree at most 2" in text
+    assert "leave --k out" in refuse("polynomial", "--predicate", f"table:{file}", "--k", 5, "--degree", 1)
+    file.write_bytes(b"\xff\xfe1")
+    assert "no text file" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
+    file.write_text("0 yes")
+    assert "value 1 is 'yes'" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
+
+
+def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "degrees.csv"
+    text = succeed("polynomial", "--predicate", "or", "--k", 12, "--table", file)
+    assert "48 least degrees, each proved in exact arithmetic" in text
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    found = {(row["k"], row["error_limit"]): row for row in rows}
+    assert found["10", "1/2"]["degree"] == "2"
+    assert found["10", "1/2"]["chebyshev_degree"] == "3"
+    assert found["4", "1/2"]["least_error"] == "1/5"
+    assert found["4", "1/2"]["points_below"] == "0 1 4"
+    succeed("polynomial", "--predicate", "atleast:3", "--k", 9, "--error", 0.1, "--table", file)
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [row["k"] for row in rows] == ["3", "4", "5", "6", "7", "8", "9"]
+    assert rows[5]["degree"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--k 0 --error .1", "from 1 to 256"),
+        ("--error .1", "give --k"),
+        ("--k 5", "give --error (the least degree is found) or --degree"),
+        ("--k 5 --error .1 --degree 2", "give --error (the least degree is found) or --degree"),
+        ("--k 5 --error -1", "expected 0 or more"),
+        ("--k 5 --error x", "expected a number such as 0.05"),
+        ("--k 5 --degree 6", "from 0 to k = 5"),
+        ("--k 5 --degree 2 --predicate xor", "expected or, and, or atleast:R"),
+        ("--k 5 --degree 2 --predicate atleast:6", "at least 6 of 5"),
+        ("--k 5 --degree 2 --predicate table:nothing-there.txt", "No such file"),
+        ("--k 5 --degree 2 --solver cp-sat", "takes no linear programs"),
+        ("--k 5 --degree 2 --solver hihgs", "did you mean 'highs'"),
+        ("--k 5 --degree 2 --attributes 4", "at least k = 5"),
+        ("--k 5 --degree 2 -o nothing-there/p.json", "there is no folder"),
+        ("--k 5 --degree 2 --minimise variance", "expected error, coefficients or noise"),
+        ("--k 5 --minimise noise --attributes 9", "needs --attributes, --records and --rho"),
+        ("--k 5 --minimise noise --error .1", "chooses error and degree itself"),
+        ("--k 5 --minimise noise --attributes 9 --records 9 --rho 0", "rho above 0"),
+        ("--k 5 --minimise coefficients", "needs --error"),
+        ("--k 5 --minimise coefficients --error .1", "needs --attributes"),
+        ("--k 5 --minimise coefficients --error .1 --attributes 9 --weights x", "sensitivity or deviation"),
+        ("--k 5 --minimise coefficients --coefficient-limit 1 --basis x", "monomial or chebyshev"),
+        (
+            "--k 5 --minimise coefficients --error .001 --degree 2 --attributes 9",
+            "no polynomial of degree 2 has an error of at most 0.001 (proved in exact arithmetic)",
+        ),
+        ("--k 5 --degree 2 --rho 1", "are for --minimise noise; found --minimise error"),
+        ("--k 5 --degree 2 --coefficient-limit 1", "is for --minimise coefficients; found --minimise error"),
+        ("--table t.csv", "--table needs --k"),
+        ("--table t.csv --k 2 --predicate atleast:3", "no k of at least 3"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(words: str, message: str) -> None:
+    assert message in refuse("polynomial", *words.split())
