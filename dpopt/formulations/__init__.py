@@ -17,8 +17,10 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | pairwise_lifting.py, pair_tables.py, relaxation_bound.py | bounds from linear programs |
 | noise_allocation.py | how much of a budget each marginal gets; solved by its own steps, proven without a solver |
 | level_budgets.py | how much of a budget each level of a tree over bins gets; likewise |
+| hierarchy_budgets.py, noise_precisions.py | the same for a hierarchy that a user declares; what a part of a budget buys |
 | tree_consistency.py, isotonic_regression.py, graphical_sequence.py | what `dpopt.inference.histograms` solves fast |
 | as_mip.py, presolved.py, sums_of_parts.py | solvers of mixed-integer programs as those of `MaxCsp`; presolve before any |
+| minimax_polynomial.py, coefficient_budget.py, approximation_plus_noise.py | polynomials near values, with small coefficients |
 | projection_master.py, column_pricing.py | the projection of noisy answers over given records; its pricing as a best response |
 | whole_multiplicities.py | which weights of records to round up |
 | instances.py, clause_text.py | instances of the catalogue in models/, read from files |

@@ -9,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.read_table import read_table
 from dpopt.queries.schema import Schema
+from dpopt.queries.tree import Tree
 from dpopt.queries.workload import parse_workload
 from tests.source_code import ROOT
 
@@ -132,6 +134,10 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
         ("ranges", "| made up | 64 | 43 | 73% | 1 |"),
+        ("boxes", "| made up | 128 | 126 | 72% | Laplace | 1 |"),
+        ("polynomial_release", "| made up | 500 | 8 | 3 | and | 3 |"),
+        ("approximate_degree", "| or | 1/20 | 4 | 5 |"),
+        ("hay_2010", "| 6 | 8 | 1.6571 | 4.83 | 2.67 |"),
     ],
 )
 def test_an_experiment_on_solvers_and_rules_still_runs(name: str, expected: str) -> None:
@@ -140,3 +146,33 @@ def test_an_experiment_on_solvers_and_rules_still_runs(name: str, expected: str)
     assert expected in done.stdout
     if name == "rules_cost_nothing":
         assert "| 0 of 400 |" in done.stdout
+
+
+def test_the_largest_error_of_any_range_is_that_of_trying_them_all() -> None:
+    from experiments.hay_2010.tree_sums import (
+        largest_errors,
+        largest_errors_of_bins,
+        levels_of,
+        sums_of_fewest_nodes,
+    )
+
+    tree = Tree.balanced(16, 2)
+    errors = np.random.default_rng(1).integers(-9, 10, (20, len(tree))).astype(np.float64)
+    ranges = np.array([(start, stop) for start in range(16) for stop in range(start + 1, 17)])
+    starts, stops = (np.tile(side, (20, 1)) for side in ranges.T)
+
+    def fewest(node: int, start: int, stop: int) -> list[int]:
+        first, size = int(tree.start[node]), int(tree.size[node])
+        if stop <= first or first + size <= start:
+            return []
+        if start <= first and first + size <= stop:
+            return [node]
+        child = int(tree.first_child[node])
+        return fewest(child, start, stop) + fewest(child + 1, start, stop)
+
+    of_nodes = np.stack([errors[:, fewest(0, *pair)].sum(axis=1) for pair in ranges.tolist()], axis=1)
+    assert np.array_equal(sums_of_fewest_nodes(levels_of(tree, errors), starts, stops), of_nodes)
+    assert np.array_equal(largest_errors(levels_of(tree, errors)), np.abs(of_nodes).max(axis=1))
+    bins = errors[:, tree.leaf_of_bin]
+    of_bins = np.stack([bins[:, start:stop].sum(axis=1) for start, stop in ranges.tolist()], axis=1)
+    assert np.array_equal(largest_errors_of_bins(bins), np.abs(of_bins).max(axis=1))
