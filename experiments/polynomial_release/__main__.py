@@ -41,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--rho", type=float, default=0.1, help="budget in zCDP (.1)")
     parser.add_argument("--tables", nargs="+", help="some of the tables (all)")
+    parser.add_argument(
+        "--predicates", nargs="+", choices=PREDICATES, default=PREDICATES, help="kinds of queries (all)"
+    )
     parser.add_argument("--quick", action="store_true", help="a tiny made-up table: shows that it still runs")
     parser.add_argument("--document", type=Path, help="put the tables into this document")
     parser.add_argument("--json", type=Path, help="write the results to this file")
@@ -50,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for table in tables(options.tables, quick=options.quick):
             for width in table.widths:
-                for predicate in PREDICATES:
+                for predicate in options.predicates:
                     result = _measure(table, width, predicate, options.rho, runs, queries)
                     report["results"].append(result)
                     print(json.dumps(result), flush=True)
