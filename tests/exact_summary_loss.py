@@ -1,8 +1,8 @@
 """The exact privacy loss of noisy counts of conjunctions, over all neighbours of tiny universes.
 
-The real curator, and the real driver, play with noise that notes the exact counts, the law and the scale of each draw. A discrete
-Laplace law is cut into cells within which the ratio of two laws is one number, and joint outcomes with one and the same ratio
-are put together: no divergence is lost.
+The real curator, and the real driver, play with noise that notes the exact counts, the law and the scale of each draw. A
+discrete Laplace law is cut into cells within which the ratio of two laws is one number, and joint outcomes with one and the
+same ratio are put together: no divergence is lost.
 """
 
 from __future__ import annotations
@@ -90,9 +90,7 @@ def counted(literals: ChosenLiterals, table: Iterable[Record], size: int) -> lis
         for one in combinations(range(groups.literals), size)
         if len({int(groups.group[number]) for number in one}) == size
     ]
-    found = Counter(
-        one for record in table for one in combinations(held_literals(literals, record), size)
-    )
+    found = Counter(one for record in table for one in combinations(held_literals(literals, record), size))
     return [found[one] for one in every]
 
 

@@ -21,7 +21,9 @@ def print_answers(heading: str, answers: Mapping[str, RangeAnswer], confidence: 
     """Print a table of what was asked, with values, standard errors and intervals."""
     from rich.table import Table
 
-    table = Table(heading, "records", "standard error", f"{confidence:.0%} interval", title_justify="left")
+    table = Table(
+        heading, "records", "standard error", f"{100 * confidence:.12g}% interval", title_justify="left"
+    )
     for text, answer in answers.items():
         interval = f"{answer.low:,.1f} to {answer.high:,.1f}"
         table.add_row(text, f"{answer.value:,.1f}", f"{answer.standard_error:,.1f}", interval)

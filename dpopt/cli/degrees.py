@@ -23,6 +23,7 @@ degrees_group = typer.Typer(
 )
 application.add_typer(degrees_group, name="degrees")
 NOISY = "noisy"
+_SHOWN = 40  # characters of what was found
 
 
 @command("release", group=degrees_group)
@@ -98,9 +99,12 @@ def export(
 def _number(nodes: str) -> int | None:
     if nodes == NOISY:
         return None
-    if not nodes.isdecimal():
-        raise PlanError(f"found --nodes {nodes}; expected the number of nodes, or 'noisy'")
-    return int(nodes)
+    from dpopt.algorithms.histograms.whole_numbers import whole_number
+
+    number = whole_number(nodes)
+    if number is None:
+        raise PlanError(f"found --nodes {nodes[:_SHOWN]}; expected the number of nodes, or 'noisy'")
+    return number
 
 
 def _columns(text: str | None) -> tuple[str, str] | None:

@@ -10,7 +10,13 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.answers import answer_json, print_answers
 from dpopt.cli.application import application, command
-from dpopt.cli.histogram import EpsilonOption, NeighboursOption
+from dpopt.cli.histogram import (
+    AcceptDraftOption,
+    EpsilonOption,
+    NeighboursOption,
+    OrderedOption,
+    SchemaFileOption,
+)
 from dpopt.cli.plan import print_json
 from dpopt.cli.spent import print_spent
 from dpopt.errors import PlanError
@@ -42,11 +48,19 @@ ShapesOption = Annotated[
     ),
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt grid release'.")]
+_SHOWN = 40  # characters of what was found
 
 
 @command("plan", group=grid_group)
 def plan(
-    bins: Annotated[str, typer.Option("--bins", help="Numbers of bins of the columns, as in 74x100.")],
+    bins: Annotated[
+        str | None, typer.Option("--bins", help="Numbers of bins of the columns, as in 74x100.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="Or: a column declared in --schema; give two or more."),
+    ] = None,
+    schema: SchemaFileOption = None,
     epsilon: EpsilonOption = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,
@@ -54,15 +68,33 @@ def plan(
     shapes: ShapesOption = "auto",
     neighbours: NeighboursOption = "add-remove",
     n: Annotated[int | None, typer.Option("--n", help="Number of records, under replace.")] = None,
+    ordered: OrderedOption = False,
+    accept_draft: AcceptDraftOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which blocks would be measured with how much noise, and the errors to expect: before any table is read."""
+    from dpopt.algorithms.histograms.grid_of_table import declared_axes
     from dpopt.algorithms.histograms.grid_plan import plan_grid
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, ranges=ranges, neighbours=neighbours)
+    settings = HistogramSettings(
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        ranges=ranges,
+        neighbours=neighbours,
+        ordered=ordered,
+        accept_draft=accept_draft,
+    )
+    if (bins is None) == (not columns) or (not columns) != (schema is None):
+        raise PlanError("name the bins: --bins with their numbers, or --column twice or more and --schema")
+    if columns and schema is not None:
+        _check_columns(len(columns))
+        shape = tuple(axis.number for axis in declared_axes(schema, tuple(columns), settings))
+    else:
+        shape = _shape(bins or "")
     planned = plan_grid(
-        _shape(bins), settings.budget(), ranges=ranges, shapes=shapes, relation=settings.relation, size=n
+        shape, settings.budget(), ranges=ranges, shapes=shapes, relation=settings.relation, size=n
     )
     if as_json:
         print_json(planned.to_json())
@@ -84,14 +116,9 @@ def release(
     ranges: BoxesOption = "all",
     shapes: ShapesOption = "auto",
     neighbours: NeighboursOption = "add-remove",
-    ordered: Annotated[
-        bool,
-        typer.Option("--ordered", help="The declared values of categorical columns stand in their order."),
-    ] = False,
+    ordered: OrderedOption = False,
     on_unknown: options.OnUnknownOption = "error",
-    accept_draft: Annotated[
-        bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")
-    ] = False,
+    accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the histogram of several columns of TABLE as one file that answers any box."""
     from dpopt.algorithms.histograms.grid_of_table import histogram_of_columns
@@ -100,8 +127,7 @@ def release(
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console
 
-    if len(columns) < 2:
-        raise PlanError("found one --column; give two or more, or use 'dpopt histogram release' for one")
+    _check_columns(len(columns))
     settings = HistogramSettings(
         epsilon=epsilon,
         delta=delta,
@@ -183,10 +209,22 @@ def export(
 
 
 def _shape(text: str) -> tuple[int, ...]:
+    from dpopt.algorithms.histograms.whole_numbers import whole_number
+
     sides = text.split("x")
-    if not all(side.isdecimal() for side in sides):
-        raise PlanError(f"found --bins {text}; expected a number of bins for each column, as in 74x100")
-    return tuple(int(side) for side in sides)
+    found = tuple(number for number in map(whole_number, sides) if number is not None)
+    if len(found) < len(sides):
+        raise PlanError(
+            f"found --bins {text[:_SHOWN]}; expected a number of bins for each column, as in 74x100"
+        )
+    if len(found) < 2:
+        raise PlanError(f"found --bins {text}; give two or more columns, or use 'dpopt histogram' for one")
+    return found
+
+
+def _check_columns(number: int) -> None:
+    if number < 2:
+        raise PlanError("found one --column; give two or more, or use 'dpopt histogram' for one")
 
 
 def _print_plan(planned: GridPlan) -> None:

@@ -14,6 +14,10 @@ def print_spent(privacy: Mapping[str, Any]) -> None:
         console().print("NOT PRIVATE: a part of the noise came from a seeded or scripted source")
         return
     at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
-    console().print(
-        f"spent: epsilon = {privacy['epsilon']:.4f}{at} (rho = {privacy['rho']:.6f}), {privacy['neighbours']}"
-    )
+    epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
+    console().print(f"spent: epsilon = {epsilon}{at} (rho = {rho}), {privacy['neighbours']}")
+
+
+def _shown(spent: float, places: int) -> str:
+    """Return what was spent with so many places, or in powers of ten where they would say too little."""
+    return f"{spent:.{places}f}" if spent == 0.0 or spent >= 100 * 10.0**-places else f"{spent:.4g}"

@@ -49,7 +49,8 @@ ForOption = Annotated[
 SizeOption = Annotated[
     int | None,
     typer.Option(
-        "--n0", help="Fixed public number of records that answers are shares of; needed under add-remove."
+        "--n0",
+        help="Fixed public number that answers are shares of, at least that of the records; needed under add-remove.",
     ),
 ]
 

@@ -40,10 +40,13 @@ def find_lines(
     try:
         for record in reader:
             line, start = start, reader.line_num + 1
-            if not record:
-                continue
-            if len(record) != fields:
-                bad.append((line, len(record)))
+            found = len(record)
+            if not found:
+                if fields != 1:
+                    continue
+                found = 1  # in a file of one column an empty line is a row with an empty value
+            if found != fields:
+                bad.append((line, found))
                 if not wanted and len(bad) == MOST_LINES:
                     break
                 continue

@@ -106,7 +106,12 @@ class CsvSource:
                         block_size=_BLOCK_BYTES,
                         column_names=[f"{position}" for position in range(self._fields)],
                     ),
-                    parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
+                    parse_options=pyarrow.csv.ParseOptions(
+                        newlines_in_values=True,
+                        invalid_row_handler=skip,
+                        # In a file of one column an empty line is a row with an empty value: no row is lost silently.
+                        ignore_empty_lines=self._fields != 1,
+                    ),
                     convert_options=pyarrow.csv.ConvertOptions(
                         column_types={f"{position}": texts for position in positions},
                         include_columns=[f"{position}" for position in positions],

@@ -35,15 +35,19 @@ def read_counts(table: AnyTable, column: str) -> BinCounts:
 
 def _numbers(array: pa.Array, column: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     import pyarrow as pa
+    from pyarrow import compute
 
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
+    empty = array.null_count
+    if pa.types.is_string(array.type):
+        empty += int(compute.sum(compute.equal(array, "")).as_py() or 0)
+    if empty:
+        raise PrivateDataError(
+            f"column {column!r} has empty cells, or the file empty lines; expected a count for each bin, 0 for empty ones"
+        )
     try:
         numbers = array.cast(pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
         raise PrivateDataError(f"column {column!r} holds something that is no number: {problem}") from problem
-    if numbers.null_count:
-        raise PrivateDataError(
-            f"column {column!r} has empty cells; expected a count for each bin, 0 for empty ones"
-        )
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)

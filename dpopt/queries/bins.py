@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from dpopt.errors import WorkloadError
@@ -39,6 +41,20 @@ class Bins:
             raise WorkloadError(f"{self.name}: a histogram has at least one bin")
         if self.labels is not None and len(self.labels) != self.number:
             raise WorkloadError(f"{self.name}: {len(self.labels):,} labels for {self.number:,} bins")
+        if self.edges is not None and not (
+            self.number - self.intervals in {0, 1}
+            and all(map(isfinite, self.edges))
+            and all(low < high for low, high in pairwise(self.edges))
+        ):
+            raise WorkloadError(
+                f"{self.name}: found {len(self.edges):,} edges for {self.number:,} bins; expected increasing finite numbers, "
+                "one more than there are intervals"
+            )
+
+    @property
+    def intervals(self) -> int:
+        """How many bins hold numbers; a bin for missing values may follow them. All bins, where they have no edges."""
+        return self.number if self.edges is None else len(self.edges) - 1
 
     @classmethod
     def of_attribute(cls, attribute: Attribute, *, ordered: bool = False) -> Bins:
@@ -71,31 +87,46 @@ class Bins:
         """Return the range start, stop that a text ``a:b`` names.
 
         Of numbers it holds a <= x < b, and a and b are edges of bins; of positions the bins a, ..., b - 1; of declared values
-        those from a to b, both included. A side that is left out stands for the end.
+        those from a to b, both included. A side that is left out stands for the end. Where a bin for missing values follows the
+        numbers, its label names it ("missing:missing"), and ":" alone holds it too; "a:" does not.
 
         Raises
         ------
         WorkloadError
             If the text names no range; the message says what could be named.
         """
-        parts = text.split(":")
-        if len(parts) != 2:
-            raise WorkloadError(f"found the range {text!r}; expected two ends and a colon, such as 10:20")
+        low, high = self._ends(text)
         if self.edges is not None:
-            start, stop = self._by_edges(*parts)
+            start, stop = self._by_edges(low, high)
         elif self.labels is not None:
-            start, stop = self._by_labels(*parts)
+            start, stop = self._by_labels(low, high)
         else:
-            start, stop = self._by_positions(*parts)
+            start, stop = self._by_positions(low, high)
         if not 0 <= start < stop <= self.number:
             raise WorkloadError(
                 f"the range {text!r} holds no bin; its ends are out of order, or outside the {self.number:,} bins"
             )
         return start, stop
 
+    def _ends(self, text: str) -> tuple[str, str]:
+        """Return the two ends; of labels that hold colons themselves, those that are declared."""
+        parts = text.split(":")
+        found = [(":".join(parts[:place]), ":".join(parts[place:])) for place in range(1, len(parts))]
+        if len(found) > 1 and self.labels is not None and self.edges is None:
+            known = {"", *self.labels}
+            found = [ends for ends in found if known.issuperset(ends)]
+        if len(found) != 1:
+            raise WorkloadError(f"found the range {text!r}; expected two ends and a colon, such as 10:20")
+        return found[0]
+
     def _by_edges(self, low: str, high: str) -> tuple[int, int]:
-        edges = self.edges or ()
-        return self._edge(low, 0), self._edge(high, len(edges) - 1)
+        low, high = low.strip(), high.strip()
+        missing = "" if self.intervals == self.number else self.label(self.intervals)
+        if not low and not high:
+            return 0, self.number
+        start = self.intervals if missing and low == missing else self._edge(low, 0)
+        ends_there = missing and (high == missing or (not high and low == missing))
+        return start, self.number if ends_there else self._edge(high, self.intervals)
 
     def _edge(self, text: str, default: int) -> int:
         edges = self.edges or ()

@@ -116,9 +116,11 @@ def check_boxes(starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequ
 
 
 def halving_order(heights: Level) -> NDArray[np.int64]:
-    """Return the cells of a grid of 2^heights bins, numbered in C order, in the order of the tree that halves the longest side.
+    """Return the cells of a grid of 2^heights bins, numbered in C order, in the order of a tree that halves the sides in turn.
 
-    The cells of each node of `Tree.balanced(cells, 2)` stand side by side then.
+    The side to be halved is the one of whose halvings the largest share is left; of equal ones the longest, and the first. So a
+    short side is first halved early, when blocks still hold many records, and sides of equal length take turns. The cells of
+    each node of `Tree.balanced(cells, 2)` stand side by side then.
 
     Returns
     -------
@@ -126,7 +128,10 @@ def halving_order(heights: Level) -> NDArray[np.int64]:
     """
     left, halved = list(heights), []
     while any(left):
-        axis = int(np.argmax(left))
+        shares = [
+            (rest / height, height) if rest else (0.0, 0) for rest, height in zip(left, heights, strict=True)
+        ]
+        axis = max(range(len(left)), key=shares.__getitem__)
         left[axis] -= 1
         halved.append((axis, left[axis]))  # the bit that tells the two halves apart
     strides = np.cumsum((0, *heights[:0:-1]))[::-1]  # in bits

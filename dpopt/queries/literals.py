@@ -78,22 +78,31 @@ class LiteralGroups:
         WorkloadError
             If two literals are of one group, out of order, or there is no such literal.
         """
+        given = self.checked(subsets)
+        found, begin = np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=np.int64)
+        for place in range(given.shape[1]):
+            chosen = given[:, place]
+            before = self.before(given.shape[1] - place - 1)
+            found += before[chosen] - before[begin]
+            begin = self.next_group[chosen]
+        return found
+
+    def checked(self, subsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return conjunctions as they are, (q, j).
+
+        Raises
+        ------
+        WorkloadError
+            If two literals are of one group, out of order, or there is no such literal.
+        """
         given = np.asarray(subsets, dtype=np.int64)
         if given.ndim != 2 or (given.size and not 0 <= given.min() <= given.max() < self.literals):
             raise WorkloadError(
                 f"expected literals from 0 to {self.literals - 1}, found an array of shape {given.shape}"
             )
-        found, begin = np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=np.int64)
-        for place in range(given.shape[1]):
-            chosen = given[:, place]
-            if (chosen < begin).any():
-                raise WorkloadError(
-                    "the literals of a conjunction are of different attributes, in their order"
-                )
-            before = self.before(given.shape[1] - place - 1)
-            found += before[chosen] - before[begin]
-            begin = self.next_group[chosen]
-        return found
+        if (np.diff(self.group[given], axis=1) <= 0).any():
+            raise WorkloadError("the literals of a conjunction are of different attributes, in their order")
+        return given
 
     def before(self, rest: int) -> NDArray[np.int64]:
         """Return for each literal l how many conjunctions begin with a literal below l and have `rest` more, (d + 1,).

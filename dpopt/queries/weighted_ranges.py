@@ -119,7 +119,7 @@ def _lines(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
         filled = [(rows.line_num, cells) for cells in rows if any(cell.strip() for cell in cells)]
     except csv.Error as problem:
         raise WorkloadError(f"{name}, line {rows.line_num}: {problem}") from problem
-    if filled and [cell.strip() for cell in filled[0][1]] in _HEADERS:
+    if filled and [cell.strip().lower() for cell in filled[0][1]] in _HEADERS:
         filled = filled[1:]
     yield from filled
 

@@ -36,7 +36,7 @@ def solve(
         found = {j: float(part.value()) for j, part in parts.items()}
         length = hypot(*found.values())
         reached = float(gamma.value()) + zeta * length
-        if reached <= float(model.objective.value()) * (1 + 1e-7) + 1e-12:
+        if reached <= float(model.objective.value()) * (1 + 1e-6) + 1e-9:
             coefficients = [float(a[j].value()) if j in a else 0.0 for j in range(used[-1] + 1)]
             return reached, float(gamma.value()), coefficients
         model += noise >= pulp.lpSum(found[j] / length * parts[j] for j in parts)

@@ -111,9 +111,7 @@ def check_nothing_is_drawn_twice_or_unpaid(relation: NeighbouringRelation) -> No
     what, other = pairs_of_literals(gaussian=False), ConjunctionCounts(1, 7.5, False)
     charge, again = what.charge(BITS, relation), replace(what, scale=9.0)
     ledger.reserve([charge, charge, again.charge(BITS, relation)])
-    curator = ConjunctionCurator(
-        dataset(), BITS, ledger, EventJournal(noise.events), size=ROWS, noise=noise
-    )
+    curator = ConjunctionCurator(dataset(), BITS, ledger, EventJournal(noise.events), size=ROWS, noise=noise)
     for measurement in (other, what, what, again):
         attempt(partial(curator.measure, measurement))
     assert noise.events == ["journal charge", "Laplace", "journal measurement"], f"drawn: {noise.events}"
@@ -158,9 +156,7 @@ def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
             assert 1 - 1e-9 < sum(costs) / amount <= 1, f"budget of {predicate}: {sum(costs) / amount}"
 
 
-def change_moves(
-    patch: pytest.MonkeyPatch, change: Callable[[int, LiteralGroups, int, bool], int]
-) -> None:
+def change_moves(patch: pytest.MonkeyPatch, change: Callable[[int, LiteralGroups, int, bool], int]) -> None:
     """Change how many conjunctions of a size a record is said to move, in plan and curator alike."""
     original = LiteralGroups.moved
 

@@ -89,9 +89,7 @@ class Public:
                 write_summary(released, folder / "summary.npz")
                 watcher.seen.append(repr(released))
                 watcher.seen += [
-                    repr(released.answer(query))
-                    for query in QUERIES
-                    if query.count(",") < self.plan.width
+                    repr(released.answer(query)) for query in QUERIES if query.count(",") < self.plan.width
                 ]
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
 

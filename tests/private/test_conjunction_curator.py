@@ -1,4 +1,4 @@
-"""Counts of conjunctions: what they are, what they cost over all neighbours of tiny tables, and in which order things happen."""
+"""Counts of conjunctions: what they are, what they cost over all neighbours of tiny tables, and in which order."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.histograms.whole_numbers import whole_number
 from dpopt.errors import WorkloadError
 from dpopt.formulations.level_budgets import LevelProgram
 from dpopt.queries.grids import Level, grid_heights, grid_levels, levels_that_tell
@@ -15,6 +16,7 @@ from dpopt.queries.range_loads import loads_of_all_ranges, loads_of_size
 
 ALL, SIZES = "all", "sizes:"
 _PLAIN_STEPS = (1, 2, 4)
+_SHOWN = 40  # characters of what was found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +60,21 @@ class BoxWorkload:
         names, rows = [], []
         for part in text.removeprefix(SIZES).split(","):
             sides = part.strip().split("x")
-            if len(sides) != len(shape) or not all(side.isdecimal() for side in sides):
+            wanted = [number for number in map(whole_number, sides) if number is not None]
+            if len(sides) != len(shape) or len(wanted) != len(sides):
                 raise WorkloadError(
-                    f"found the size {part!r}; expected {len(shape)} whole numbers of bins with x between them, as in {example}"
+                    f"found the size {part[:_SHOWN]!r}; expected {len(shape)} whole numbers of bins with x between them, as in "
+                    f"{example}"
+                )
+            if not all(1 <= number <= bins for number, bins in zip(wanted, shape, strict=True)):
+                raise WorkloadError(
+                    f"found the size {part[:_SHOWN]!r} for a grid of {' x '.join(f'{bins:,}' for bins in shape)} cells; "
+                    "expected 1 to so many bins of each column"
                 )
             rows.append(
-                _product([loads_of_size(int(side), bins) for side, bins in zip(sides, shape, strict=True)])
+                _product([loads_of_size(number, bins) for number, bins in zip(wanted, shape, strict=True)])
             )
-            names.append("boxes of " + " x ".join(f"{int(side):,}" for side in sides))
+            names.append("boxes of " + " x ".join(f"{number:,}" for number in wanted))
         return cls(shape, tuple(names), np.array(rows), relative=True)
 
     def program(
@@ -127,7 +136,7 @@ def starting_shares(levels: list[Level], shape: tuple[int, ...]) -> list[NDArray
 
 def _equally(levels: list[Level], chosen: set[Level]) -> NDArray[np.float64]:
     shares = np.array([float(level in chosen) for level in levels])
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum())
 
 
 def _product(loads: list[NDArray[np.float64]]) -> NDArray[np.float64]:

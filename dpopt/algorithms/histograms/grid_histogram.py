@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,10 @@ from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.queries.arrays import freeze, frozen
 from dpopt.queries.bins import Bins
-from dpopt.queries.grids import blocks_shape, box_variances, check_boxes
+from dpopt.queries.grids import blocks_shape, box_variances, check_boxes, grid_heights
 
 VERSION = "dpopt_grid_histogram"
+_MOST_PARTS = 16  # between commas of a box
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +87,7 @@ class GridHistogram:
         """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
 
         The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
-        elsewhere.
+        elsewhere; it is 0 for the whole grid where its total is public.
 
         Raises
         ------
@@ -101,14 +104,7 @@ class GridHistogram:
         WorkloadError
             If the text names no box.
         """
-        parts = text.split(",")
-        if len(parts) != len(self.axes):
-            names = ", ".join(bins.name for bins in self.axes)
-            raise WorkloadError(
-                f"found the box {text!r}; expected {len(self.axes)} ranges with commas between them, for {names}"
-            )
-        sides = tuple(bins.range_of(part.strip()) for bins, part in zip(self.axes, parts, strict=True))
-        return self.box(*sides, confidence=confidence)
+        return self.box(*self._sides(text), confidence=confidence)
 
     def boxes(
         self, wanted: Sequence[Sequence[tuple[int, int]]], *, confidence: float = CONFIDENCE
@@ -123,7 +119,7 @@ class GridHistogram:
     ) -> list[RangeAnswer]:
         """Return the answers to the boxes of these corners, (q, D) each, as `box` gives each."""
         check_boxes(starts, stops, self.plan.shape)
-        errors = np.sqrt(box_variances(starts, stops, self.plan.shape, self.plan.part_variances))
+        errors = np.sqrt(self._variances(starts, stops))
         values, unbiased = (box_sums(sums, starts, stops) for sums in (self._sums, self._unbiased_sums))
         return range_answers(values, unbiased, errors, confidence)
 
@@ -154,7 +150,7 @@ class GridHistogram:
         """
         if given.get(VERSION) != 1:
             raise TranscriptError(
-                "found no histogram of several columns of this version; expected a file of 'dpopt histogram release'"
+                "found no histogram of several columns of this version; expected a file of 'dpopt grid release'"
             )
         try:
             return cls(
@@ -163,8 +159,49 @@ class GridHistogram:
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
                 dict(given["privacy"]),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error
+
+    def _sides(self, text: str) -> list[tuple[int, int]]:
+        parts, axes = text.split(","), self.axes
+        if len(parts) == len(axes):
+            return [bins.range_of(part.strip()) for bins, part in zip(axes, parts, strict=True)]
+        found = {tuple(sides) for sides in self._sides_with_commas(parts)}
+        if len(found) != 1:
+            names = ", ".join(bins.name for bins in axes)
+            raise WorkloadError(
+                f"found the box {text!r}; expected {len(axes)} ranges with commas between them, for {names}"
+            )
+        return list(found.pop())
+
+    def _sides_with_commas(self, parts: list[str]) -> Iterator[list[tuple[int, int]]]:
+        """Yield all readings of parts between commas, some of which stand in labels."""
+        if len(parts) > _MOST_PARTS:
+            return
+        for cuts in combinations(range(1, len(parts)), len(self.axes) - 1):
+            joined = [",".join(parts[low:high]).strip() for low, high in pairwise((0, *cuts, len(parts)))]
+            with suppress(WorkloadError):
+                yield [bins.range_of(part) for bins, part in zip(self.axes, joined, strict=True)]
+
+    def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.
+
+        A box that ends with an axis holds no more where it goes on to the next power of 2, as nothing lies there; and both are
+        bounds, since knowing that only makes the variance smaller.
+        """
+        shape, part_variances = self.plan.shape, self.plan.part_variances
+        found = box_variances(starts, stops, shape, part_variances)
+        ends = np.array(shape)
+        continued = np.array([1 << height for height in grid_heights(shape)])
+        longer = (stops == ends) & (continued > ends)
+        axes = np.flatnonzero(longer.any(axis=0)).tolist()
+        for some in chain.from_iterable(combinations(axes, number) for number in range(1, len(axes) + 1)):
+            chosen = np.flatnonzero(longer[:, some].all(axis=1))
+            further = stops[chosen]
+            further[:, some] = continued[list(some)]
+            bounds = box_variances(starts[chosen], further, continued.tolist(), part_variances)
+            found[chosen] = np.minimum(found[chosen], bounds)
+        return found
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.folder_files import read_json
 from dpopt.algorithms.histograms.counted_table import declared_attribute
 from dpopt.algorithms.histograms.grid_histogram import GridHistogram
 from dpopt.algorithms.histograms.grid_plan import plan_grid
+from dpopt.algorithms.histograms.histogram_files import read_released
 from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.histograms.release_grid import release_grid
 from dpopt.algorithms.progress import Progress, Silent, stage
@@ -20,11 +19,29 @@ from dpopt.private.bin_counts import BinCounts
 from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
+from dpopt.queries.attribute import Attribute
 from dpopt.queries.bins import Bins
 from dpopt.queries.schema import Schema
 
 if TYPE_CHECKING:
     from dpopt.private.open_table import AnyTable
+
+
+def declared_axes(
+    schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], settings: HistogramSettings
+) -> tuple[Bins, ...]:
+    """Return the bins that a schema declares for each of these columns.
+
+    Raises
+    ------
+    DpoptError
+        If the schema cannot be read, is an unreviewed draft, lacks a column, or does not say that its values are ordered; or
+        if a column is named twice.
+    """
+    return tuple(
+        Bins.of_attribute(attribute, ordered=settings.ordered)
+        for attribute in _declared(schema, columns, settings)
+    )
 
 
 def histogram_of_columns(
@@ -58,10 +75,7 @@ def histogram_of_columns(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     told = progress or Silent()
-    for place, column in enumerate(columns):
-        if column in columns[:place]:
-            raise SchemaError(f"found the column {column!r} twice; name different ones")
-    attributes = tuple(declared_attribute(schema, column, settings) for column in columns)
+    attributes = _declared(schema, columns, settings)
     axes = tuple(Bins.of_attribute(attribute, ordered=settings.ordered) for attribute in attributes)
     relation = settings.relation
     replaced = relation is NeighbouringRelation.REPLACE_ONE
@@ -82,6 +96,15 @@ def histogram_of_columns(
     return release_grid(counts, plan, axes, progress=told)
 
 
+def _declared(
+    schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], settings: HistogramSettings
+) -> tuple[Attribute, ...]:
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise SchemaError(f"found the column {column!r} twice; name different ones")
+    return tuple(declared_attribute(schema, column, settings) for column in columns)
+
+
 def read_grid(path: str | os.PathLike[str]) -> GridHistogram:
     """Read a histogram of several columns that `write_histogram` wrote.
 
@@ -92,4 +115,4 @@ def read_grid(path: str | os.PathLike[str]) -> GridHistogram:
     TranscriptError
         If it is no such histogram, or damaged.
     """
-    return GridHistogram.from_json(read_json(Path(path)))
+    return GridHistogram.from_json(read_released(path))

@@ -17,7 +17,15 @@ from dpopt.accounting.measurements import measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.histograms.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.algorithms.histograms.histogram_plan import with_single_bins
-from dpopt.algorithms.histograms.tree_plan import is_gaussian, moved_nodes, noise_variance, whole_amount
+from dpopt.algorithms.histograms.tree_plan import (
+    check_scales,
+    check_size,
+    gaussian_noise,
+    is_gaussian,
+    moved_nodes,
+    noise_variance,
+    whole_amount,
+)
 from dpopt.errors import PlanError
 from dpopt.formulations.level_budgets import LevelBudgets, best_level_budgets
 from dpopt.inference.histograms.grid_least_squares import grid_precisions
@@ -79,10 +87,8 @@ class GridPlan:
             )
         if len(self.scales) != len(self.levels):
             raise PlanError(f"found {len(self.scales)} scales for {len(self.levels)} levels")
-        if (self.size is None) != (self.relation is NeighbouringRelation.ADD_REMOVE):
-            raise PlanError(
-                "the number of records is public under replace-one, and is not used under add-remove"
-            )
+        check_size(self.size, self.relation)
+        check_scales(self.scales)
 
     @property
     def moved(self) -> int:
@@ -149,7 +155,7 @@ class GridPlan:
             shape=tuple(int(bins) for bins in given["shape"]),
             relation=NeighbouringRelation(given["relation"]),
             budget=Budget.from_json(given["budget"]),
-            gaussian=given["noise"] == "discrete Gaussian",
+            gaussian=gaussian_noise(given["noise"]),
             levels=tuple(
                 tuple(int(side).bit_length() - 1 for side in level["blocks_of"]) for level in given["levels"]
             ),

@@ -144,7 +144,7 @@ class Histogram:
         return range_answers(values, unbiased, errors, confidence)
 
     def quantile(self, share: float, *, estimate: str | Estimate = Estimate.DIVIDED) -> int:
-        """Return the first bin up to which at least this share of the records lie.
+        """Return the first bin up to which at least this share of the records lie; of numbers, those not missing.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Histogram:
         """
         if not 0.0 <= share <= 1.0:
             raise WorkloadError(f"a quantile is a share between 0 and 1, found {share!r}")
-        sums = self._estimate(estimate).sums[1:]
+        sums = self._estimate(estimate).sums[1 : self.bins.intervals + 1]
         if sums[-1] <= 0.0:
             raise WorkloadError("the histogram has no records by its own estimate, and so no quantiles")
         return int(np.argmax(sums >= (share - 1e-9) * sums[-1]))
@@ -195,7 +195,7 @@ class Histogram:
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
                 dict(given["privacy"]),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error
 
     @cached_property

@@ -52,6 +52,24 @@ def write_histogram(histogram: Released, path: str | os.PathLike[str]) -> None:
         raise ReleaseFolderError(f"cannot write {target}: {error.strerror}") from error
 
 
+def read_released(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the JSON object that `write_histogram` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file cannot be read, or is no JSON object.
+    """
+    source = Path(path)
+    if not source.is_file():
+        reason = "it is a folder" if source.is_dir() else "there is no such file"
+        raise ReleaseFolderError(f"cannot read {source}: {reason}; expected the file of a release (--out)")
+    try:
+        return read_json(source)
+    except RecursionError as error:
+        raise ReleaseFolderError(f"{source} is damaged: it is nested too deeply") from error
+
+
 def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     """Read a histogram that `write_histogram` wrote.
 
@@ -62,9 +80,9 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     TranscriptError
         If it is no histogram, or damaged.
     """
-    return Histogram.from_json(read_json(Path(path)))
+    return Histogram.from_json(read_released(path))
 
 
 def read_sorted_counts(path: str | os.PathLike[str]) -> SortedCountsRelease:
     """Read sorted counts that `write_histogram` wrote; errors as for `read_histogram`."""
-    return SortedCountsRelease.from_json(read_json(Path(path)))
+    return SortedCountsRelease.from_json(read_released(path))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.histograms.whole_numbers import whole_number
 from dpopt.errors import WorkloadError
 from dpopt.formulations.level_budgets import LevelProgram
 from dpopt.queries.bins import Bins
@@ -20,6 +21,7 @@ from dpopt.queries.range_loads import (
 from dpopt.queries.weighted_ranges import WeightedRanges
 
 ALL, SIZES, WORST, FILE = "all", "sizes:", "worst", "file:"
+_SHOWN = 60  # characters of what was found
 _PLAIN_STEPS = (1, 4)
 """Plain strategies are single bins alone, and trees with 2 and with 16 children whose levels share the budget equally."""
 
@@ -124,11 +126,13 @@ def parse_sizes(text: str) -> list[int]:
         If they are no whole numbers.
     """
     parts = text.removeprefix(SIZES).split(",")
-    if not all(part.strip().isdecimal() for part in parts):
+    found = [number for number in map(whole_number, parts) if number is not None]
+    if len(found) < len(parts):
+        shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
         raise WorkloadError(
-            f"found the ranges {text!r}; sizes are whole numbers of bins, as in sizes:1,64,1024"
+            f"found the ranges {shown!r}; sizes are whole numbers of bins, as in sizes:1,64,1024"
         )
-    return [int(part) for part in parts]
+    return found
 
 
 def best_plain_variances(program: LevelProgram) -> NDArray[np.float64]:

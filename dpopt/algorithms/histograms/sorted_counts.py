@@ -16,6 +16,7 @@ from dpopt.algorithms.histograms.sorted_estimates import (
     whole_sequence,
     with_total,
 )
+from dpopt.algorithms.histograms.tree_plan import LARGEST_SIZE, check_scales, gaussian_noise
 from dpopt.algorithms.settings import choice
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.degree_sequences import NearestGraphical, nearest_graphical
@@ -67,14 +68,26 @@ class SortedCountsRelease:
     )
 
     def __post_init__(self) -> None:
+        check_scales((self.scale,))
+        if self.what not in {DEGREES, COUNTS} or self.noisy.ndim != 1 or not self.noisy.size:
+            raise TranscriptError(
+                f"found {self.noisy.size:,} noisy {self.what}; expected degrees or counts, one at least"
+            )
+        if self.largest is not None and not 0 <= self.largest <= LARGEST_SIZE:
+            raise TranscriptError(f"found the largest count {self.largest:,}; expected 0 to {LARGEST_SIZE:,}")
         if self.total is None:
             return
         fits = self.largest is None or self.total <= self.largest * self.noisy.size
-        if self.total < 0 or not fits or (self.what == DEGREES and self.total % 2):
+        if not 0 <= self.total <= LARGEST_SIZE or not fits or (self.what == DEGREES and self.total % 2):
             most = "" if self.largest is None else f" of at most {self.largest:,}"
-            even = " an even number:" if self.what == DEGREES else ""
+            kind = (
+                "an even number of at least 0"
+                if self.what == DEGREES
+                else f"a number from 0 to {LARGEST_SIZE:,}"
+            )
             raise WorkloadError(
-                f"{self.noisy.size:,} {self.what}{most} add up to{even} not to {self.total:,}; give the true public number"
+                f"{self.noisy.size:,} {self.what}{most} add up to {kind}, and not to {self.total:,}; give the true "
+                "public number"
             )
 
     def __repr__(self) -> str:
@@ -183,14 +196,14 @@ class SortedCountsRelease:
             return cls(
                 what=str(given["what"]),
                 noisy=frozen(given["noisy"], np.int64),
-                gaussian=given["noise"] == DISCRETE_GAUSSIAN,
+                gaussian=gaussian_noise(given["noise"]),
                 scale=float(given["scale"]),
                 largest=None if largest is None else int(largest),
                 privacy=dict(given["privacy"]),
                 total=None if total is None else int(total),
                 noisy_length=bool(given["length_from_budget"]),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the sorted counts on file are damaged: {error}") from error
 
     def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:

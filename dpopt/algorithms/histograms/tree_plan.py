@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import amount_for, measurement_charge
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.bin_measurement import GroupSums
+from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.queries.arrays import freeze
 from dpopt.queries.tree import Tree
 
 LARGEST_DOMAIN = 2**22
+LARGEST_SIZE = 2**62
 LEAST_SHARE_OF_BINS = 0.02
 """Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
 SINGLE_BINS = "single bins"
@@ -80,10 +82,8 @@ class TreePlan(ABC):
 
     def __post_init__(self) -> None:
         check_bins(self.bins)
-        if (self.size is None) != (self.relation is NeighbouringRelation.ADD_REMOVE):
-            raise PlanError(
-                "the number of records is public under replace-one, and is not used under add-remove"
-            )
+        check_size(self.size, self.relation)
+        check_scales(self.scales)
 
     @property
     @abstractmethod
@@ -166,7 +166,7 @@ def common_from_json(given: Mapping[str, Any]) -> dict[str, Any]:
         "bins": int(given["bins"]),
         "relation": NeighbouringRelation(given["relation"]),
         "budget": Budget.from_json(given["budget"]),
-        "gaussian": given["noise"] == "discrete Gaussian",
+        "gaussian": gaussian_noise(given["noise"]),
         "scales": tuple(float(level["scale"]) for level in given["levels"]),
         "ranges": str(given["ranges"]),
         "size": None if given["size"] is None else int(given["size"]),
@@ -184,6 +184,53 @@ def check_bins(bins: int) -> None:
     """
     if not 1 <= bins <= LARGEST_DOMAIN:
         raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {bins:,}")
+
+
+def check_size(size: int | None, relation: NeighbouringRelation) -> None:
+    """Refuse a number of records that does not belong to a relation.
+
+    Raises
+    ------
+    PlanError
+        If it is missing under replace-one, given under add-remove, or out of range.
+    """
+    if relation is NeighbouringRelation.ADD_REMOVE and size is not None:
+        raise PlanError(
+            f"found the number of records {size:,}, which is not used under add-remove; leave it out, or take replace"
+        )
+    if relation is NeighbouringRelation.REPLACE_ONE and (size is None or not 0 <= size <= LARGEST_SIZE):
+        found = "no number of records" if size is None else f"the number of records {size:,}"
+        raise PlanError(
+            f"found {found}, which is public under replace-one: give it (--n), from 0 to {LARGEST_SIZE:,}"
+        )
+
+
+def check_scales(scales: tuple[float, ...]) -> None:
+    """Refuse scales that no measurement has.
+
+    Raises
+    ------
+    PlanError
+        With the first of them.
+    """
+    for scale in scales:
+        if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
+            raise PlanError(
+                f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
+            )
+
+
+def gaussian_noise(law: object) -> bool:
+    """Return whether the law of noise on file is the discrete Gaussian one.
+
+    Raises
+    ------
+    PlanError
+        If it is neither that nor the discrete Laplace one.
+    """
+    if law not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
+        raise PlanError(f"found the noise {law!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}")
+    return law == DISCRETE_GAUSSIAN
 
 
 def moved_nodes(relation: NeighbouringRelation) -> int:

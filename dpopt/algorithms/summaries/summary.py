@@ -176,6 +176,7 @@ class Summary:
         WorkloadError
             If there are too many literals, or they are none of the summary.
         """
+        literals = self.plan.literals.groups.checked(literals)
         width = literals.shape[1]
         if not 1 <= width <= self.plan.width:
             raise WorkloadError(

@@ -7,6 +7,7 @@ import lzma
 import os
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,22 +64,21 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
     if not source.is_file():
         raise ReleaseFolderError(f"there is no file {source}")
     try:
-        with np.load(source, allow_pickle=False) as stored:
-            statement = json.loads(bytes(stored[_STATEMENT]))
-            if statement.get("dpopt_summary") != 1:
-                raise TranscriptError(
-                    f"{source} is no summary of this version; expected a file of 'dpopt summary release'"
-                )
-            plan = SummaryPlan.from_json(statement["plan"])
-            noisy = tuple(_counts(stored[_name(size)]) for size in plan.sizes)
-        privacy = dict(statement["privacy"])
-        if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
-            raise TranscriptError(f"{source} does not say what it cost: {', '.join(sorted(missing))} missing")
-        return Summary(plan, noisy, privacy)
-    except TranscriptError:
-        raise
+        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return _summary(stored)
     except _DAMAGE as error:
         raise TranscriptError(f"{source} is no summary, or damaged: {error}") from error
+
+
+def _summary(stored: Mapping[str, NDArray[Any]]) -> Summary:
+    statement = json.loads(bytes(stored[_STATEMENT]))
+    if statement.get("dpopt_summary") != 1:
+        raise TranscriptError("not of this version; expected a file of 'dpopt summary release'")
+    privacy = dict(statement["privacy"])
+    if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
+        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+    plan = SummaryPlan.from_json(statement["plan"])
+    return Summary(plan, tuple(_counts(stored[_name(size)]) for size in plan.sizes), privacy)
 
 
 def _counts(stored: NDArray[Any]) -> NDArray[np.int64]:

@@ -148,7 +148,7 @@ def test_a_plan_survives_its_file() -> None:
         ((4, 4), {"shapes": "round"}, "found the shapes 'round'; expected one of auto, cubes"),
         ((4, 4), {"ranges": "worst"}, "a grid takes all, or sizes such as sizes:16x16"),
         ((4, 4), {"ranges": "sizes:4"}, "found the size '4'; expected 2 whole numbers"),
-        ((4, 4), {"ranges": "sizes:5x1"}, "a range of 5 bins; the domain has 4"),
+        ((4, 4), {"ranges": "sizes:5x1"}, "found the size '5x1' for a grid of 4 x 4 cells"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(

@@ -123,7 +123,12 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(PrivateDataError):
         release_grid(counts, replaced)
     kept = released().to_json()
-    changes: list[dict[str, Any]] = [{"dpopt_grid_histogram": 2}, {"noisy": [[1]]}, {"axes": []}, {"plan": {}}]
+    changes: list[dict[str, Any]] = [
+        {"dpopt_grid_histogram": 2},
+        {"noisy": [[1]]},
+        {"axes": []},
+        {"plan": {}},
+    ]
     for change in changes:
         with pytest.raises((TranscriptError, PlanError)):
             GridHistogram.from_json({**kept, **change})

@@ -1,0 +1,232 @@
+"""`dpopt summary` from a plan to answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpopt.algorithms.summaries.summary_files import read_summary
+from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
+from tests.cli.command_line import call, refuse, succeed
+from tests.tiny_runs import bits_schema
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a table, its schema, and a summary at a large budget."""
+    folder = tmp_path_factory.mktemp("summary")
+    write_table(folder)
+    SCHEMA.write(folder / "schema.json")
+    release(folder, folder / "summary.npz", "--n0", ROWS)
+    return folder
+
+
+def release(folder: Path, out: Path, *more: object, epsilon: float = 1e6, width: int = 3) -> str:
+    return succeed("summary", "release", folder / "people.csv", "--schema", folder / "schema.json", "--k", width,
+                   "--epsilon", epsilon, "-o", out, *more)  # fmt: skip
+
+
+def plan(folder: Path, *more: object) -> str:
+    return succeed("summary", "plan", "--schema", folder / "schema.json", *more)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_plan_needs_no_table(folder: Path) -> None:
+    text = flat(plan(folder, "--k", 2, "--n", 10000, "--epsilon", 1))
+    assert "measured with Laplace noise" in text
+    assert "queries of 2 conditions (and): within" in text
+    assert "each of them counted with noise of its own: within" in text
+    found = json.loads(
+        plan(
+            folder, "--k", 2, "--n", 10000, "--rho", 0.5, "--for", "or", "--columns", "smoker, age", "--json"
+        )
+    )
+    assert found["noise"] == "discrete Gaussian"
+    assert found["conjunctions"] == [5, 6]
+    assert found["predicted_error_of_direct_counts"] is None
+    assert 0 < found["predicted_approximation"] + found["predicted_error"] < 1
+
+
+def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
+    """At a large budget, conditions of all kinds; `--json` has each answer with its bound."""
+    queries = ["smoker=true", "colour=red,age>=20", "colour!=red,smoker=false,town=north"]
+    found = json.loads(
+        succeed("summary", "answer", folder / "summary.npz", "--json",
+                *(part for query in queries for part in ("--query", query)))
+    )  # fmt: skip
+    colour, age, smoker, town = codes().T
+    truths = [smoker == 1, (colour == 0) & (age >= 1), (colour != 0) & (smoker == 0) & (town == 0)]
+    assert [one["query"] for one in found["answers"]] == queries
+    for one, truth in zip(found["answers"], truths, strict=True):
+        assert one["value"] == pytest.approx(truth.mean(), abs=2e-3)
+        assert abs(one["value"] - truth.mean()) <= one["bound"]
+        assert one["confidence"] == 0.95
+    some = json.loads(
+        succeed("summary", "answer", folder / "summary.npz", "--json", "--predicate", "atleast:2", "--query",
+                "smoker=true,age>=20,colour=red")
+    )  # fmt: skip
+    at_least_two = ((smoker == 1) * 1 + (age >= 1) + (colour == 0)) >= 2
+    assert some["predicate"] == "atleast:2"
+    assert some["answers"][0]["value"] == pytest.approx(at_least_two.mean(), abs=2e-3)
+
+
+def test_answers_are_printed_as_a_table(folder: Path) -> None:
+    text = succeed(
+        "summary", "answer", folder / "summary.npz", "--query", "smoker=true", "--confidence", 0.999
+    )
+    assert "smoker=true" in text
+    assert f"{(codes()[:, 2] == 1).mean():.4f}" in text
+    assert "99.9%" in flat(text)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("budget", [("--delta", 1e-6), ()])
+def test_what_was_spent_is_said_and_on_file(
+    folder: Path, tmp_path: Path, budget: tuple[object, ...], neighbours: str
+) -> None:
+    more = ("--n0", ROWS) if neighbours == "add-remove" else ()
+    text = flat(
+        release(folder, tmp_path / "s.npz", "--neighbours", neighbours, *budget, *more, epsilon=0.5, width=2)
+    )
+    assert "spent: epsilon = 0.5000" in text
+    kept = read_summary(tmp_path / "s.npz")
+    assert kept.privacy["private"]
+    assert kept.privacy["epsilon"] <= 0.5
+    assert kept.plan.size == ROWS
+    counted = sum(noisy.size for noisy in kept.noisy)
+    assert f"{counted:,} noisy counts; queries of 2 conditions within {kept.plan.predicted:.4g}" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
+
+
+def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
+    shared = ["--columns", "age,town", "--literals", "positive", "--for", "or"]
+    planned = json.loads(plan(folder, "--k", 2, "--n", 300, "--rho", 0.3, *shared, "--json"))
+    succeed("summary", "release", folder / "people.csv", "--schema", folder / "schema.json", "--k", 2, "--rho", 0.3,
+            "--n0", 300, *shared, "-o", tmp_path / "s.npz")  # fmt: skip
+    kept = read_summary(tmp_path / "s.npz").plan.to_json()
+    assert {key: kept[key] for key in planned} == planned
+    assert [one["name"] for one in kept["literals"]["schema"]["attributes"]] == ["age", "town"]
+
+
+def test_a_release_is_not_written_over(folder: Path) -> None:
+    before = (folder / "summary.npz").read_bytes()
+    assert "exists already" in refuse("summary", "release", folder / "people.csv", "--schema", folder / "schema.json",
+                                      "--k", 2, "--epsilon", 1, "--n0", 10, "-o", folder / "summary.npz")  # fmt: skip
+    assert (folder / "summary.npz").read_bytes() == before
+
+
+RELEASES = [
+    (["--k", 2, "--epsilon", 1], "give it (--n0)"),
+    (["--k", 2, "--n0", 10], "give --epsilon, --epsilon and --delta, or --rho"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--rho", 1], "found two budgets"),
+    (["--k", 2, "--n0", 0, "--epsilon", 1], "found 0 records; a summary needs at least one"),
+    (["--k", 5, "--n0", 10, "--epsilon", 1], "found k = 5; expected 1 to 4"),
+    (["--k", 0, "--n0", 10, "--epsilon", 1], "found k = 0; expected 1 to 4"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--columns", "age"], "found k = 2; expected 1 to 1"),
+    (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", "shoe"], "found no attribute 'shoe'"),
+    (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", "age,age"], "'age' twice"),
+    (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", ""], "found no attribute ''"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--literals", "some"], "expected all or positive"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--for", "nand"], "expected or, and, or atleast:R"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--for", "atleast:3"], "at least 3 of 2"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--neighbours", "both"], "neighbours"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
+    (["--k", 2, "--n0", 10, "--epsilon", -1], "epsilon"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--on-unknown", "guess"], "guess"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), RELEASES)
+def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
+    folder: Path, tmp_path: Path, arguments: list[object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is counted or drawn, and no file is left."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a curator was made")
+
+    monkeypatch.setattr("dpopt.algorithms.summaries.release_summary.ConjunctionCurator", refused)
+    text = refuse("summary", "release", folder / "people.csv", "--schema", folder / "schema.json",
+                  "-o", tmp_path / "new.npz", *arguments)  # fmt: skip
+    assert message in flat(text)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_and_folders_that_are_not_there_are_refused(folder: Path, tmp_path: Path) -> None:
+    some = ["--schema", folder / "schema.json", "--k", 1, "--epsilon", 1, "--n0", 10]
+    assert "none.csv" in flat(
+        refuse("summary", "release", tmp_path / "none.csv", *some, "-o", tmp_path / "s.npz")
+    )
+    assert "there is no folder" in flat(
+        refuse("summary", "release", folder / "people.csv", *some, "-o", tmp_path / "none" / "s.npz")
+    )
+    strange = tmp_path / "strange.csv"
+    strange.write_text((folder / "people.csv").read_text().replace("red", "pink"))
+    assert "pink" in flat(refuse("summary", "release", strange, *some, "-o", tmp_path / "s.npz"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["strange.csv"]
+
+
+def test_a_draft_is_refused_unless_it_is_accepted(folder: Path, tmp_path: Path) -> None:
+    schema = json.loads((folder / "schema.json").read_text())
+    (tmp_path / "draft.json").write_text(json.dumps({**schema, "draft": True}))
+    some = ["summary", "release", folder / "people.csv", "--schema", tmp_path / "draft.json", "--k", 1, "--epsilon", 1,
+            "--n0", 10, "-o", tmp_path / "s.npz"]  # fmt: skip
+    assert "draft" in flat(refuse(*some))
+    assert not (tmp_path / "s.npz").exists()
+    succeed(*some, "--accept-draft")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--query", "smoker=true,age>=20,colour=red,town=north"], "release one with --k 4"),
+        (["--query", "smoker=maybe"], "maybe"),
+        (["--query", "shoe=1"], "shoe"),
+        (["--query", "smoker"], "expected attribute=value"),
+        (["--query", "age>=25"], "age"),
+        (["--query", "age>=0"], "holds for every value of 'age'; leave it out"),
+        (["--query", "smoker=true", "--predicate", "nand"], "expected or, and, or atleast:R"),
+        (["--query", "smoker=true", "--predicate", "atleast:2"], "at least 2 of 1"),
+        (["--query", "smoker=true", "--confidence", 95], "between 0 and 1, found 95.0"),
+        (["--query", "smoker=true", "--query", "smoker=true,smoker=false"], "two conditions on 'smoker'"),
+    ],
+)
+def test_queries_that_cannot_be_answered_say_what_to_do(
+    folder: Path, arguments: list[object], message: str
+) -> None:
+    assert message in flat(refuse("summary", "answer", folder / "summary.npz", *arguments))
+
+
+def test_negated_values_of_a_positive_summary_do_not_mix(tmp_path: Path) -> None:
+    bits_schema(2).write(tmp_path / "schema.json")
+    (tmp_path / "table.csv").write_text("a,b\n" + "true,false\nfalse,false\n" * 50)
+    succeed("summary", "release", tmp_path / "table.csv", "--schema", tmp_path / "schema.json", "--k", 2, "--epsilon", 1e6,
+            "--literals", "positive", "--neighbours", "replace", "-o", tmp_path / "s.npz")  # fmt: skip
+    assert "0.5000" in succeed("summary", "answer", tmp_path / "s.npz", "--query", "a=false,b=false")
+    text = flat(refuse("summary", "answer", tmp_path / "s.npz", "--query", "a=true,b=false"))
+    assert "release a summary with --literals all" in text
+
+
+def test_other_files_are_refused(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.npz").write_text("{}")
+    assert "is no summary, or damaged" in flat(
+        refuse("summary", "answer", tmp_path / "other.npz", "--query", "smoker=true")
+    )
+    assert "there is no file" in flat(
+        refuse("summary", "answer", tmp_path / "none.npz", "--query", "smoker=true")
+    )
+    broken = bytearray((folder / "summary.npz").read_bytes())
+    broken[100] ^= 0xFF  # in what the file says of itself
+    (tmp_path / "broken.npz").write_bytes(broken)
+    assert "damaged" in flat(refuse("summary", "answer", tmp_path / "broken.npz", "--query", "smoker=true"))
+
+
+def test_a_query_is_needed(folder: Path) -> None:
+    result = call("summary", "answer", folder / "summary.npz")
+    assert result.exit_code == 2
+    assert "--query" in result.stderr

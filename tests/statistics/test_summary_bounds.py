@@ -1,0 +1,130 @@
+"""Bounds of summaries hold as often as they say, over many releases with OpenDP's noise; wrong scales are noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.algorithms.summaries import summary as summary_module
+from dpopt.algorithms.summaries.release_summary import release_summary
+from dpopt.algorithms.summaries.summary import Summary
+from dpopt.algorithms.summaries.summary_plan import SummaryPlan, plan_summary
+from dpopt.formulations.answer_polynomial import AnswerPolynomial, best_answer
+from dpopt.private.dataset import PrivateDataset
+from dpopt.queries.chosen_literals import ChosenLiterals
+from tests.algorithms.summaries.tiny_summaries import PRIVACY, PURE, RHO
+from tests.tiny_runs import ADD_REMOVE, bits_schema
+
+pytestmark = pytest.mark.statistics
+
+RUNS, CONFIDENCE, FALSE_ALARM, MISSED = 1500, 0.9, 1e-6, 1e-6
+LIMIT = int(stats.binom.isf(FALSE_ALARM, RUNS, 1 - CONFIDENCE))
+"""How many of the runs may be beyond a bound that holds with probability 0.9: more are seen with probability 1e-6 at most."""
+BUDGETS = {True: RHO, False: PURE}
+RECORDS = 300
+QUERIES = {"a=true": 1, "a=true,b=true": 2, "a=true,b=true,c=true": 3}
+
+
+@pytest.fixture(autouse=True)
+def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each polynomial be searched once."""
+
+    @cache
+    def known(target: Any, deviations: tuple[float, ...], zeta: float) -> AnswerPolynomial:
+        return best_answer(target, np.array(deviations), zeta)
+
+    monkeypatch.setattr(
+        summary_module, "best_answer", lambda target, u, zeta: known(target, tuple(u.tolist()), zeta)
+    )
+
+
+def bits(number: int) -> np.ndarray:
+    """Return records, (n, d), the same each time: the first bits often all true."""
+    generator = np.random.default_rng(9)
+    return (generator.random((RECORDS, number)) < np.linspace(0.9, 0.3, number)).astype(np.int64)
+
+
+def plan_of(number: int, width: int, *, gaussian: bool, budget: Budget | None = None) -> SummaryPlan:
+    literals = ChosenLiterals.of(bits_schema(number), None, "positive")
+    return plan_summary(literals, width, budget or BUDGETS[gaussian], size=RECORDS, relation=ADD_REMOVE)
+
+
+def released(plan: SummaryPlan, records: np.ndarray) -> Summary:
+    return release_summary(PrivateDataset.from_codes(plan.literals.schema, list(records.T)), plan)
+
+
+def pretending(plan: SummaryPlan, factor: float, made: Summary) -> Summary:
+    """Return the release as if its noise was smaller by a factor than what was drawn."""
+    scales = tuple(scale / factor for scale in plan.scales)
+    return Summary(replace(plan, scales=scales), made.noisy, PRIVACY)
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_bounds_of_single_answers_hold_as_often_as_stated(gaussian: bool) -> None:
+    """1,500 releases; each query beyond its bound in at most so many that chance explains it but once in a million."""
+    records = bits(4)
+    plan = plan_of(4, 3, gaussian=gaussian)
+    beyond = dict.fromkeys(QUERIES, 0)
+    for _ in range(RUNS):
+        made = released(plan, records)
+        for query, conditions in QUERIES.items():
+            answer = made.answer(query, confidence=CONFIDENCE)
+            truth = records[:, :conditions].all(axis=1).mean()
+            beyond[query] += abs(answer.value - truth) > answer.bound
+    assert max(beyond.values()) <= LIMIT, beyond
+
+
+def tail(plan: SummaryPlan, bound: float) -> float:
+    """Return how likely noise on one count of single literals goes beyond a bound, by the law of the noise."""
+    scale = plan.scales[0]
+    values = np.arange(-int(60 * scale) - 1, int(60 * scale) + 2)
+    weights = np.exp(-(values**2) / (2 * scale**2) if plan.gaussian else -np.abs(values) / scale)
+    return float(weights[np.abs(values) > bound * RECORDS].sum() / weights.sum())
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_noise_of_twice_the_scale_would_be_noticed(gaussian: bool) -> None:
+    """The same test of one count: such noise is missed with a probability below 1e-6, by its exact law, and is not missed."""
+    plan = plan_of(1, 1, gaussian=gaussian)
+    records, beyond, bound = bits(1), 0, 0.0
+    for _ in range(RUNS):
+        answer = pretending(plan, 2.0, released(plan, records)).answer("a=true", confidence=CONFIDENCE)
+        assert answer.approximation == 0
+        assert 0 < answer.value < 1
+        bound = answer.bound
+        beyond += abs(answer.value - records.mean()) > bound
+    assert stats.binom.cdf(LIMIT, RUNS, tail(plan, bound)) < MISSED
+    assert beyond > LIMIT
+    assert tail(plan, 2 * bound) <= 1 - CONFIDENCE
+
+
+TOGETHER, WIDTH, COLUMNS = 400, 3, 6
+LARGE = {True: Budget(None, 1e-9, 3.0, Accountant.ZCDP), False: Budget(30.0, 0.0, None, Accountant.PURE)}
+TOGETHER_LIMIT = int(stats.binom.isf(FALSE_ALARM, TOGETHER, 0.05))
+
+
+def worst(made: Summary, records: np.ndarray) -> float:
+    """Return the largest error of all queries of the planned kind."""
+    chosen = np.array(list(combinations(range(COLUMNS), WIDTH)))
+    truth = records[:, chosen].all(axis=2).mean(axis=0)
+    values, _ = made.conjunctions_of(chosen, confidence=0.999)
+    return float(np.abs(values - truth).max())
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_all_queries_together_are_within_the_prediction_as_often_as_stated(gaussian: bool) -> None:
+    """400 releases, 20 queries each; a prediction for a third of the noise would be beyond what chance explains."""
+    records, plan = bits(COLUMNS), plan_of(COLUMNS, WIDTH, gaussian=gaussian, budget=LARGE[gaussian])
+    assert plan.approximation < 0.2 * plan.predicted
+    errors = np.array([worst(released(plan, records), records) for _ in range(TOGETHER)])
+    assert int((errors > plan.predicted).sum()) <= TOGETHER_LIMIT
+    noise = plan.predicted - plan.approximation
+    assert int((errors > plan.approximation + noise / 3).sum()) > TOGETHER_LIMIT
