@@ -152,7 +152,8 @@ def test_a_query_of_few_conditions_is_padded_with_attributes_that_are_free() -> 
     table: Table = ((1, 0, 0), (1, 2, 1), (0, 1, 1))
     plan = tiny_plan(EVERY, REPLACE, gaussian=True, sizes=(2,), scales=(1e-4,), width=3, size=3)
     answer = silent(plan, table).answer("a=true")
-    assert (answer.value, answer.approximation, answer.degree) == (pytest.approx(2 / 3), 0, 2)
+    assert answer.value == pytest.approx(2 / 3)
+    assert (answer.approximation, answer.degree) == (0, 2)
     bits = ChosenLiterals.of(bits_schema(3), None, "positive")
     plan = tiny_plan(bits, REPLACE, gaussian=True, sizes=(2,), scales=(1e-4,), width=3, size=3)
     assert silent(plan, ((1, 0, 0), (1, 1, 1), (0, 1, 1))).answer("a=true").approximation == pytest.approx(
@@ -215,9 +216,9 @@ def _target(predicate: str) -> Any:
 
 def test_conjunctions_of_refuse_what_the_summary_lacks() -> None:
     made = silent(tiny_plan(EVERY, REPLACE, gaussian=True, width=2, size=1), [(0, 0, 0)])
-    for rows in ([[0, 2, 5]], [[]]):
+    for rows in (np.array([[0, 2, 5]]), np.zeros((1, 0), dtype=np.int64)):
         with pytest.raises(WorkloadError, match="this summary answers 1 to 2"):
-            made.conjunctions_of(np.array(rows, dtype=np.int64))
+            made.conjunctions_of(rows)
     with pytest.raises(WorkloadError, match="different attributes"):
         made.conjunctions_of(np.array([[0, 1]]))
     with pytest.raises(WorkloadError, match="literals from 0 to 6"):
