@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.errors import BudgetError
+from dpopt.errors import BudgetError, PlanError
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.bin_measurement import BinMeasurement
 from dpopt.private.door import Door, is_trusted
@@ -78,6 +79,10 @@ class BinCurator(Door[BinCounts]):
         PlanError
             If the measurement is none of these counts; nothing is spent then.
         """
+        if type(measurement) not in get_args(BinMeasurement):
+            raise PlanError(
+                f"found a {type(measurement).__name__}; expected sums of groups, sorted counts, or bins in use"
+            )
         if measurement.name in self._names:
             raise BudgetError(f"{measurement.name!r} was measured before, and no draw is repeated")
         charge = self._charged(measurement.charge(self._dataset, self._relation))

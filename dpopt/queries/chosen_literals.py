@@ -118,7 +118,7 @@ class ChosenLiterals:
             if any(one.group == other.group for other in found):
                 name = self.schema.names[one.group]
                 raise WorkloadError(
-                    f"found two conditions on {name!r} in {text!r}; a column has one, and a range is the difference of two answers"
+                    f"found two conditions on {name!r} in {text!r}; a range is the difference of two answers"
                 )
             found.append(one)
         return tuple(sorted(found, key=lambda one: one.group))

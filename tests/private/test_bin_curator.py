@@ -25,6 +25,7 @@ from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import NOT_PRIVATE_DRAWS
 from dpopt.private.noise import OpendpNoise, ScriptedNoise
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.transcript.journal import MemoryJournal
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
 
 BINS, NODES = 4, 4
@@ -251,3 +252,17 @@ def test_counts_stay_where_they_are(attempt: Callable[[BinCounts], object]) -> N
 def test_measurements_that_make_no_sense_are_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         make()
+
+
+def test_only_these_counts_are_measured() -> None:
+    """Whatever has a name, a charge and exact values of its own is refused, and nothing is spent."""
+
+    class Sly(BinsInUse):
+        __slots__ = ()
+
+    counts = BinCounts.from_counts([1, 2, 0])
+    ledger = Ledger(Budget(1.0, 0.0, None, Accountant.PURE), NeighbouringRelation.ADD_REMOVE)
+    curator = BinCurator(counts, ledger, MemoryJournal(keep=False), size=0)
+    with pytest.raises(PlanError, match="found a Sly"):
+        curator.measure(Sly("sly", 1.0, gaussian=False))
+    assert not ledger.entries
