@@ -144,7 +144,11 @@ class ConjunctionCurator(Door[PrivateDataset]):
         ------
         BudgetError
             If the ledger has no reservation left for this charge, or this size was measured before; nothing is drawn then.
+        PlanError
+            If the measurement is anything else, whose charge nobody has proven; nothing is spent then.
         """
+        if type(measurement) is not ConjunctionCounts:
+            raise PlanError(f"found a {type(measurement).__name__}; expected counts of conjunctions")
         if measurement.size in self._measured:
             raise BudgetError(f"{measurement.name!r} was measured before, and no draw is repeated")
         if len(self._counts) < measurement.size:

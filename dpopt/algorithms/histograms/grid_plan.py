@@ -23,6 +23,7 @@ from dpopt.algorithms.histograms.tree_plan import (
     gaussian_noise,
     is_gaussian,
     moved_nodes,
+    neighbours_in_words,
     noise_variance,
     whole_amount,
 )
@@ -93,14 +94,12 @@ class GridPlan:
     @property
     def moved(self) -> int:
         """In how many blocks of a level two neighbours differ."""
-        return 1 if self.relation is NeighbouringRelation.ADD_REMOVE else 2
+        return moved_nodes(self.relation)
 
     @property
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
-        if self.relation is NeighbouringRelation.ADD_REMOVE:
-            return "add-remove: one record more or less"
-        return self.relation.describe()
+        return neighbours_in_words(self.relation)
 
     def charges(self) -> list[Charge]:
         """Return what each level costs, in the order of the levels."""

@@ -107,9 +107,7 @@ class TreePlan(ABC):
     @property
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
-        if self.relation is NeighbouringRelation.ADD_REMOVE:
-            return "add-remove: one record more or less"
-        return self.relation.describe()
+        return neighbours_in_words(self.relation)
 
     def charges(self) -> list[Charge]:
         """Return what each level costs, in the order of the levels."""
@@ -231,6 +229,13 @@ def gaussian_noise(law: object) -> bool:
     if law not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
         raise PlanError(f"found the noise {law!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}")
     return law == DISCRETE_GAUSSIAN
+
+
+def neighbours_in_words(relation: NeighbouringRelation) -> str:
+    """Return the neighbouring relation of counts: under add-remove nobody needs a public number of records."""
+    if relation is NeighbouringRelation.ADD_REMOVE:
+        return "add-remove: one record more or less"
+    return relation.describe()
 
 
 def moved_nodes(relation: NeighbouringRelation) -> int:
