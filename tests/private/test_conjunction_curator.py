@@ -228,3 +228,15 @@ def test_a_charge_says_what_it_is_for() -> None:
     charge: Charge = ConjunctionCounts(3, 5.0, True).charge(BITS, REPLACE)
     assert charge.mechanism == "discrete Gaussian noise on conjunctions of 3 literals"
     assert charge.label == "conjunctions of 3 literals"
+
+
+def test_only_these_counts_are_measured() -> None:
+    """Whatever brings a charge of its own is refused, and nothing is spent."""
+
+    class Sly(ConjunctionCounts):
+        __slots__ = ()
+
+    made, ledger = curator(ConjunctionCounts(1, 2.0, False))
+    with pytest.raises(PlanError, match="found a Sly"):
+        made.measure(Sly(1, 2.0, False))
+    assert ledger.entries == ()
