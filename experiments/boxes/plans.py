@@ -47,13 +47,13 @@ def _equal(shape: Shape, budget: Budget, levels: list[Level], *, gaussian: bool)
     share = amount_for(budget, gaussian=gaussian) / len(levels)
     scale = measurement_scale(1, amount=share, gaussian=gaussian)
     return GridPlan(
-        shape,
-        NeighbouringRelation.ADD_REMOVE,
-        budget,
-        gaussian,
-        tuple(levels),
-        (scale,) * len(levels),
-        "equal levels",
-        None,
-        {},
+        shape=shape,
+        relation=NeighbouringRelation.ADD_REMOVE,
+        budget=budget,
+        gaussian=gaussian,
+        levels=tuple(levels),
+        scales=(scale,) * len(levels),
+        ranges="equal levels",
+        size=None,
+        predicted={},
     )

@@ -12,21 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.histograms.box_workload import BoxWorkload, cubes, starting_shares
-from dpopt.algorithms.histograms.histogram_plan import with_single_bins
-from dpopt.algorithms.histograms.tree_plan import (
-    check_scales,
-    check_size,
-    gaussian_noise,
+from dpopt.algorithms.histograms.counts_plan import (
+    CountsPlan,
+    common_from_json,
     is_gaussian,
     moved_nodes,
-    neighbours_in_words,
     noise_variance,
     whole_amount,
 )
+from dpopt.algorithms.histograms.histogram_plan import with_single_bins
 from dpopt.errors import PlanError
 from dpopt.formulations.level_budgets import LevelBudgets, best_level_budgets
 from dpopt.inference.histograms.grid_least_squares import grid_precisions
@@ -41,38 +38,20 @@ WORTH_RECTANGLES = 0.8
 that cells without records become exact more easily."""
 
 
-@dataclass(frozen=True, eq=False)
-class GridPlan:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GridPlan(CountsPlan):
     """What a release of a histogram of several columns measures.
 
     Attributes
     ----------
     shape : tuple of int
         Bins of each column.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     levels : tuple of levels
         Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins.
-    scales : tuple of float
-        Scale of the noise of each, in records.
-    ranges : str
-        For which boxes the budget was spread.
-    size : int or None
-        The public number of records under replace-one; None under add-remove.
-    predicted : Mapping
-        Mean variance of each group of boxes, in records squared, as the program of models/level_budgets predicts it.
     """
 
     shape: tuple[int, ...]
-    relation: NeighbouringRelation
-    budget: Budget
-    gaussian: bool
     levels: tuple[Level, ...]
-    scales: tuple[float, ...]
-    ranges: str
-    size: int | None
-    predicted: Mapping[str, float]
 
     def __post_init__(self) -> None:
         check_shape(self.shape)
@@ -88,27 +67,12 @@ class GridPlan:
             )
         if len(self.scales) != len(self.levels):
             raise PlanError(f"found {len(self.scales)} scales for {len(self.levels)} levels")
-        check_size(self.size, self.relation)
-        check_scales(self.scales)
+        super().__post_init__()
 
     @property
-    def moved(self) -> int:
-        """In how many blocks of a level two neighbours differ."""
-        return moved_nodes(self.relation)
-
-    @property
-    def neighbours(self) -> str:
-        """The neighbouring relation in words."""
-        return neighbours_in_words(self.relation)
-
-    def charges(self) -> list[Charge]:
-        """Return what each level costs, in the order of the levels."""
-        return [
-            measurement_charge(
-                blocks_name(level), self.moved, scale, gaussian=self.gaussian, relation=self.relation
-            )
-            for level, scale in zip(self.levels, self.scales, strict=True)
-        ]
+    def level_names(self) -> tuple[str, ...]:
+        """The measured shapes of blocks in words."""
+        return tuple(blocks_name(level) for level in self.levels)
 
     @property
     def precisions(self) -> dict[Level, float]:
@@ -126,14 +90,10 @@ class GridPlan:
             found[(-1,) * len(self.shape)] = 0.0
         return freeze(found)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
+    def own_json(self) -> dict[str, Any]:
+        """Return shape and levels as JSON."""
         return {
             "shape": list(self.shape),
-            "relation": self.relation.value,
-            "neighbours": self.neighbours,
-            "budget": self.budget.to_json(),
-            "noise": "discrete Gaussian" if self.gaussian else "discrete Laplace",
             "levels": [
                 {
                     "blocks_of": [2**height for height in level],
@@ -142,9 +102,6 @@ class GridPlan:
                 }
                 for level, scale in zip(self.levels, self.scales, strict=True)
             ],
-            "ranges": self.ranges,
-            "size": self.size,
-            "predicted_variances": dict(self.predicted),
         }
 
     @classmethod
@@ -152,16 +109,10 @@ class GridPlan:
         """Read what `to_json` gave."""
         return cls(
             shape=tuple(int(bins) for bins in given["shape"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
-            gaussian=gaussian_noise(given["noise"]),
             levels=tuple(
                 tuple(int(side).bit_length() - 1 for side in level["blocks_of"]) for level in given["levels"]
             ),
-            scales=tuple(float(level["scale"]) for level in given["levels"]),
-            ranges=str(given["ranges"]),
-            size=None if given["size"] is None else int(given["size"]),
-            predicted={str(name): float(value) for name, value in given["predicted_variances"].items()},
+            **common_from_json(given),
         )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
 from dpopt.algorithms.histograms.hierarchy_ranges import NODES, parse_hierarchy_ranges
 from dpopt.algorithms.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -20,10 +21,6 @@ from dpopt.algorithms.histograms.tree_plan import (
     MeasuredLevel,
     TreePlan,
     check_bins,
-    common_from_json,
-    is_gaussian,
-    moved_nodes,
-    whole_amount,
 )
 from dpopt.errors import PlanError
 from dpopt.formulations.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
@@ -35,7 +32,7 @@ from dpopt.queries.tree import Tree
 from dpopt.queries.weighted_ranges import WeightedRanges
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class HierarchyPlan(TreePlan):
     """What a release of a histogram measures over the groups of a declared hierarchy.
 
@@ -84,6 +81,7 @@ class HierarchyPlan(TreePlan):
     def own_json(self) -> dict[str, Any]:
         """Return hierarchy and levels as JSON."""
         return {
+            "bins": self.bins,
             "hierarchy": nested_positions(self.hierarchy),
             "levels": [
                 {"depth": level.depth, "groups": self.number_of_nodes(level), "scale": level.scale}
@@ -94,10 +92,12 @@ class HierarchyPlan(TreePlan):
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> HierarchyPlan:
         """Read what `to_json` gave."""
-        common = common_from_json(given)
-        hierarchy = hierarchy_of(given["hierarchy"], Bins("bins", common["bins"]))
+        bins = int(given["bins"])
         return cls(
-            **common, hierarchy=hierarchy, depths=tuple(int(level["depth"]) for level in given["levels"])
+            bins=bins,
+            hierarchy=hierarchy_of(given["hierarchy"], Bins("bins", bins)),
+            depths=tuple(int(level["depth"]) for level in given["levels"]),
+            **common_from_json(given),
         )
 
 

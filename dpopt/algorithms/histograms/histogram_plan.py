@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
 from dpopt.algorithms.histograms.range_workload import WORST, RangeWorkload
 from dpopt.algorithms.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -20,10 +21,6 @@ from dpopt.algorithms.histograms.tree_plan import (
     MeasuredLevel,
     TreePlan,
     check_bins,
-    common_from_json,
-    is_gaussian,
-    moved_nodes,
-    whole_amount,
 )
 from dpopt.algorithms.histograms.worst_ranges import worst_ranges
 from dpopt.errors import PlanError
@@ -38,7 +35,7 @@ _BETTER = 0.995  # what a search from all starts has to reach
 _LEAST_START = 1e-4  # share of a level: from 0 it could not rise
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramPlan(TreePlan):
     """What a release of a histogram measures over blocks of 1, 2, 4, ... bins.
 
@@ -89,17 +86,18 @@ class HistogramPlan(TreePlan):
     def own_json(self) -> dict[str, Any]:
         """Return the levels as JSON."""
         return {
+            "bins": self.bins,
             "levels": [
                 {"blocks_of": 2**height, "blocks": self.blocks(height), "scale": scale}
                 for height, scale in zip(self.heights, self.scales, strict=True)
-            ]
+            ],
         }
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> HistogramPlan:
         """Read what `to_json` gave."""
         heights = tuple(int(level["blocks_of"]).bit_length() - 1 for level in given["levels"])
-        return cls(**common_from_json(given), heights=heights)
+        return cls(bins=int(given["bins"]), heights=heights, **common_from_json(given))
 
 
 def level_name(height: int) -> str:

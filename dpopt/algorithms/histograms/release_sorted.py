@@ -9,8 +9,9 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.algorithms.histograms.sorted_counts import COUNTS, DEGREES, SortedCountsRelease
-from dpopt.algorithms.histograms.tree_plan import LARGEST_DOMAIN, is_gaussian, whole_amount
+from dpopt.algorithms.histograms.tree_plan import LARGEST_DOMAIN
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.histograms.counts_plan import LARGEST_SIZE, check_scales, gaussian_noise
 from dpopt.algorithms.histograms.sorted_estimates import (
     SortedEstimate,
     nearest_sequence,
     whole_sequence,
     with_total,
 )
-from dpopt.algorithms.histograms.tree_plan import LARGEST_SIZE, check_scales, gaussian_noise
 from dpopt.algorithms.settings import choice
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.degree_sequences import NearestGraphical, nearest_graphical

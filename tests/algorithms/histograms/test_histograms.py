@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.counts_plan import noise_variance
 from dpopt.algorithms.histograms.histogram import Histogram
 from dpopt.algorithms.histograms.histogram_plan import HistogramPlan, plan_histogram
 from dpopt.algorithms.histograms.range_workload import RangeWorkload
 from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.algorithms.histograms.tree_plan import noise_variance
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError, WorkloadError
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.noise import ScriptedNoise
