@@ -110,7 +110,7 @@ class Public:
             watcher.seen += [repr(released), repr(released.range(1, 4)), repr(released.plan)]
         else:
             released = release_sorted(held, self.plan, noise=noise, progress=watcher)
-            write_frequencies(released.frequencies(), folder / "frequencies.csv")
+            write_frequencies(released.counts, folder / "frequencies.csv")
             watcher.seen.append(repr(released))
         write_json(folder / "release.json", released.to_json())
 

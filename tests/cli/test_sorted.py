@@ -61,6 +61,20 @@ def test_a_public_number_of_records_can_be_said_afterwards(folder: Path) -> None
     assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) == 60
 
 
+def test_counts_of_a_trillion_are_released_and_become_tables(folder: Path) -> None:
+    large = 2**40
+    (folder / "large.csv").write_text(f"n\n3\n{large}\n{large - 5}\n7\n")
+    succeed(
+        "sorted", "release", folder / "large.csv", "--counts", "n", "--epsilon", 100, "-o", folder / "s.json"
+    )
+    for estimate in ("posterior", "isotonic", "least-absolute", "rounded"):
+        table = folder / f"{estimate}.csv"
+        succeed("sorted", "export", folder / "s.json", "-o", table, "--estimate", estimate)
+        rows = list(csv.DictReader(table.read_text().splitlines()))
+        assert sum(int(row["frequency"]) for row in rows) == 4
+        assert abs(max(int(row["count"]) for row in rows) - large) < 1000
+
+
 def test_bad_input_is_refused_and_nothing_is_written(folder: Path) -> None:
     out = folder / "s.json"
     release = ("sorted", "release", folder / "people.csv", "-o", out)

@@ -52,10 +52,9 @@ def write_table(
     _write_rows(path, ["bin", "label", "count", "standard_error", "low", "high"], rows, "table of counts")
 
 
-def write_frequencies(frequencies: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
+def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write how many bins or nodes have each count that some have; whole or not at all."""
-    used = np.flatnonzero(frequencies)
-    rows = np.column_stack((used, frequencies[used])).tolist()
+    rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
     _write_rows(path, ["count", "frequency"], rows, "table of frequencies")
 
 

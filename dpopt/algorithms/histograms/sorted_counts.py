@@ -154,12 +154,11 @@ class SortedCountsRelease:
             If another one is known already, or no counts within the bounds have it.
         """
         if self.total not in {None, total}:
-            raise WorkloadError(f"the {self.what} are known to add up to {self.total:,}, found {total:,}")
+            unit, each = ("edges", 2) if self.what == DEGREES else ("records", 1)
+            raise WorkloadError(
+                f"the number of {unit} is known to be {self.total // each:,}, found {total // each:,}"
+            )
         return replace(self, total=total)
-
-    def frequencies(self, counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Return how many bins or nodes have 0, 1, 2, ... records, by the estimate or by other counts."""
-        return np.bincount(self.counts if counts is None else counts).astype(np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """Return all that is to be kept, as JSON."""
