@@ -54,9 +54,10 @@ def release(
     neighbours: NeighboursOption = "add-remove",
 ) -> None:
     """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
-    from dpopt.algorithms.histograms.histogram_files import check_new, write_histogram
+    from dpopt.algorithms.histograms.histogram_files import write_histogram
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
     from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)

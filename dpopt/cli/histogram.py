@@ -141,9 +141,10 @@ def release(
     accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
-    from dpopt.algorithms.histograms.histogram_files import check_new, write_histogram
+    from dpopt.algorithms.histograms.histogram_files import write_histogram
     from dpopt.algorithms.histograms.histogram_of_table import histogram_of_column, histogram_of_counts
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(
@@ -225,8 +226,9 @@ def export(
     estimate: EstimateOption = "divided",
 ) -> None:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
-    from dpopt.algorithms.histograms.histogram_files import check_new, read_histogram
+    from dpopt.algorithms.histograms.histogram_files import read_histogram
     from dpopt.algorithms.histograms.histogram_table import write_table
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.histogram_picture import draw_histogram
     from dpopt.cli.reports import console
 

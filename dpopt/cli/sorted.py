@@ -46,9 +46,10 @@ def release(
     accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the counts of a column's values in order: how many values have how many records, and not which values."""
-    from dpopt.algorithms.histograms.histogram_files import check_new, write_histogram
+    from dpopt.algorithms.histograms.histogram_files import write_histogram
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
     from dpopt.algorithms.histograms.sorted_of_table import sorted_counts_of_column, sorted_counts_of_counts
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(

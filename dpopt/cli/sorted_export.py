@@ -54,8 +54,9 @@ def export_sorted(
     DpoptError
         For whatever else cannot be read, estimated or written.
     """
-    from dpopt.algorithms.histograms.histogram_files import check_new, read_sorted_counts
+    from dpopt.algorithms.histograms.histogram_files import read_sorted_counts
     from dpopt.algorithms.histograms.histogram_table import write_frequencies, write_sequence
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.reports import console
 
     for new in (out, *([] if sequence is None else [sequence])):
@@ -76,7 +77,7 @@ def export_sorted(
             f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} above the "
             f"least; a graph with {len(found.edges()):,} edges has these degrees"
         )
-    write_frequencies(released.frequencies(counts), out)
+    write_frequencies(counts, out)
     if sequence is not None:
         write_sequence(counts, sequence)
     console().print(f"written to {out}" + ("" if sequence is None else f" and {sequence}"))

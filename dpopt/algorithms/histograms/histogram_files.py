@@ -9,23 +9,8 @@ from typing import Any, Protocol
 from dpopt.algorithms.folder_files import read_json, write_json
 from dpopt.algorithms.histograms.histogram import Histogram
 from dpopt.algorithms.histograms.sorted_counts import SortedCountsRelease
+from dpopt.algorithms.new_files import check_new
 from dpopt.errors import ReleaseFolderError
-
-
-def check_new(path: Path) -> None:
-    """Refuse a file that is there, or whose folder is not.
-
-    Raises
-    ------
-    ReleaseFolderError
-        With what to do.
-    """
-    if path.exists():
-        raise ReleaseFolderError(
-            f"{path} exists already, and may hold a release that was paid for; choose another name"
-        )
-    if not path.parent.is_dir():
-        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
 
 
 class Released(Protocol):
