@@ -48,6 +48,13 @@ ShapesOption = Annotated[
     ),
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt grid release'.")]
+GridEstimateOption = Annotated[
+    str,
+    typer.Option(
+        "--estimate",
+        help="divided (none negative, empty cells nearly exact) or least-squares (unbiased; cells may be negative).",
+    ),
+]
 _SHOWN = 40  # characters of what was found
 
 
@@ -122,8 +129,9 @@ def release(
 ) -> None:
     """Release the histogram of several columns of TABLE as one file that answers any box."""
     from dpopt.algorithms.histograms.grid_of_table import histogram_of_columns
-    from dpopt.algorithms.histograms.histogram_files import check_new, write_histogram
+    from dpopt.algorithms.histograms.histogram_files import write_histogram
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console
 
@@ -161,6 +169,7 @@ def answer(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    estimate: GridEstimateOption = "divided",
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer boxes from a released histogram of several columns, with errors. Costs no privacy."""
@@ -168,7 +177,7 @@ def answer(
 
     histogram = read_grid(file)
     asked = boxes or [",".join(":" for _ in histogram.axes)]
-    found = {text: histogram.between(text, confidence=confidence) for text in asked}
+    found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
     names = [bins.name for bins in histogram.axes]
     if as_json:
         rows = [answer_json(text, one) for text, one in found.items()]
@@ -189,11 +198,12 @@ def export(
         ),
     ],
     whole: Annotated[bool, typer.Option("--whole", help="CSV: whole numbers.")] = False,
+    estimate: GridEstimateOption = "divided",
 ) -> None:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
     from dpopt.algorithms.histograms.grid_of_table import read_grid
     from dpopt.algorithms.histograms.grid_table import write_cells
-    from dpopt.algorithms.histograms.histogram_files import check_new
+    from dpopt.algorithms.new_files import check_new
     from dpopt.cli.grid_picture import draw_grid
     from dpopt.cli.reports import console
 
@@ -202,9 +212,9 @@ def export(
     check_new(out)
     histogram = read_grid(file)
     if out.suffix == ".csv":
-        write_cells(histogram, out, whole=whole)
+        write_cells(histogram, out, whole=whole, estimate=estimate)
     else:
-        draw_grid(histogram, out)
+        draw_grid(histogram, out, estimate)
     console().print(f"written to {out}")
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _MOST_LABELS = 12
 
 
-def draw_grid(histogram: GridHistogram, path: Path) -> None:
+def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -> None:
     """Draw the counts of the cells and their standard errors side by side, as PNG.
 
     Raises
     ------
     PlanError
-        If there are not two columns.
+        If there are not two columns, or there is no such estimate.
     """
     if len(histogram.axes) != 2:
         raise PlanError(
@@ -37,7 +37,7 @@ def draw_grid(histogram: GridHistogram, path: Path) -> None:
     errors = np.array([answer.standard_error for answer in histogram.boxes_from(cells, cells + 1)])
     figure, sides = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True, sharey=True)
     shown = (
-        ("records in each cell", histogram.counts),
+        ("records in each cell", histogram.estimate(estimate)),
         ("standard error by least squares", errors.reshape(shape)),
     )
     rows, columns = histogram.axes

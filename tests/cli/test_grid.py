@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpopt.algorithms.histograms.grid_of_table import read_grid
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 
@@ -79,6 +80,27 @@ def test_what_was_spent_is_said_and_on_file(folder: Path, tmp_path: Path, neighb
     assert kept["privacy"]["epsilon"] <= 0.5
     if neighbours == "replace":
         assert np.sum(kept["counts"]) == pytest.approx(len(codes()), abs=1e-3)
+
+
+def test_the_unbiased_estimate_is_answered_and_written(folder: Path, tmp_path: Path) -> None:
+    release(folder, tmp_path / "noisy.json", epsilon=0.02)
+    given = read_grid(tmp_path / "noisy.json")
+    box = given.between(":,:", estimate="least-squares")
+    assert box.value == pytest.approx(given.least_squares.sum())
+    text = succeed(
+        "grid", "answer", tmp_path / "noisy.json", "--range", ":,:", "--estimate", "least-squares", "--json"
+    )
+    assert json.loads(text)["ranges"][0]["value"] == pytest.approx(box.value)
+    succeed(
+        "grid", "export", tmp_path / "noisy.json", "-o", tmp_path / "c.csv", "--estimate", "least-squares"
+    )
+    rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
+    found = [float(row["count"]) for row in rows]
+    assert found == pytest.approx(given.least_squares.reshape(-1).tolist(), rel=1e-5, abs=1e-5)
+    assert min(found) < 0 <= given.counts.min()
+    assert "one of divided, least-squares; found 'best'" in refuse(
+        "grid", "answer", folder / "grid.json", "--estimate", "best"
+    )
 
 
 def test_a_release_is_not_written_over(folder: Path) -> None:

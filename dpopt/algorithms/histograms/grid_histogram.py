@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.histograms.grid_plan import GridPlan, blocks_name
 from dpopt.algorithms.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.algorithms.settings import choice
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
@@ -23,6 +25,18 @@ from dpopt.queries.grids import blocks_shape, box_variances, check_boxes, grid_h
 
 VERSION = "dpopt_grid_histogram"
 _MOST_PARTS = 16  # between commas of a box
+
+
+class GridEstimate(enum.Enum):
+    """An estimate of the cells; to choose another one costs no privacy.
+
+    `DIVIDED`: the whole is halved again and again, so that no cell is negative: empty cells nearly exact. The default.
+
+    `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; cells may be negative.
+    """
+
+    DIVIDED = "divided"
+    LEAST_SQUARES = "least-squares"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +92,27 @@ class GridHistogram:
         variance = 1.0 / self.plan.precisions[self.plan.levels[0]]
         return freeze(halve_from_the_whole(self.least_squares, cells, variance))
 
+    def estimate(self, name: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.float64]:
+        """Return an estimate of each cell, of the grid's shape.
+
+        Raises
+        ------
+        PlanError
+            If there is none of this name.
+        """
+        return self.least_squares if _named(name) is GridEstimate.LEAST_SQUARES else self.counts
+
     @property
     def total(self) -> float:
         """The estimate of the number of records."""
         return float(self.counts.sum())
 
-    def box(self, *sides: tuple[int, int], confidence: float = CONFIDENCE) -> RangeAnswer:
+    def box(
+        self,
+        *sides: tuple[int, int],
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    ) -> RangeAnswer:
         """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
 
         The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
@@ -93,10 +122,18 @@ class GridHistogram:
         ------
         WorkloadError
             If there is no such box, or the confidence is not between 0 and 1.
+        PlanError
+            If there is no such estimate.
         """
-        return self.boxes([sides], confidence=confidence)[0]
+        return self.boxes([sides], confidence=confidence, estimate=estimate)[0]
 
-    def between(self, text: str, *, confidence: float = CONFIDENCE) -> RangeAnswer:
+    def between(
+        self,
+        text: str,
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    ) -> RangeAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
 
         Raises
@@ -104,28 +141,38 @@ class GridHistogram:
         WorkloadError
             If the text names no box.
         """
-        return self.box(*self._sides(text), confidence=confidence)
+        return self.box(*self._sides(text), confidence=confidence, estimate=estimate)
 
     def boxes(
-        self, wanted: Sequence[Sequence[tuple[int, int]]], *, confidence: float = CONFIDENCE
+        self,
+        wanted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
     ) -> list[RangeAnswer]:
         """Return the answers to many boxes, as `box` gives each."""
         starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
         stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
-        return self.boxes_from(starts, stops, confidence=confidence)
+        return self.boxes_from(starts, stops, confidence=confidence, estimate=estimate)
 
     def boxes_from(
-        self, starts: NDArray[np.int64], stops: NDArray[np.int64], *, confidence: float = CONFIDENCE
+        self,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
     ) -> list[RangeAnswer]:
         """Return the answers to the boxes of these corners, (q, D) each, as `box` gives each."""
         check_boxes(starts, stops, self.plan.shape)
         errors = np.sqrt(self._variances(starts, stops))
-        values, unbiased = (box_sums(sums, starts, stops) for sums in (self._sums, self._unbiased_sums))
+        chosen = self._unbiased_sums if _named(estimate) is GridEstimate.LEAST_SQUARES else self._sums
+        values, unbiased = (box_sums(sums, starts, stops) for sums in (chosen, self._unbiased_sums))
         return range_answers(values, unbiased, errors, confidence)
 
-    def whole_counts(self) -> NDArray[np.int64]:
-        """Return whole numbers near the estimates, of the grid's shape, that add up to the rounded total."""
-        flat = np.concatenate(([0.0], np.cumsum(self.counts)))
+    def whole_counts(self, estimate: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.int64]:
+        """Return whole numbers near an estimate, of the grid's shape, that add up to the rounded total."""
+        flat = np.concatenate(([0.0], np.cumsum(self.estimate(estimate))))
         return np.asarray(np.diff(np.rint(flat)), dtype=np.int64).reshape(self.plan.shape)
 
     def to_json(self) -> dict[str, Any]:
@@ -210,6 +257,10 @@ class GridHistogram:
     @cached_property
     def _unbiased_sums(self) -> NDArray[np.float64]:
         return freeze(prefix_sums(self.least_squares))
+
+
+def _named(estimate: str | GridEstimate) -> GridEstimate:
+    return estimate if isinstance(estimate, GridEstimate) else choice(GridEstimate, estimate, "estimate")
 
 
 def prefix_sums(cells: NDArray[np.float64]) -> NDArray[np.float64]:

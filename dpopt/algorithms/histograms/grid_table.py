@@ -11,25 +11,34 @@ from typing import IO
 import numpy as np
 
 from dpopt.algorithms.folder_files import write_whole
-from dpopt.algorithms.histograms.grid_histogram import GridHistogram
+from dpopt.algorithms.histograms.grid_histogram import GridEstimate, GridHistogram
 
 
-def write_cells(histogram: GridHistogram, path: str | os.PathLike[str], *, whole: bool = False) -> None:
+def write_cells(
+    histogram: GridHistogram,
+    path: str | os.PathLike[str],
+    *,
+    whole: bool = False,
+    estimate: str | GridEstimate = GridEstimate.DIVIDED,
+) -> None:
     """Write labels of each column's bin, count, standard error and interval of 95 % of each cell; whole or not at all.
 
     Parameters
     ----------
     whole : bool
         Whether counts are rounded to whole numbers that add up to the rounded total.
+    estimate : str or GridEstimate
 
     Raises
     ------
+    PlanError
+        If there is no such estimate.
     ReleaseFolderError
         If the file cannot be written.
     """
     cells = np.stack(np.unravel_index(np.arange(np.prod(histogram.plan.shape)), histogram.plan.shape), axis=1)
-    answers = histogram.boxes_from(cells.astype(np.int64), cells.astype(np.int64) + 1)
-    rounded = histogram.whole_counts().reshape(-1).tolist() if whole else None
+    answers = histogram.boxes_from(cells.astype(np.int64), cells.astype(np.int64) + 1, estimate=estimate)
+    rounded = histogram.whole_counts(estimate).reshape(-1).tolist() if whole else None
 
     def write(stream: IO[bytes]) -> None:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
