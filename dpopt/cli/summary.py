@@ -14,6 +14,7 @@ from dpopt.cli.plan import print_json
 from dpopt.cli.spent import print_spent
 
 if TYPE_CHECKING:
+    from dpopt.algorithms.summaries.alternatives import Alternatives
     from dpopt.algorithms.summaries.summary_plan import SummaryPlan
 
 summary_group = typer.Typer(
@@ -53,6 +54,22 @@ SizeOption = Annotated[
         help="Fixed public number that answers are shares of, at least that of the records; needed under add-remove.",
     ),
 ]
+ErrorOption = Annotated[
+    float | None,
+    typer.Option(
+        "--error",
+        help="Refuse unless all queries of k conditions are predicted to be within this share of the records; says which n, "
+        "budget or k would do.",
+    ),
+]
+SmallQueriesOption = Annotated[
+    float,
+    typer.Option(
+        "--small-queries",
+        help="Share of the budget that is kept for queries of fewer conditions. With 0 the prediction is never worse than that "
+        "of noise on each query of its own.",
+    ),
+]
 
 
 @command("plan", group=summary_group)
@@ -67,10 +84,14 @@ def plan(
     literals: LiteralsOption = "all",
     predicate: ForOption = "and",
     neighbours: NeighboursOption = "add-remove",
+    error: ErrorOption = None,
+    small_queries: SmallQueriesOption = 0.05,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.summaries.alternatives import alternatives
+    from dpopt.algorithms.summaries.error_goals import refuse_inaccurate
     from dpopt.algorithms.summaries.summary_plan import plan_summary
     from dpopt.queries.chosen_literals import ChosenLiterals
     from dpopt.queries.schema import Schema
@@ -78,12 +99,29 @@ def plan(
     settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
     chosen = ChosenLiterals.of(Schema.read(schema), _names(columns), literals)
     planned = plan_summary(
-        chosen, width, settings.budget(), size=n, predicate=predicate, relation=settings.relation
+        chosen,
+        width,
+        settings.budget(),
+        size=n,
+        predicate=predicate,
+        relation=settings.relation,
+        small_queries=small_queries,
     )
+    if error is not None:
+        refuse_inaccurate(planned, error, small_queries)
+    others = alternatives(planned)
     if as_json:
-        print_json({key: value for key, value in planned.to_json().items() if key != "literals"})
+        print_json(
+            {
+                **{key: value for key, value in planned.to_json().items() if key != "literals"},
+                "guaranteed_error_of_marginals_and_projection": others.marginals,
+                "marginals_of": others.marginal_size,
+                "least": others.least,
+            }
+        )
         return
     _print_plan(planned)
+    _print_alternatives(planned, others)
 
 
 @command("release", group=summary_group)
@@ -100,14 +138,16 @@ def release(
     predicate: ForOption = "and",
     neighbours: NeighboursOption = "add-remove",
     n0: SizeOption = None,
+    error: ErrorOption = None,
+    small_queries: SmallQueriesOption = 0.05,
     on_unknown: options.OnUnknownOption = "error",
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")
     ] = False,
 ) -> None:
     """Release a summary of TABLE that answers queries of up to k conditions."""
-    from dpopt.algorithms.histograms.histogram_files import check_new
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+    from dpopt.algorithms.new_files import check_new
     from dpopt.algorithms.summaries.release_summary import summary_of_table
     from dpopt.algorithms.summaries.summary_files import write_summary
     from dpopt.cli.progress import TerminalProgress
@@ -126,6 +166,8 @@ def release(
             predicate=predicate,
             relation=settings.relation,
             size=n0,
+            small_queries=small_queries,
+            error=error,
             on_unknown=on_unknown,
             accept_draft=accept_draft,
             progress=progress,
@@ -153,6 +195,14 @@ def answer(
     predicate: Annotated[
         str, typer.Option("--predicate", help="and (all conditions hold), or (at least one), atleast:R.")
     ] = "and",
+    estimate: Annotated[
+        str,
+        typer.Option(
+            "--estimate",
+            help="consistent (within what records can have these noisy counts: smaller bounds, two linear programs a query) or "
+            "polynomial (a weighted sum of noisy counts).",
+        ),
+    ] = "consistent",
     confidence: Annotated[float, typer.Option("--confidence", help="Of the bounds, each for itself.")] = 0.95,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -165,7 +215,9 @@ def answer(
     from dpopt.cli.reports import console
 
     summary = read_summary(file)
-    found = {query: summary.answer(query, predicate, confidence=confidence) for query in queries}
+    found = {
+        query: summary.answer(query, predicate, confidence=confidence, estimate=estimate) for query in queries
+    }
     if as_json:
         print_json(
             {
@@ -176,13 +228,15 @@ def answer(
         return
     table = Table(title_justify="left")
     table.add_column("query", overflow="fold")
-    for heading in ("share of records", f"within ({100 * confidence:g}%)", "of it polynomial", "degree"):
+    for heading in ("share of records", f"within ({100 * confidence:g}%)", "from", "to", "by"):
         table.add_column(heading)
     for query, one in found.items():
-        table.add_row(
-            query, f"{one.value:.4f}", f"{one.bound:.4f}", f"{one.approximation:.4f}", str(one.degree)
-        )
+        shares = (f"{share:.4f}" for share in (one.value, one.bound, one.low, one.high))
+        table.add_row(query, *shares, one.estimate)
     console().print(table)
+    for query, one in found.items():
+        if one.note:
+            console().print(f"{query}: {one.note}")
 
 
 def _names(columns: str | None) -> tuple[str, ...] | None:
@@ -190,8 +244,6 @@ def _names(columns: str | None) -> tuple[str, ...] | None:
 
 
 def _print_plan(planned: SummaryPlan) -> None:
-    from math import isfinite
-
     from rich.table import Table
 
     from dpopt.cli.reports import console
@@ -212,5 +264,34 @@ def _print_plan(planned: SummaryPlan) -> None:
         f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them with "
         f"probability 95 %; {planned.approximation:.2g} of it is the polynomial's"
     )
-    if isfinite(planned.direct):
-        out.print(f"each of them counted with noise of its own: within {planned.direct:.4g}")
+
+
+def _print_alternatives(planned: SummaryPlan, others: Alternatives) -> None:
+    """Say what other ways would promise, and why this one is taken."""
+    from math import isfinite
+
+    from dpopt.algorithms.summaries.summary_plan import MOST_COUNTED, columns_that_do
+    from dpopt.cli.reports import console
+
+    out, k = console(), planned.width
+    if isfinite(others.direct):
+        out.print(f"each of them counted with noise of its own: within {others.direct:.4g}")
+    out.print(
+        f"records made to agree with noisy counts of up to {others.marginal_size} conditions: guaranteed within "
+        f"{others.marginals:.4g}, typically nearer"
+    )
+    if k not in planned.sizes and planned.literals.groups.conjunctions(k) > MOST_COUNTED:
+        out.print(
+            f"conjunctions of {k} literals are more than the {MOST_COUNTED:,} that are counted; those of the "
+            f"{columns_that_do(planned.literals, k):,} columns with the fewest values are not"
+        )
+    if others.least == "polynomial":
+        out.print("the summary is the best of these")
+    elif others.least == "marginals":
+        out.print(
+            "records made to agree promise more than the summary: see 'dpopt release --algorithm projection'"
+        )
+    elif k in planned.sizes:
+        out.print(
+            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 does not"
+        )

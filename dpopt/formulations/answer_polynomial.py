@@ -16,26 +16,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, inf, log, sqrt
+from math import comb, inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.formulations.error_and_noise_search import candidates
 
 LARGEST_QUERY = 64
-_DENOMINATORS = 2**60, 2**20
+DENOMINATORS = 2**60, 2**20
 """Of the coefficients that are tried: as they are found, and rounded, which makes sums over inclusion and exclusion exact."""
-_GAP, _LARGEST_GROWTH, _FASTER = (
-    1e-9,
-    1e16,
-    10.0,
-)  # where the search ends, and how much faster it gets each time
-_STEPS, _SMALLEST_STEP, _CLOSE = (
-    60,
-    1e-12,
-    1e-3,
-)  # Newton's method: at most so many steps, none smaller, so close
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +84,8 @@ def best_answer(
     values = np.array([float(one) for one in target if one is not None])
     found = [
         _stated(_in_full(scaled, used, k, denominator), target, deviations)
-        for scaled in _candidates(points, values, zeta * noise)
-        for denominator in _DENOMINATORS
+        for scaled in candidates(points, values, zeta * noise)
+        for denominator in DENOMINATORS
     ]
     return min(found, key=lambda one: one.bound(zeta))
 
@@ -102,69 +93,6 @@ def best_answer(
 def evaluated(coefficients: tuple[Fraction, ...], s: int) -> Fraction:
     """Return sum_j a_j C(s, j), exactly."""
     return sum((one * comb(s, j) for j, one in enumerate(coefficients)), start=Fraction(0))
-
-
-def _candidates(
-    points: NDArray[np.float64], values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """Return scaled coefficients: the best constant, least squares of each degree, and what the search ends with."""
-    found = []
-    for degree in range(1, points.shape[1] + 1):
-        start = np.zeros(points.shape[1])
-        start[:degree] = np.linalg.lstsq(points[:, :degree], values, rcond=None)[0]
-        found.append(start)
-    middle = np.zeros(points.shape[1])
-    middle[0] = (values.max() + values.min()) / 2.0
-    # In a basis in which all directions matter as much, to the points and the noise together.
-    basis, change = np.linalg.qr(np.vstack((points, np.diag(weights))))
-    ended = _central_path(basis[: len(points)], values, basis[len(points) :], change @ middle)
-    return [middle, *found, np.linalg.solve(change, ended)]
-
-
-def _central_path(
-    points: NDArray[np.float64],
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    start: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return x with the least gamma + length, gamma >= abs(points x - values), length >= abs(weights x), by Newton's method.
-
-    On (gamma + length) growth - sum log of the slacks - log of length^2 - abs(weights x)^2, with growth ever larger: the gap is
-    at most (2 m + 2) / growth for m points (Boyd and Vandenberghe 2004, Section 11.6).
-    """
-    ones = np.ones((len(points), 1))
-    rows = np.block([[-points, ones, 0 * ones], [points, ones, 0 * ones]])
-    right = np.concatenate((-values, values))
-    cone = -np.pad(weights.T @ weights, (0, 2))  # the quadratic form of length^2 - abs(weights x)^2
-    cone[-1, -1] = 1.0
-    costs = np.zeros(rows.shape[1])
-    costs[-2:] = 1.0
-    slack = float(np.abs(points @ start - values).max())
-    at = np.append(start, (slack + 1.0, float(np.linalg.norm(weights @ start)) + 1.0))
-
-    def height(x: NDArray[np.float64], growth: float) -> float:
-        slacks, inside = rows @ x - right, float(x @ cone @ x)
-        if x[-1] <= 0 or inside <= 0 or slacks.min() <= 0:
-            return inf
-        return growth * float(costs @ x) - float(np.log(slacks).sum()) - log(inside)
-
-    growth = 1.0
-    while len(rows) + 2 > _GAP * growth * (costs @ at) and growth < _LARGEST_GROWTH:
-        growth *= _FASTER
-        for _ in range(_STEPS):
-            slacks, inside, normal = rows @ at - right, float(at @ cone @ at), 2 * (cone @ at)
-            downhill = rows.T @ (1 / slacks) + normal / inside - growth * costs
-            curvature = (rows.T / slacks**2) @ rows + np.outer(normal / inside, normal / inside)
-            step = np.linalg.lstsq(curvature - 2 * cone / inside, downhill, rcond=None)[0]
-            gain, size, here = float(downhill @ step), 1.0, height(at, growth)
-            while size > _SMALLEST_STEP and not height(at + size * step, growth) < here - 0.1 * size * gain:
-                size /= 2
-            if size <= _SMALLEST_STEP:
-                break
-            at = at + size * step
-            if gain < _CLOSE:
-                break
-    return at[:-2]
 
 
 def _in_full(scaled: NDArray[np.float64], used: list[int], k: int, denominator: int) -> tuple[Fraction, ...]:

@@ -102,45 +102,66 @@ class ChosenLiterals:
             for code in codes
         )
 
-    def conditions(self, text: str) -> tuple[Condition, ...]:
+    def conditions(self, text: str, predicate: str = "and") -> tuple[Condition, ...]:
         """Read conditions with commas between them, such as "smoker=yes,age>=50"; a comma in a value is written twice.
+
+        Several conditions on one attribute are one: all of them hold for the values that each accepts (`predicate` "and"), some
+        of them for the values that any accepts ("or").
 
         Raises
         ------
         WorkloadError
-            If a part is no condition, or two are on one attribute.
+            If a part is no condition, conditions on one attribute hold for no value or for every one, or they are counted
+            one by one (any other predicate).
         SchemaError
             If the attribute or the value does not exist, or bins do not tell whether an order relation holds.
         """
-        found: list[Condition] = []
+        texts: dict[int, list[str]] = {}
+        accepted: dict[int, int] = {}
         for part in re.split(r"(?<!,),(?!,)", text):
-            one = self._condition(part.replace(",,", ","))
-            if any(one.group == other.group for other in found):
-                name = self.schema.names[one.group]
+            group, codes = self._read(part.replace(",,", ","))
+            texts.setdefault(group, []).append(part.replace(",,", ",").strip())
+            if group not in accepted:
+                accepted[group] = codes
+            elif predicate == "and":
+                accepted[group] &= codes
+            elif predicate == "or":
+                accepted[group] |= codes
+            else:
                 raise WorkloadError(
-                    f"found two conditions on {name!r} in {text!r}; a range is the difference of two answers"
+                    f"found two conditions on {self.schema.names[group]!r} in {text!r}; with the predicate {predicate!r} each "
+                    "condition needs a column of its own"
                 )
-            found.append(one)
-        return tuple(sorted(found, key=lambda one: one.group))
+        return tuple(self._condition(texts[group], group, accepted[group]) for group in sorted(accepted))
 
-    def _condition(self, text: str) -> Condition:
+    def _read(self, text: str) -> tuple[int, int]:
         matched = _CONDITION.match(text)
         if matched is None:
             raise WorkloadError(f"found {text!r}; expected attribute=value (or !=, <, <=, >, >=)")
-        name, relation, value = matched["name"], matched["relation"], matched["value"]
-        group, accepted = self._codes_of(name, relation, value)
+        return self._codes_of(matched["name"], matched["relation"], matched["value"])
+
+    def _condition(self, texts: Sequence[str], group: int, accepted: int) -> Condition:
         codes, size = self.codes[group], self.schema.attributes[group].size
+        self._refuse_trivial(" and ".join(texts), group, accepted)
         first = sum(self.groups.sizes[:group])
         held = tuple(first + place for place, code in enumerate(codes) if accepted >> code & 1)
         others = tuple(at for at in range(first, first + len(codes)) if at not in held)
+        text = ",".join(texts)
         if len(codes) == size:
-            return Condition(text.strip(), group, held, others)
+            return Condition(text, group, held, others)
         # A record with a code that is no literal satisfies none of the group: for it the condition holds, or does not.
         outside = next(code for code in range(size) if code not in codes)
         holds_outside = bool(accepted >> outside & 1)
-        return Condition(
-            text.strip(), group, None if holds_outside else held, others if holds_outside else None
-        )
+        return Condition(text, group, None if holds_outside else held, others if holds_outside else None)
+
+    def _refuse_trivial(self, text: str, group: int, accepted: int) -> None:
+        name = self.schema.names[group]
+        if accepted == (1 << self.schema.attributes[group].size) - 1:
+            raise WorkloadError(f"{text} holds for every value of {name!r}; leave it out")
+        if not accepted:
+            raise WorkloadError(
+                f"{text} holds for no value of {name!r}; no record satisfies it, so leave the query or the condition out"
+            )
 
     def _codes_of(self, name: str, relation: str, value: str) -> tuple[int, int]:
         columns, problem = Columns(self.schema.attributes, self.schema.index), None
@@ -150,12 +171,7 @@ class ChosenLiterals:
             except SchemaError as error:
                 problem = error  # the last reading is the likeliest: a number, where the text is one
             else:
-                every = (1 << self.schema.attributes[group].size) - 1
-                if accepted in {0, every}:
-                    word = "no" if not accepted else "every"
-                    raise WorkloadError(
-                        f"{name}{relation}{value} holds for {word} value of {name!r}; leave it out"
-                    )
+                self._refuse_trivial(f"{name}{relation}{value}", group, accepted)
                 return group, accepted
         raise problem or WorkloadError(f"found the condition {name}{relation}{value}")
 

@@ -9,23 +9,40 @@ from math import comb, hypot, inf
 
 import pulp
 
+Table = list[list[float | None]]
+
 
 def solve(
     target: list[float | None], deviations: list[float], zeta: float
 ) -> tuple[float, float, list[float]]:
     """Return the least bound, its part gamma, and a_0, ..., a_t; a deviation is inf where a size was not counted."""
-    k = len(target) - 1
-    used = [0, *(j for j, u in enumerate(deviations[:k], start=1) if u < inf)]
+    table: Table = [[value] for value in target]
+    bound, gamma, found = solve_mixed(table, [[inf], *([u] for u in deviations)], zeta)
+    return bound, gamma, [row[0] for row in found]
+
+
+def solve_mixed(
+    target: Table, deviations: list[list[float]], zeta: float
+) -> tuple[float, float, list[list[float]]]:
+    """Return the same for f(s, u): rows s, columns u; deviations[0][0] is not used."""
+    k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
+    used = [
+        (i, j)
+        for i in range(min(k + 1, len(deviations)))
+        for j in range(l + 1)
+        if i + j == 0 or deviations[i][j] < inf
+    ]
     model = pulp.LpProblem("answer_polynomial", pulp.LpMinimize)
-    a = {j: pulp.LpVariable(f"a_{j}") for j in used}
+    a = {(i, j): pulp.LpVariable(f"a_{i}_{j}") for i, j in used}
     gamma, noise = pulp.LpVariable("gamma", 0), pulp.LpVariable("noise", 0)
-    model += gamma + zeta * noise  # AQ-1
-    for s, value in enumerate(target):
-        if value is not None:  # AQ-2
-            difference = pulp.lpSum(comb(s, j) * a[j] for j in used) - value
-            model += difference <= gamma
-            model += -difference <= gamma
-    parts = {j: deviations[j - 1] * a[j] for j in used[1:]}
+    model += gamma + zeta * noise  # AQ-1, AQ-3
+    for s, row in enumerate(target):
+        for u, value in enumerate(row):
+            if value is not None:  # AQ-2, AQ-4
+                difference = pulp.lpSum(comb(s, i) * comb(u, j) * a[i, j] for i, j in used) - value
+                model += difference <= gamma
+                model += -difference <= gamma
+    parts = {(i, j): deviations[i][j] * a[i, j] for i, j in used[1:]}
     for part in parts.values():
         model += noise >= part
         model += noise >= -part
@@ -33,13 +50,17 @@ def solve(
         model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
         if model.sol_status != pulp.LpSolutionOptimal:
             raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-        found = {j: float(part.value()) for j, part in parts.items()}
+        found = {pair: float(part.value()) for pair, part in parts.items()}
         length = hypot(*found.values())
         reached = float(gamma.value()) + zeta * length
         if reached <= float(model.objective.value()) * (1 + 1e-6) + 1e-9:
-            coefficients = [float(a[j].value()) if j in a else 0.0 for j in range(used[-1] + 1)]
-            return reached, float(gamma.value()), coefficients
-        model += noise >= pulp.lpSum(found[j] / length * parts[j] for j in parts)
+            most = max(i for i, _ in used)
+            table = [
+                [float(a[i, j].value()) if (i, j) in a else 0.0 for j in range(l + 1)]
+                for i in range(most + 1)
+            ]
+            return reached, float(gamma.value()), table
+        model += noise >= pulp.lpSum(found[pair] / length * parts[pair] for pair in parts)
 
 
 WORKED_EXAMPLE: tuple[list[float | None], list[float], float] = ([0, 0, 1], [0.1, 0.5], 1.0)

@@ -139,12 +139,37 @@ def test_conditions_are_sets_of_literals() -> None:
         ("age>=25", "age"),
         ("age>=0", "holds for every value"),
         ("age<0", "holds for no value"),
-        ("smoker=yes,smoker=no", "two conditions on 'smoker'"),
+        ("smoker=yes,smoker=no", "smoker=yes and smoker=no holds for no value of 'smoker'"),
+        ("age>=20,smoker=yes,age<20", "age>=20 and age<20 holds for no value"),
     ],
 )
 def test_conditions_that_say_nothing_are_refused(text: str, message: str) -> None:
     with pytest.raises((WorkloadError, SchemaError), match=message):
         ChosenLiterals.of(SCHEMA, None, "all").conditions(text)
+
+
+def test_conditions_on_one_attribute_are_one() -> None:
+    """All of them hold for the values in common, some of them for those of any; counted one by one they are refused."""
+    every, positive = (ChosenLiterals.of(SCHEMA, None, which) for which in ("all", "positive"))
+    both = every.conditions("age>=20,smoker=yes,age<40")
+    assert [(one.text, one.true_by) for one in both] == [
+        ("smoker=yes", every.conditions("smoker=yes")[0].true_by),
+        ("age>=20,age<40", every.conditions("age=[20,, 40)")[0].true_by),
+    ]
+    (some,) = every.conditions("age<20,age>=40", "or")
+    assert some.true_by == every.conditions("age!=[20,, 40)")[0].true_by
+    assert (
+        positive.conditions("smoker=no,smoker!=yes")[0].false_by
+        == positive.conditions("smoker=no")[0].false_by
+    )
+    with pytest.raises(
+        WorkloadError, match="age<20 and age>=20 holds for every value of 'age'; leave it out"
+    ):
+        every.conditions("age<20,age>=20", "or")
+    with pytest.raises(
+        WorkloadError, match="two conditions on 'age'.*'atleast:2' each condition needs a column"
+    ):
+        every.conditions("age<40,age>=20,smoker=yes", "atleast:2")
 
 
 def test_input_that_makes_no_sense_is_refused() -> None:

@@ -11,8 +11,9 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.statement import privacy_statement
+from dpopt.algorithms.summaries.error_goals import refuse_inaccurate
 from dpopt.algorithms.summaries.summary import Summary
-from dpopt.algorithms.summaries.summary_plan import SummaryPlan, plan_summary
+from dpopt.algorithms.summaries.summary_plan import SMALL_QUERIES, SummaryPlan, plan_summary
 from dpopt.errors import PlanError
 from dpopt.private.conjunction_curator import ConjunctionCurator
 from dpopt.private.dataset import PrivateDataset
@@ -85,6 +86,8 @@ def summary_of_table(
     predicate: str = "and",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    small_queries: float = SMALL_QUERIES,
+    error: float | None = None,
     on_unknown: str = "error",
     accept_draft: bool = False,
     progress: Progress | None = None,
@@ -111,6 +114,11 @@ def summary_of_table(
     size : int, optional
         Under add-remove the public number of records that answers are shares of; needed there. Under replace-one the number of
         records is public, and read from the table.
+    small_queries : float
+        As for `plan_summary`.
+    error : float, optional
+        Refuse a release whose predicted error is above: under add-remove before the table is read, under replace-one, where the
+        table says the number of records, before anything is drawn.
     on_unknown, accept_draft :
         As for `dpopt release`.
     progress : Progress, optional
@@ -129,12 +137,25 @@ def summary_of_table(
             "answers are shares of a fixed public number of records near the size of the table, which does not depend on it: "
             "give it (--n0)"
         )
-    # Refuses what cannot be planned before the table is read.
-    plan_summary(
-        chosen, width, budget, size=1 if size is None else size, predicate=predicate, relation=relation
-    )
+
+    def planned(records: int) -> SummaryPlan:
+        return plan_summary(
+            chosen,
+            width,
+            budget,
+            size=records,
+            predicate=predicate,
+            relation=relation,
+            small_queries=small_queries,
+        )
+
+    # Refuses what cannot be planned, or not accurately enough, before the table is read.
+    trial = planned(1 if size is None else size)
+    if error is not None and size is not None:
+        refuse_inaccurate(trial, error, small_queries)
     with stage(told, "reading the table"):
         dataset = read_table(table, chosen.schema, on_unknown=parse_on_unknown(on_unknown))
-    public = public_size(dataset, relation, size)
-    plan = plan_summary(chosen, width, budget, size=public, predicate=predicate, relation=relation)
+    plan = planned(public_size(dataset, relation, size))
+    if error is not None:
+        refuse_inaccurate(plan, error, small_queries)
     return release_summary(dataset, plan, progress=told)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.folder_files import write_whole
-from dpopt.algorithms.histograms.histogram_files import check_new
+from dpopt.algorithms.new_files import check_new
 from dpopt.algorithms.summaries.summary import Summary
 from dpopt.algorithms.summaries.summary_plan import SummaryPlan
 from dpopt.errors import ReleaseFolderError, TranscriptError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import comb, inf, sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,22 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.noise_bounds import deviations_for, noise_bound
+from dpopt.algorithms.summaries.budget_spread import Measured, best_spread
 from dpopt.errors import PlanError
-from dpopt.formulations.answer_polynomial import AnswerPolynomial, best_answer
-from dpopt.polynomials.joint import least_predicted_error
 from dpopt.polynomials.targets import Target
 from dpopt.private.conjunction_curator import ConjunctionCounts
 from dpopt.queries.chosen_literals import ChosenLiterals
+from dpopt.queries.literals import LiteralGroups
 
 BETA = 0.05
 """The probability with which some query of the planned kind may be off by more than predicted."""
+SMALL_QUERIES = 0.05
+"""The share of the budget that the sizes below k have together at least, as far as sizes above them are counted."""
 MOST_COUNTED = 20_000_000
 """Conjunctions of all sizes together, at most: they are counted, get noise and are kept."""
 LARGEST_WIDTH = 16
 
-SMALL_QUERIES = 0.05
-"""The share of the budget that the sizes below k have together at least, as far as sizes above them are counted."""
-
 _GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
-_LEFT_OUT = Fraction(10) ** 12  # the weight of sizes that are not counted
-_LEAST_SHARE = 1e-4  # of the budget, for a size to be counted
-_ROUNDS = 30
-_DEARER = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +167,8 @@ def check_width(width: int, literals: ChosenLiterals) -> None:
     most = min(LARGEST_WIDTH, len(literals.groups.sizes))
     if not 1 <= width <= most:
         raise PlanError(
-            f"found k = {width}; expected 1 to {most}: queries have one literal of a column, and at most 16"
+            f"found k = {width}; expected 1 to {most}: queries have one literal of a column, of which there are "
+            f"{len(literals.groups.sizes)}, and at most {LARGEST_WIDTH}"
         )
 
 
@@ -186,6 +180,7 @@ def plan_summary(
     size: int,
     predicate: str = "and",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    small_queries: float = SMALL_QUERIES,
 ) -> SummaryPlan:
     """Return the plan with the least predicted error of the queries of k literals that the budget covers.
 
@@ -204,6 +199,10 @@ def plan_summary(
     predicate : str
         "and", "or" or "atleast:R".
     relation : NeighbouringRelation
+    small_queries : float
+        The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from 0 to
+        below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those can be
+        counted; else it may be more by as much as that share of the budget is worth.
 
     Raises
     ------
@@ -217,41 +216,36 @@ def plan_summary(
     check_width(width, literals)
     if size < 1:
         raise PlanError(f"found {size} records; a summary needs at least one")
+    if not 0.0 <= small_queries < 1.0:
+        raise PlanError(
+            f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1"
+        )
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise PlanError(
             f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
         )
-    gaussian = budget.accountant is Accountant.ZCDP
-    amount = amount_for(budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
     target = Target.named(predicate, width)
-    kept = _countable(literals, width)
-    replaced = relation is NeighbouringRelation.REPLACE_ONE
-    moved = np.array(
-        [literals.groups.moved(j, replaced=replaced) for j in range(1, width + 1)], dtype=np.float64
-    )
-    queries = literals.groups.conjunctions(width)
-    measured = _Measured(moved[:kept], amount, size, queries, gaussian)
-    spread = _spread(target, measured)
+    kept = countable(literals, width)
+    measured = measured_by(literals, kept, width, budget, size=size, relation=relation)
+    spread = best_spread(target, measured, small_queries)
     sizes = tuple((np.flatnonzero(spread.shares) + 1).tolist())
     direct = inf
     if target == Target.conjunction(width) or width == 1:
-        alone = replace(measured, moved=moved[-1:])
-        direct = alone.noise(np.ones(1), np.ones(1), np.ones(1))
+        every = measured_by(literals, width, width, budget, size=size, relation=relation)
+        direct = replace(every, moved=every.moved[-1:]).noise(np.ones(1), np.ones(1), np.ones(1))
     return SummaryPlan(
         literals=literals,
         width=width,
         predicate=predicate,
         relation=relation,
         budget=budget,
-        gaussian=gaussian,
+        gaussian=measured.gaussian,
         sizes=sizes,
         scales=tuple(
             measurement_scale(
-                int(moved[j - 1]),
-                amount=amount * float(spread.shares[j - 1]),
-                gaussian=gaussian,
+                int(measured.moved[j - 1]),
+                amount=measured.amount * float(spread.shares[j - 1]),
+                gaussian=measured.gaussian,
             )
             for j in sizes
         ),
@@ -262,138 +256,68 @@ def plan_summary(
     )
 
 
-def _countable(literals: ChosenLiterals, width: int) -> int:
-    """Return the largest size up to which all conjunctions can be counted."""
-    total, largest = 0, 0
-    for size in range(1, width + 1):
-        total += literals.groups.conjunctions(size)
-        if total > MOST_COUNTED:
-            break
-        largest = size
+def measured_by(
+    literals: ChosenLiterals,
+    kept: int,
+    width: int,
+    budget: Budget,
+    *,
+    size: int,
+    relation: NeighbouringRelation,
+) -> Measured:
+    """Return what is known of the measurements of sizes 1 to `kept` for queries of `width` literals.
+
+    Raises
+    ------
+    PlanError
+        If the budget leaves nothing to measure with.
+    """
+    gaussian = budget.accountant is Accountant.ZCDP
+    amount = amount_for(budget, gaussian=gaussian)
+    if not amount > 0:
+        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    replaced = relation is NeighbouringRelation.REPLACE_ONE
+    moved = [literals.groups.moved(j, replaced=replaced) for j in range(1, kept + 1)]
+    queries = literals.groups.conjunctions(width)
+    return Measured(np.array(moved, dtype=np.float64), amount, size, queries, gaussian, BETA)
+
+
+def countable(literals: ChosenLiterals, width: int) -> int:
+    """Return the largest size up to which all conjunctions can be counted, at most `width`.
+
+    Raises
+    ------
+    PlanError
+        If there are more literals than can be counted.
+    """
+    largest = _largest_countable(literals.groups, width)
     if not largest:
-        raise PlanError(f"{literals.groups.literals:,} literals are too many; take fewer columns (--columns)")
+        columns = columns_that_do(literals, 1)
+        raise PlanError(
+            f"{literals.groups.literals:,} literals are more than the {MOST_COUNTED:,} that are counted; take fewer columns "
+            f"(--columns): the {columns:,} with the fewest values would do"
+        )
     return largest
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """What is known of the measurements before the budget is spread.
-
-    Attributes
-    ----------
-    moved : (t,) float64
-        How many conjunctions of each size a record moves.
-    amount : float
-        rho or epsilon, for all sizes together.
-    size : int
-        Public number of records.
-    queries : int
-        Q, the number of queries that the bound is to hold for together.
-    gaussian : bool
-    """
-
-    moved: NDArray[np.float64]
-    amount: float
-    size: int
-    queries: int
-    gaussian: bool
-
-    def scales(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scale of the noise of a count of each size, as a share of the records; inf where no budget is spent."""
-        with np.errstate(divide="ignore"):
-            if self.gaussian:
-                return np.asarray(np.sqrt(self.moved / (2.0 * self.amount * shares)) / self.size)
-            return np.asarray(self.moved / (self.amount * shares) / self.size)
-
-    def deviations(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation of a count of each size, likewise."""
-        return np.asarray(self.scales(shares) * (1.0 if self.gaussian else sqrt(2.0)))
-
-    def noise(
-        self, shares: NDArray[np.float64], coefficients: NDArray[np.float64], numbers: NDArray[np.float64]
-    ) -> float:
-        """Return how far noise goes in answers that add up so many counts of each size, times a coefficient."""
-        used = coefficients > 0
-        scales = coefficients[used] * self.scales(shares)[used]
-        return noise_bound(scales, numbers[used], BETA, gaussian=self.gaussian, queries=self.queries)
+def columns_that_do(literals: ChosenLiterals, width: int) -> int:
+    """Return how many columns, those with the fewest literals, have at most 20,000,000 conjunctions of up to `width`."""
+    sizes = sorted(literals.groups.sizes)
+    low, high = 0, len(sizes)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _largest_countable(LiteralGroups(tuple(sizes[:middle])), width) >= min(width, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """The share of the budget of each size, the polynomial for these, and the bound on the error of all queries."""
-
-    shares: NDArray[np.float64]
-    answer: AnswerPolynomial
-    bound: float
-
-
-def _spread(target: Target, measured: _Measured) -> _Spread:
-    """Return the best spread found."""
-    k, sizes = target.width, measured.moved.size
-    numbers = np.array([comb(k, j) for j in range(1, sizes + 1)], dtype=np.float64)
-    # As if each size had the whole budget. With Gaussian noise the program is exact for shares that are scaled best.
-    costs = deviations_for(BETA, measured.queries) * np.sqrt(numbers) * measured.deviations(np.ones(sizes))
-    found = []
-    # With Laplace noise it is not convex, and begun at several places.
-    for dearer in (1.0,) if measured.gaussian else _DEARER:
-        weights = [
-            Fraction(0),
-            *(Fraction(one).limit_denominator(10**15) for one in (dearer * costs).tolist()),
-        ]
-        weights += [_LEFT_OUT] * (k + 1 - len(weights))
-        begun = least_predicted_error(target, weights).polynomial.coefficients[1 : sizes + 1]
-        coefficients = np.zeros(sizes)
-        coefficients[: len(begun)] = [abs(float(one)) for one in begun]
-        found.append(_improved(coefficients, target, measured, numbers))
-    return min(found, key=lambda one: one.bound)
-
-
-def _improved(
-    coefficients: NDArray[np.float64], target: Target, measured: _Measured, numbers: NDArray[np.float64]
-) -> _Spread:
-    """Take turns: the best noise for a polynomial, then the best polynomial for that noise."""
-    zeta, best = deviations_for(BETA, measured.queries), None
-    for _ in range(_ROUNDS):
-        shares = _best_shares(coefficients, measured.moved, numbers, gaussian=measured.gaussian)
-        shares = _with_small_sizes(shares, target.width)
-        answer = best_answer(target.values, np.sqrt(numbers) * measured.deviations(shares), zeta)
-        coefficients = np.zeros(numbers.size)
-        coefficients[: len(answer.coefficients) - 1] = np.abs(answer.coefficients[1:])
-        bound = answer.approximation + measured.noise(shares, coefficients, numbers)
-        if best is not None and bound >= best.bound * (1 - 1e-9):
+def _largest_countable(groups: LiteralGroups, width: int) -> int:
+    total, largest = 0, 0
+    for size in range(1, width + 1):
+        total += groups.conjunctions(size)
+        if total > MOST_COUNTED:
             break
-        best = _Spread(shares, answer, bound)
-    assert best is not None  # noqa: S101  the first round gives one
-    return best
-
-
-def _best_shares(
-    coefficients: NDArray[np.float64],
-    moved: NDArray[np.float64],
-    combinations: NDArray[np.float64],
-    *,
-    gaussian: bool,
-) -> NDArray[np.float64]:
-    """Return the shares of the budget of least variance of sum_j a_j times the sum over C(k, j) counts.
-
-    Gaussian: b_j in proportion to |a_j| (m_j C_j)^(1/2); Laplace: to (|a_j| m_j C_j^(1/2))^(2/3).
-    """
-    if gaussian:
-        shares = coefficients * np.sqrt(moved * combinations)
-    else:
-        shares = (coefficients * moved * np.sqrt(combinations)) ** (2.0 / 3.0)
-    if (
-        not shares.any()
-    ):  # a constant answers: nothing is worth counting, and single literals are counted all the same
-        shares = np.eye(moved.size)[0]
-    shares = np.where(shares >= _LEAST_SHARE * shares.sum(), shares, 0.0)
-    return np.asarray(shares / shares.sum())
-
-
-def _with_small_sizes(shares: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return the shares with a little for each size below k up to the largest one: smaller queries are asked, too."""
-    small = np.zeros_like(shares)
-    small[: min(int(np.flatnonzero(shares)[-1]) + 1, width - 1)] = SMALL_QUERIES / max(1, width - 1)
-    lacking = np.where(shares < small, small, 0.0)
-    rest = np.where(shares < small, 0.0, shares)
-    return np.asarray(lacking + rest * ((1.0 - lacking.sum()) / rest.sum()))
+        largest = size
+    return largest

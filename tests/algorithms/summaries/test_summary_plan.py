@@ -18,7 +18,13 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.summaries.noise_bounds import noise_bound
-from dpopt.algorithms.summaries.summary_plan import BETA, SMALL_QUERIES, SummaryPlan, plan_summary
+from dpopt.algorithms.summaries.summary_plan import (
+    BETA,
+    SMALL_QUERIES,
+    SummaryPlan,
+    columns_that_do,
+    plan_summary,
+)
 from dpopt.errors import AccountingError, PlanError, PolynomialError
 from dpopt.formulations.answer_polynomial import best_answer
 from dpopt.polynomials.targets import Target
@@ -169,6 +175,27 @@ def test_no_other_spread_of_a_laplace_budget_is_much_better(predicate: str) -> N
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("which", ["all", "positive"])
+@pytest.mark.parametrize("size", [300, 3000, 10**6])
+def test_no_plan_is_worse_than_noise_on_each_query_of_its_own(size: int, which: str, budget: str) -> None:
+    """With nothing kept for fewer conditions; else it may be worse by what a twentieth of the budget is worth."""
+    plan = planned(bits(9, which), 4, BUDGETS[budget], size=size)
+    price = 1 / sqrt(1 - SMALL_QUERIES) if plan.gaussian else 1 / (1 - SMALL_QUERIES)
+    assert plan.predicted <= plan.direct * price * (1 + 1e-9)
+    alone = plan_summary(bits(9, which), 4, BUDGETS[budget], size=size, relation=REPLACE, small_queries=0.0)
+    assert alone.predicted <= min(plan.predicted, plan.direct) * (1 + 1e-9)
+
+
+def test_with_ample_data_and_nothing_kept_noise_on_each_query_is_what_is_planned() -> None:
+    plan = plan_summary(bits(9), 4, PURE, size=10**6, relation=REPLACE, small_queries=0.0)
+    assert plan.sizes == (4,)
+    assert plan.predicted == pytest.approx(plan.direct)
+    kept = plan_summary(bits(9), 4, PURE, size=10**6, relation=REPLACE, small_queries=0.3)
+    costs = np.array([charge.parameter for charge in kept.charges()])
+    assert costs[:3].sum() / costs.sum() == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("which", ["all", "positive"])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_plan_spends_its_budget_and_no_more(
     relation: NeighbouringRelation, which: str, budget: str
@@ -229,6 +256,19 @@ def test_many_columns_and_wide_queries_are_planned() -> None:
     assert time.perf_counter() - started < 20
 
 
+def test_too_many_literals_are_refused_with_the_number_of_columns_that_would_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dpopt.algorithms.summaries.summary_plan.MOST_COUNTED", 7)
+    with pytest.raises(
+        PlanError, match="9 literals are more than the 7 .* the 7 with the fewest values would do"
+    ):
+        planned(bits(9), 2, size=100)
+    assert columns_that_do(bits(9), 2) == 3  # 3 literals and 3 pairs
+    assert columns_that_do(bits(9), 9) == 3  # and the one triple
+    assert planned(bits(7), 3, size=100).sizes == (1,)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_plans_are_read_back_as_they_were(relation: NeighbouringRelation, budget: str) -> None:
@@ -272,7 +312,12 @@ def test_damaged_plans_are_refused(key: str, value: object) -> None:
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: planned(bits(5), 0, size=10), PlanError, "found k = 0; expected 1 to 5"),
     (lambda: planned(bits(5), 6, size=10), PlanError, "found k = 6; expected 1 to 5"),
-    (lambda: planned(bits(30), 17, size=10), PlanError, "expected 1 to 16"),
+    (lambda: planned(bits(30), 17, size=10), PlanError, "of which there are 30, and at most 16"),
+    (
+        lambda: plan_summary(bits(5), 2, RHO, size=10, small_queries=1.0),
+        PlanError,
+        "found 1.0 as the share for queries of fewer conditions; expected 0 to below 1",
+    ),
     (lambda: planned(bits(5), 2, size=0), PlanError, "found 0 records; a summary needs at least one"),
     (
         lambda: planned(bits(5), 2, size=10, predicate="xor"),
