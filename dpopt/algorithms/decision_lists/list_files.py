@@ -1,0 +1,160 @@
+"""The files of summaries of decision lists (an .npz archive), of declarations and of points."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.decision_lists.list_plan import ListPlan
+from dpopt.algorithms.decision_lists.list_summary import ListSummary
+from dpopt.algorithms.folder_files import write_whole
+from dpopt.algorithms.new_files import check_new
+from dpopt.errors import ReleaseFolderError, TranscriptError, WorkloadError
+from dpopt.queries.arrays import freeze
+from dpopt.queries.decision_lists import ListFamily
+
+_STATEMENT = "statement"
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, EOFError, KeyError, MemoryError, OSError, RuntimeError, TypeError),
+    *(ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+"""What NumPy, zipfile and JSON raise where bytes of a file are lost or changed."""
+
+
+def write_list_summary(summary: ListSummary, path: str | os.PathLike[str]) -> None:
+    """Write a summary, whole or not at all; a file that is there is not replaced.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is there already, or cannot be written.
+    """
+    target = Path(path)
+    check_new(target)
+    arrays: dict[str, Any] = {
+        _name(size): noisy for size, noisy in zip(summary.plan.sizes, summary.noisy, strict=True)
+    }
+    statement = np.frombuffer(json.dumps(summary.statement()).encode(), dtype=np.uint8)
+
+    def write(stream: IO[bytes]) -> None:
+        np.savez_compressed(stream, allow_pickle=False, **{_STATEMENT: statement, **arrays})
+
+    write_whole(target, write, "summary")
+
+
+def read_list_summary(path: str | os.PathLike[str]) -> ListSummary:
+    """Read what `write_list_summary` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing.
+    TranscriptError
+        If it is no such summary, or damaged.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise ReleaseFolderError(f"there is no file {source}")
+    try:
+        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return _summary(stored)
+    except _DAMAGE as error:
+        raise TranscriptError(f"{source} is no summary of decision lists, or damaged: {error}") from error
+
+
+def read_declaration(
+    given: str | os.PathLike[str],
+    length: int | None = None,
+    rows: str | None = None,
+    changes: int | None = None,
+) -> ListFamily:
+    """Return the declared family: names in a text, or a file that has them, and numbers that the file may have.
+
+    Parameters
+    ----------
+    given : str or path
+        Names with commas between them ("x1..x30" for a range); or the path of a file: JSON with the keys variables, k, rows and
+        changes, or text with one name on each line.
+    length, rows, changes :
+        As for `ListFamily.of`; where the file says something else, it is an error.
+
+    Raises
+    ------
+    WorkloadError
+        If k is said nowhere, two values contradict each other, or the file cannot be read.
+    """
+    said = {"k": length, "rows": rows, "changes": changes}
+    stated: dict[str, Any] = {"variables": os.fspath(given)}
+    if Path(given).is_file():
+        try:
+            text = Path(given).read_text(encoding="utf-8")
+            found = json.loads(text) if text.lstrip().startswith("{") else {"variables": text.split()}
+        except (OSError, ValueError, RecursionError) as problem:
+            raise WorkloadError(f"{given} is no declaration of variables: {problem}") from problem
+        stated = dict(found)
+    for key, value in said.items():
+        if value is not None and stated.setdefault(key, value) != value:
+            raise WorkloadError(
+                f"{given} says {key} = {stated[key]!r}, and {value!r} was asked for; leave one out"
+            )
+    if stated.get("k") is None:
+        raise WorkloadError("the largest number of literals of a row is public and has to be said: give --k")
+    return ListFamily.from_json(stated)
+
+
+def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.uint8]:
+    """Read points, (q, m): a CSV file whose first line names every variable, in any order, or an .npy array of bits.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or does not hold such points.
+    """
+    source = Path(path)
+    try:
+        if source.suffix == ".npy":
+            return family.checked(np.load(source, allow_pickle=False))
+        with source.open(encoding="utf-8") as stream:
+            names = [name.strip() for name in stream.readline().split(",")]
+            if sorted(names) != sorted(family.variables):
+                raise WorkloadError("its first line does not name every variable once")
+            lines = [line for line in stream if line.strip()]
+            if not lines:
+                raise WorkloadError("no line after the names")
+            values = np.loadtxt(lines, delimiter=",", dtype=np.uint8, ndmin=2)
+            if values.shape[1] != len(names):
+                raise WorkloadError(f"found {values.shape[1]} values in a line of {len(names)} names")
+    except (OSError, ValueError, EOFError) as problem:
+        raise WorkloadError(f"{source} holds no points: {problem}") from problem
+    order = [names.index(name) for name in family.variables]
+    return family.checked(values[:, order])
+
+
+def _summary(stored: Mapping[str, NDArray[Any]]) -> ListSummary:
+    statement = json.loads(bytes(stored[_STATEMENT]))
+    if statement.get("dpopt_list_summary") != 1:
+        raise TranscriptError("not of this version; expected a file of 'dpopt lists release'")
+    privacy = dict(statement["privacy"])
+    if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
+        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+    plan = ListPlan.from_json(statement["plan"])
+    return ListSummary(plan, tuple(_counts(stored[_name(size)]) for size in plan.sizes), privacy)
+
+
+def _counts(stored: NDArray[Any]) -> NDArray[np.int64]:
+    if stored.dtype != np.int64:
+        raise TranscriptError(f"found counts of the type {stored.dtype}; expected int64")
+    return freeze(stored)
+
+
+def _name(size: int) -> str:
+    return f"conjunctions_of_{size}"

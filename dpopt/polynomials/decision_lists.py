@@ -1,0 +1,117 @@
+"""Coefficients for decision lists: from a solver's suggestion to whole numbers whose worst error is computed exactly.
+
+The problem is that of `dpopt.formulations.decision_lists`. Whatever a solver says, the coefficients are rounded to whole
+multiples of 2^-g, and what is stated of them is exact for the rounded ones.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PolynomialError
+from dpopt.formulations.decision_lists import list_program
+from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point
+from dpopt.programs.solver import Solver
+from dpopt.queries.decision_lists import ListFamily
+from dpopt.queries.list_coefficients import ListCoefficients
+
+BITS = 20
+_LARGEST = 2.0
+"""Larger coefficients get a coarser unit."""
+
+
+def approximation_error(coefficients: ListCoefficients) -> Fraction:
+    """Return by how much the sum over conjunctions is off at most, for any row of the family at any point.
+
+    The longest way of DL-2, exact and attained: state by state, in whole numbers.
+    """
+    family, t = coefficients.family, coefficients.largest_size
+    values, unit = coefficients.values.tolist(), 2**coefficients.bits
+    # later[s][sign][r]: the largest error that can still come; of places i + 1 to k.
+    later = [[[0] * (family.changes + 1) for _ in range(2)] for _ in range(family.length + 1)]
+    for i in range(family.length, 0, -1):
+        errors = [
+            sum(
+                values[i][a][b] * comb(s, a) * comb(i - s, b)
+                for a in range(min(s, t) + 1)
+                for b in range(min(i - s, t - a) + 1)
+            )
+            - (unit if s == 0 else 0)
+            for s in range(i + 1)
+        ]
+        later = [
+            [
+                [
+                    max(
+                        way
+                        for true in (s, s + 1)
+                        for way in (
+                            later[true][sign][left],
+                            *(
+                                (errors[true] * (-1) ** sign + later[true][1 - sign][left - 1],)
+                                if left
+                                else ()
+                            ),
+                        )
+                    )
+                    for left in range(family.changes + 1)
+                ]
+                for sign in range(2)
+            ]
+            for s in range(i)
+        ]
+    return Fraction(max(later[0][sign][family.changes] for sign in range(2)), unit)
+
+
+def best_coefficients(
+    family: ListFamily,
+    weights: NDArray[np.float64],
+    *,
+    gaussian: bool,
+    replaced: bool,
+    solver: str | Solver = DEFAULT,
+    negations: bool = True,
+) -> ListCoefficients:
+    """Return coefficients with about the least E + sum_j w_j S_j (DL-1), rounded.
+
+    Parameters
+    ----------
+    family
+        The rows.
+    weights : (t + 1,) float64
+        w_j >= 0; inf for sizes that are not counted.
+    gaussian, replaced, negations
+        As for `list_program`.
+    solver
+        A solver of linear programs; one that is no name was looked at by `linear_solver` before.
+
+    Raises
+    ------
+    PolynomialError
+        If the solver takes no linear programs, or gives no point.
+    SolverUnavailableError
+        If it cannot run here.
+    """
+    chosen = linear_solver(solver) if isinstance(solver, str) else solver
+    stated = list_program(
+        family.length, family.changes, weights, gaussian=gaussian, replaced=replaced, negations=negations
+    )
+    point = suggested_point(chosen, stated.program)
+    if point is None:
+        raise PolynomialError(
+            f"the solver {chosen.name!r} gave no coefficients for the lists; use another one"
+        )
+    return rounded(family, stated.coefficients(point))
+
+
+def rounded(family: ListFamily, values: NDArray[np.float64]) -> ListCoefficients:
+    """Return coefficients in the finest unit in which their sums stay whole numbers of 64 bits."""
+    largest = float(np.abs(values).max())
+    bits = BITS
+    while bits > 0 and largest * 2.0**bits > _LARGEST * 2.0**BITS / family.length:
+        bits -= 1
+    return ListCoefficients(family, np.rint(values * 2.0**bits).astype(np.int64), bits)

@@ -1,0 +1,195 @@
+"""`dpopt lists` from a plan to answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpopt.algorithms.decision_lists.list_files import read_list_summary
+from tests.cli.command_line import call, refuse, succeed
+from tests.tiny_lists import Row, family_of, output_at, points_of, rows_of, text_of
+
+NUMBER = 400
+FAMILY = family_of(4, 3)
+
+
+def rows() -> list[Row]:
+    every = rows_of(FAMILY)
+    return [every[number] for number in np.random.default_rng(6).integers(0, len(every), NUMBER)]
+
+
+def shares() -> list[float]:
+    return [float(np.mean([output_at(row, point) for row in rows()])) for point in points_of(FAMILY)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with rows, and a summary at a large budget."""
+    folder = tmp_path_factory.mktemp("lists")
+    (folder / "rows.txt").write_text("\n".join(text_of(FAMILY, row) for row in rows()) + "\n")
+    release(folder, folder / "lists.npz", "--n0", NUMBER)
+    return folder
+
+
+def release(folder: Path, out: Path, *more: object, epsilon: float = 1e6) -> str:
+    return succeed("lists", "release", folder / "rows.txt", "--variables", "x1..x4", "--k", 3, "--epsilon", epsilon,
+                   "-o", out, *more)  # fmt: skip
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_plan_needs_no_table() -> None:
+    text = flat(succeed("lists", "plan", "--variables", "a,b,c,d", "--k", 2, "--n", 10_000, "--epsilon", 1))
+    assert "measured with Laplace noise" in text
+    assert "all points within" in text
+    assert "with probability 95 %" in text
+    found = json.loads(
+        succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n", 10_000, "--rho", 0.5, "--rows", "disjunctions",
+                "--largest", 3, "--points", 50, "--neighbours", "replace", "--json")
+    )  # fmt: skip
+    assert found["noise"] == "discrete Gaussian"
+    assert found["conjunctions"] == [1, 18, 144, 672]
+    assert found["points"] == 50
+    assert found["family"]["rows"] == "disjunctions"
+    assert 0 < found["approximation_error"] < found["predicted_error"] < 1
+
+
+def test_points_are_answered_as_they_are_true(folder: Path, tmp_path: Path) -> None:
+    """At a large budget, all 16 points: by digits, by names, from files."""
+    asked = ["".join(map(str, point)) for point in points_of(FAMILY)]
+    found = json.loads(
+        succeed(
+            "lists",
+            "answer",
+            folder / "lists.npz",
+            "--json",
+            *(part for one in asked for part in ("--at", one)),
+        )
+    )
+    assert [one["point"] for one in found["answers"]] == asked
+    assert [one["value"] for one in found["answers"]] == pytest.approx(shares(), abs=2e-3)
+    assert found["bound"] < 2e-3
+    assert found["variables"] == list(FAMILY.variables)
+    named = succeed("lists", "answer", folder / "lists.npz", "--at", "x4=1, x1=0,x2=1,x3=0", "--json")
+    assert json.loads(named)["answers"] == [found["answers"][5]]
+    lines = ["x1,x2,x3,x4", *(",".join(one) for one in asked)]
+    (tmp_path / "points.csv").write_text("\n".join(lines) + "\n")
+    np.save(tmp_path / "points.npy", np.array(points_of(FAMILY)))
+    for name in ("points.csv", "points.npy"):
+        text = succeed("lists", "answer", folder / "lists.npz", "--points", tmp_path / name, "--json")
+        assert json.loads(text) == found
+
+
+def test_answers_are_printed_as_a_table(folder: Path) -> None:
+    text = succeed("lists", "answer", folder / "lists.npz", "--at", "0101", "--confidence", 0.999)
+    assert "0101" in text
+    assert f"{shares()[5]:.3f}" in text
+    assert "99.9%" in flat(text)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("budget", [("--delta", 1e-6), ()])
+def test_what_was_spent_is_said_and_on_file(
+    folder: Path, tmp_path: Path, budget: tuple[object, ...], neighbours: str
+) -> None:
+    more = ("--n0", 350) if neighbours == "add-remove" else ()
+    text = flat(release(folder, tmp_path / "s.npz", "--neighbours", neighbours, *budget, *more, epsilon=0.5))
+    assert "spent: epsilon = 0.5000" in text
+    kept = read_list_summary(tmp_path / "s.npz")
+    assert kept.privacy["private"]
+    assert kept.privacy["epsilon"] <= 0.5
+    assert kept.plan.size == (350 if more else NUMBER)
+    counted = sum(noisy.size for noisy in kept.noisy)
+    assert f"{counted:,} noisy counts; all points within {kept.plan.predicted:.4g}" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
+
+
+def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "declared.json").write_text(json.dumps(FAMILY.to_json()))
+    shared = ["--variables", tmp_path / "declared.json", "--rho", 0.3, "--points", 7, "--largest", 2]
+    planned = json.loads(succeed("lists", "plan", "--n", 300, *shared, "--json"))
+    succeed("lists", "release", folder / "rows.txt", "--n0", 300, *shared, "-o", tmp_path / "s.npz")
+    assert read_list_summary(tmp_path / "s.npz").plan.to_json() == planned
+
+
+@pytest.mark.parametrize("kind", ["disjunctions", "conjunctions"])
+def test_other_kinds_of_rows_are_released(kind: str, tmp_path: Path) -> None:
+    family = family_of(3, 2, kind)
+    every = [row for row in rows_of(family) if row[0]]
+    (tmp_path / "rows.txt").write_text("\n".join(text_of(family, row) for row in every) + "\n")
+    succeed("lists", "release", tmp_path / "rows.txt", "--variables", "x1,x2,x3", "--k", 2, "--rows", kind, "--epsilon",
+            1e6, "--neighbours", "replace", "-o", tmp_path / "s.npz")  # fmt: skip
+    found = json.loads(succeed("lists", "answer", tmp_path / "s.npz", "--at", "101", "--json"))
+    truth = np.mean([output_at(row, (1, 0, 1)) for row in every])
+    assert found["answers"][0]["value"] == pytest.approx(float(truth), abs=2e-3)
+
+
+def test_a_release_is_not_written_over(folder: Path) -> None:
+    before = (folder / "lists.npz").read_bytes()
+    assert "exists already" in refuse("lists", "release", folder / "rows.txt", "--variables", "x1..x4", "--k", 3,
+                                      "--epsilon", 1, "--n0", 10, "-o", folder / "lists.npz")  # fmt: skip
+    assert (folder / "lists.npz").read_bytes() == before
+
+
+NAMES = ["--variables", "x1..x4"]
+RELEASES = [
+    ([*NAMES, "--k", 3, "--epsilon", 1], "give it (--n0)"),
+    ([*NAMES, "--k", 3, "--n0", 10], "give --epsilon, --epsilon and --delta, or --rho"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--rho", 1], "found two budgets"),
+    ([*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1], "found 0 rows"),
+    ([*NAMES, "--n0", 10, "--epsilon", 1], "give --k"),
+    ([*NAMES, "--k", 5, "--n0", 10, "--epsilon", 1], "found k = 5; expected 1 to 4"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--rows", "trees"], "expected one of lists"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--changes", 4], "found 4 changes"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--largest", 4], "expected 1 to 3"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--points", 0], "0 points"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--solver", "cp-sat"], "takes no linear programs"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--neighbours", "both"], "neighbours"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
+    (["--variables", "x1,x1", "--k", 1, "--n0", 10, "--epsilon", 1], "'x1' is declared twice"),
+    (["--variables", "x1..x3", "--k", 3, "--n0", 10, "--epsilon", 1], "is no part of a row"),
+    ([*NAMES, "--k", 2, "--n0", 10, "--epsilon", 1], "in a row of more than 2 literals"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--changes", 1], "at most 1 are declared"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), RELEASES)
+def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
+    folder: Path, tmp_path: Path, arguments: list[object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is counted or drawn, and no file is left."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a curator was made")
+
+    monkeypatch.setattr("dpopt.algorithms.decision_lists.release_lists.ListCurator", refused)
+    text = refuse("lists", "release", folder / "rows.txt", "-o", tmp_path / "new.npz", *arguments)
+    assert message in flat(text)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected points: --at once or more, or --points"),
+        (["--at", "0101", "--points", "p.csv"], "not both"),
+        (["--at", "010"], "found 3 bits; a point has 4"),
+        (["--at", "x1=1"], "3 variables have no value"),
+        (["--at", "0101", "--confidence", 95], "between 0 and 1"),
+        (["--points", "none.csv"], "none.csv holds no points"),
+    ],
+)
+def test_points_that_are_none_say_what_to_do(folder: Path, arguments: list[object], message: str) -> None:
+    assert message in flat(refuse("lists", "answer", folder / "lists.npz", *arguments))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.npz").write_text("{}")
+    text = flat(refuse("lists", "answer", tmp_path / "other.npz", "--at", "0"))
+    assert "is no summary of decision lists, or damaged" in text
+    assert call("lists", "answer", tmp_path / "none.npz", "--at", "0").exit_code == 2
