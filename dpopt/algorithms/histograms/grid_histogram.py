@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,15 @@ from numpy.typing import NDArray
 from dpopt.algorithms.histograms.grid_plan import GridPlan, blocks_name
 from dpopt.algorithms.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.algorithms.settings import choice
-from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.queries.arrays import freeze, frozen
 from dpopt.queries.bins import Bins
+from dpopt.queries.box_text import sides_of
 from dpopt.queries.grids import blocks_shape, box_variances, check_boxes, grid_heights
 
 VERSION = "dpopt_grid_histogram"
-_MOST_PARTS = 16  # between commas of a box
 
 
 class GridEstimate(enum.Enum):
@@ -141,7 +140,7 @@ class GridHistogram:
         WorkloadError
             If the text names no box.
         """
-        return self.box(*self._sides(text), confidence=confidence, estimate=estimate)
+        return self.box(*sides_of(text, self.axes), confidence=confidence, estimate=estimate)
 
     def boxes(
         self,
@@ -208,27 +207,6 @@ class GridHistogram:
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error
-
-    def _sides(self, text: str) -> list[tuple[int, int]]:
-        parts, axes = text.split(","), self.axes
-        if len(parts) == len(axes):
-            return [bins.range_of(part.strip()) for bins, part in zip(axes, parts, strict=True)]
-        found = {tuple(sides) for sides in self._sides_with_commas(parts)}
-        if len(found) != 1:
-            names = ", ".join(bins.name for bins in axes)
-            raise WorkloadError(
-                f"found the box {text!r}; expected {len(axes)} ranges with commas between them, for {names}"
-            )
-        return list(found.pop())
-
-    def _sides_with_commas(self, parts: list[str]) -> Iterator[list[tuple[int, int]]]:
-        """Yield all readings of parts between commas, some of which stand in labels."""
-        if len(parts) > _MOST_PARTS:
-            return
-        for cuts in combinations(range(1, len(parts)), len(self.axes) - 1):
-            joined = [",".join(parts[low:high]).strip() for low, high in pairwise((0, *cuts, len(parts)))]
-            with suppress(WorkloadError):
-                yield [bins.range_of(part) for bins, part in zip(self.axes, joined, strict=True)]
 
     def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.

@@ -1,0 +1,144 @@
+"""Partitions of columns and of counts: from what a user says to what is released, on file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.counted_table import count_column, declared_attribute, given_counts
+from dpopt.algorithms.histograms.grid_of_table import declared_axes
+from dpopt.algorithms.histograms.histogram_files import read_released
+from dpopt.algorithms.histograms.histogram_of_table import declared_bins
+from dpopt.algorithms.intervals.interval_plan import IntervalPlan
+from dpopt.algorithms.intervals.interval_settings import IntervalSettings
+from dpopt.algorithms.intervals.partition_release import PartitionRelease
+from dpopt.algorithms.intervals.release_intervals import release_intervals
+from dpopt.algorithms.intervals.release_split import release_split
+from dpopt.algorithms.progress import Progress, Silent, stage
+from dpopt.errors import PlanError
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.on_unknown import parse_on_unknown
+from dpopt.private.public_facts import public_number_of_bins, public_size
+from dpopt.private.read_table import read_table
+from dpopt.queries.bins import Bins
+from dpopt.queries.schema import Schema
+
+if TYPE_CHECKING:
+    from dpopt.private.open_table import AnyTable
+
+
+def declared_columns(
+    schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], settings: IntervalSettings
+) -> tuple[Bins, ...]:
+    """Return the bins that a schema declares for each of these columns, one or several.
+
+    Raises
+    ------
+    DpoptError
+        As `declared_bins` and `declared_axes`.
+    """
+    if len(columns) == 1:
+        return (declared_bins(schema, columns[0], settings.counts),)
+    return declared_axes(schema, columns, settings.counts)
+
+
+def partition_of_columns(
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str],
+    columns: tuple[str, ...],
+    settings: IntervalSettings,
+    *,
+    progress: Progress | None = None,
+) -> PartitionRelease:
+    """Release intervals of a column of a table, or boxes of several.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
+    schema : Schema or path
+        Declares the columns' bins or values. Public; other attributes are not looked at.
+    columns : tuple of str
+        Different ones; at most 4,194,304 cells together.
+    settings : IntervalSettings
+    progress : Progress, optional
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    """
+    told = progress or Silent()
+    axes = declared_columns(schema, columns, settings)
+    _check_before(axes, settings)
+    if len(columns) == 1:
+        attribute = declared_attribute(schema, columns[0], settings.counts)
+        return _released(count_column(table, attribute, settings.counts, told), axes, settings, told)
+    attributes = tuple(declared_attribute(schema, column, settings.counts) for column in columns)
+    with stage(told, "reading the table"):
+        dataset = read_table(
+            table, Schema(attributes), on_unknown=parse_on_unknown(settings.counts.on_unknown)
+        )
+    return _released(BinCounts.of_columns(dataset, columns), axes, settings, told)
+
+
+def partition_of_counts(
+    table: AnyTable, column: str, settings: IntervalSettings, *, progress: Progress | None = None
+) -> PartitionRelease:
+    """Release intervals of counts that were made already: one row for each bin, in order; a record is in one bin.
+
+    Parameters as for `partition_of_columns`; the number of rows is public.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    """
+    told = progress or Silent()
+    settings.counts.budget()
+    counts = given_counts(table, column, told)
+    axes = (Bins(column, public_number_of_bins(counts)),)
+    return _released(counts, axes, settings, told)
+
+
+def _check_before(axes: tuple[Bins, ...], settings: IntervalSettings) -> None:
+    """Refuse what cannot be planned before the table is read; under replace-one for one record, as n is not known yet.
+
+    Raises
+    ------
+    PlanError
+        As `IntervalSettings.plan`.
+    """
+    replaced = settings.counts.relation is NeighbouringRelation.REPLACE_ONE
+    if replaced and settings.n is not None:
+        raise PlanError(
+            "--n belongs to add-remove; under replace the number of records is read off the table"
+        )
+    if not replaced:
+        settings.plan(tuple(bins.number for bins in axes), settings.n)
+
+
+def _released(
+    counts: BinCounts, axes: tuple[Bins, ...], settings: IntervalSettings, told: Progress
+) -> PartitionRelease:
+    _check_before(axes, settings)
+    shape = tuple(bins.number for bins in axes)
+    relation = settings.counts.relation
+    plan = settings.plan(shape, public_size(counts, relation, settings.n))
+    if isinstance(plan, IntervalPlan):
+        return release_intervals(counts, plan, axes[0], progress=told)
+    return release_split(counts, plan, axes, progress=told)
+
+
+def read_partition(path: str | os.PathLike[str]) -> PartitionRelease:
+    """Read a release that `write_histogram` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing or no JSON.
+    TranscriptError
+        If it is no such release, or damaged.
+    """
+    return PartitionRelease.from_json(read_released(path))

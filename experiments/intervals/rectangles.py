@@ -1,0 +1,101 @@
+"""Two columns: boxes cut at noisy medians, beside a grid of counts, on public grids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.grid_plan import plan_grid
+from dpopt.algorithms.histograms.release_grid import release_grid
+from dpopt.algorithms.intervals.release_split import release_split
+from dpopt.algorithms.intervals.split_planning import plan_split
+from dpopt.private.bin_counts import BinCounts
+from experiments.boxes.grids import grids
+from experiments.intervals.columns import BETA, BUDGETS
+
+SPLIT, GRID = "boxes at noisy medians", "dpopt grid"
+BOXES, SEED = 4_000, 43
+SMOOTH = "made up: a slanted cloud"
+SETS = ("ADULT-2D", "GOWALLA", "LC-2D")
+ADD_REMOVE = NeighbouringRelation.ADD_REMOVE
+
+
+def cloud(side: int, records: int) -> NDArray[np.int64]:
+    """Return the cells of a slanted normal cloud, rounded along a diagonal order so that nothing is drawn; always the same."""
+    x, y = np.meshgrid((np.arange(side) + 0.5) / side, (np.arange(side) + 0.5) / side, indexing="ij")
+    law = np.exp(-0.5 * (((x - 0.4) / 0.15) ** 2 + ((y - 0.3 - 0.5 * (x - 0.4)) / 0.1) ** 2))
+    sums = np.cumsum(law.reshape(-1))
+    cells: NDArray[np.int64] = np.diff(np.rint(sums / sums[-1] * records), prepend=0.0).astype(np.int64)
+    return cells.reshape(side, side)
+
+
+def tables(*, quick: bool) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Yield names and cells."""
+    yield SMOOTH, cloud(32 if quick else 1024, 10**6)
+    for name, cells in () if quick else grids():
+        if name in SETS:
+            yield name, cells
+
+
+def measure(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:
+    """Yield the errors of each method on each table, over runs and random boxes."""
+    generator = np.random.default_rng(SEED)
+    for name, cells in tables(quick=quick):
+        shape, records = cells.shape, int(cells.sum())
+        corners = generator.integers(0, np.array(shape) + 1, (2, 4 * BOXES, len(shape)))
+        starts, stops = corners.min(axis=0), corners.max(axis=0)
+        full = (starts < stops).all(axis=1)
+        starts, stops = starts[full][:BOXES], stops[full][:BOXES]
+        true = sums_of(cells.astype(np.float64), starts, stops)
+        held = BinCounts.from_counts(cells.reshape(-1))
+        for text, budget in BUDGETS.items():
+            split = plan_split(shape, budget, records, relation=ADD_REMOVE, beta=BETA)
+            grid = plan_grid(shape, budget, shapes="cubes", relation=ADD_REMOVE)
+            row: dict[str, Any] = {
+                "set": name,
+                "shape": list(shape),
+                "records": records,
+                "empty": float(np.mean(cells == 0)),
+                "budget": text,
+                "boxes": 2**split.depth,
+            }
+            errors: dict[str, list[NDArray[np.float64]]] = {SPLIT: [], GRID: []}
+            bounds, held_true = [], 0
+            for _ in range(runs):
+                released = release_split(held, split)
+                errors[SPLIT].append(released.values(starts, stops) - true)
+                asked = 100
+                chosen = [
+                    list(zip(low, high, strict=True))
+                    for low, high in zip(starts[:asked].tolist(), stops[:asked].tolist(), strict=True)
+                ]
+                answers = released.boxes(chosen, confidence=1 - BETA)
+                bounds += [answer.bound for answer in answers]
+                held_true += sum(
+                    bool(answer.low <= value <= answer.high)
+                    for answer, value in zip(answers, true[:asked].tolist(), strict=True)
+                )
+                counts = release_grid(held, grid).counts
+                errors[GRID].append(sums_of(counts, starts, stops) - true)
+            for method, found in errors.items():
+                every = np.concatenate(found)
+                row[method] = {
+                    "worst": float(np.abs(every).max()) / records,
+                    "rms": float(np.sqrt(np.mean(every**2))) / records,
+                }
+            row[SPLIT]["bound"] = float(np.mean(bounds)) / records
+            row[SPLIT]["kept"] = held_true / len(bounds)
+            yield row
+
+
+def sums_of(
+    cells: NDArray[np.float64], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the sums over boxes, (q,)."""
+    before = np.pad(cells.cumsum(axis=0).cumsum(axis=1), [(1, 0), (1, 0)])
+    (a, c), (b, d) = starts.T, stops.T
+    return np.asarray(before[b, d] - before[a, d] - before[b, c] + before[a, c])

@@ -1,0 +1,276 @@
+"""The exact privacy loss of intervals and boxes, over all neighbours of tiny domains, through the real drivers and curators.
+
+Comparisons are played with noise that makes each come out as a script says; a run is a path of outcomes, and all paths are
+played. The law of a path is the product of the laws of its outcomes: that exact count plus discrete noise of the scale that was
+asked for reaches the threshold. Sums that are measured after a path get independent noise around exact sums that the run notes:
+under Laplace noise their loss reaches the sum of all moves over the scale, whatever the path; under Gaussian noise the moments
+multiply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import total_rho
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.intervals.interval_plan import IntervalPlan
+from dpopt.algorithms.intervals.partition_release import PartitionRelease
+from dpopt.algorithms.intervals.release_intervals import release_intervals
+from dpopt.algorithms.intervals.release_split import release_split
+from dpopt.algorithms.intervals.split_plan import SplitPlan
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.noise import Noise
+from tests.exact_bin_loss import ROWS, Counts, Pair, record_neighbours, stated
+from tests.exact_law import exp_minus, logarithm
+from tests.exact_loss import ORDERS
+from tests.exact_measuring_loss import log_moment
+
+FAR = 10**9
+ROUNDING = 1e-9
+
+
+@dataclass
+class Deciding:
+    """Noise that makes comparisons come out as scripted (and then as "no"), and notes what it is asked for.
+
+    Draws of `mass_scales` are sums: they come out exact.
+    """
+
+    script: tuple[bool, ...]
+    mass_scales: frozenset[float]
+    gaussian: bool
+    outcomes: list[bool] = field(default_factory=list)
+    compared: list[tuple[int, float]] = field(default_factory=list)
+    measured: list[tuple[Counts, float]] = field(default_factory=list)
+    draws: list[float] = field(default_factory=list)
+    is_private: bool = True
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        assert self.gaussian
+        return self._draw(counts, scale)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        assert not self.gaussian
+        return self._draw(counts, scale)
+
+    def _draw(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        self.draws.append(scale)
+        if scale in self.mass_scales:
+            self.measured.append((tuple(counts.tolist()), scale))
+            return counts.copy()
+        found = np.empty_like(counts)
+        for place, count in enumerate(counts.tolist()):
+            number = len(self.outcomes)
+            says = self.script[number] if number < len(self.script) else False
+            self.outcomes.append(says)
+            self.compared.append((count, scale))
+            found[place] = FAR if says else -FAR
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One sequence of outcomes: with which exact counts they were compared, and which exact sums were measured then."""
+
+    outcomes: tuple[bool, ...]
+    compared: tuple[tuple[int, float], ...]
+    measured: tuple[tuple[Counts, float], ...]
+    draws: tuple[float, ...]
+    charges: tuple[Charge, ...]
+
+
+@dataclass(frozen=True)
+class SearchGame:
+    """A release of intervals or boxes, small enough to enumerate.
+
+    Attributes
+    ----------
+    relation : NeighbouringRelation
+    gaussian : bool
+    bins : int
+        Bins or cells.
+    threshold : int
+        What noisy counts or differences are compared with.
+    mass_scales : frozenset of float
+        Scales of sums, different from those of comparisons.
+    play : callable
+        Plays with exact counts and noise.
+    """
+
+    relation: NeighbouringRelation
+    gaussian: bool
+    bins: int
+    threshold: int
+    mass_scales: frozenset[float]
+    play: Callable[[BinCounts, Noise], PartitionRelease]
+
+    def paths(self, counts: Counts) -> Iterator[Path]:
+        """Yield all paths of a table."""
+        script: tuple[bool, ...] = ()
+        while True:
+            noise = Deciding(script, self.mass_scales, self.gaussian)
+            # The laws are the real ones, so that the claim of this noise to be private is taken.
+            with mock.patch("dpopt.private.bin_curator.is_trusted", return_value=True):
+                released = self.play(BinCounts.from_counts(np.array(counts, dtype=np.int64)), noise)
+            yield Path(
+                tuple(noise.outcomes),
+                tuple(noise.compared),
+                tuple(noise.measured),
+                tuple(noise.draws),
+                tuple(sorted(stated(released.privacy), key=lambda charge: charge.label)),
+            )
+            outcomes = noise.outcomes
+            while outcomes and outcomes[-1]:
+                outcomes.pop()
+            if not outcomes:
+                return
+            script = (*outcomes[:-1], True)
+
+    def law(self, path: Path) -> Fraction:
+        """Return the probability of the outcomes of a path."""
+        found = Fraction(1)
+        for says, (count, scale) in zip(path.outcomes, path.compared, strict=True):
+            reached = self.probability(self.threshold - count, scale)
+            found *= reached if says else 1 - reached
+        return found
+
+    def probability(self, distance: int, scale: float) -> Fraction:
+        """Return P(noise >= distance)."""
+        return gaussian_tail(distance, scale) if self.gaussian else laplace_tail(distance, scale)
+
+
+def interval_game(plan: IntervalPlan) -> SearchGame:
+    """Return the game of a release of intervals."""
+    return SearchGame(
+        plan.relation,
+        plan.gaussian,
+        plan.bins,
+        plan.threshold,
+        frozenset(() if plan.mass_scale is None else (plan.mass_scale,)),
+        lambda counts, noise: release_intervals(counts, plan, noise=noise),
+    )
+
+
+def split_game(plan: SplitPlan) -> SearchGame:
+    """Return the game of a release of boxes."""
+    return SearchGame(
+        plan.relation,
+        plan.gaussian,
+        int(np.prod(plan.shape)),
+        0,
+        frozenset(plan.mass_scales),
+        lambda counts, noise: release_split(counts, plan, noise=noise),
+    )
+
+
+@cache
+def laplace_tail(distance: int, scale: float) -> Fraction:
+    """Return P(X >= distance) of discrete Laplace noise."""
+    ratio = exp_minus(1 / Fraction(scale))
+    return ratio**distance / (1 + ratio) if distance >= 0 else 1 - ratio ** (1 - distance) / (1 + ratio)
+
+
+@cache
+def gaussian_tail(distance: int, scale: float) -> Fraction:
+    """Return P(X >= distance) of discrete Gaussian noise, to 14 digits of the smaller tail."""
+    width = int(60 * scale) + abs(distance) + 2
+    values = np.arange(-width, width + 1, dtype=np.float64)
+    weights = np.exp(-(values**2) / (2 * scale**2))
+    inside = values >= distance
+    above, below = (
+        Fraction(float(np.sort(weights[inside]).sum())),
+        Fraction(float(np.sort(weights[~inside]).sum())),
+    )
+    return above / (above + below)
+
+
+def check_search_game(game: SearchGame) -> float:
+    """Check the loss of all pairs of neighbours against what is charged; return the largest share of it that was reached.
+
+    Raises
+    ------
+    AssertionError
+        If a pair loses more than the charges, or what is charged or drawn depends on the table.
+    """
+    pairs: list[Pair] = record_neighbours(game.relation, game.bins)
+    known: dict[Counts, dict[tuple[bool, ...], tuple[Path, Fraction]]] = {}
+    for counts in {counts for pair in pairs for counts in pair}:
+        found = {path.outcomes: (path, game.law(path)) for path in game.paths(counts)}
+        assert abs(float(sum(law for _, law in found.values())) - 1) < 1e-12
+        known[counts] = found
+    reached = 0.0
+    for one, two in pairs:
+        assert set(known[one]) == set(known[two]), (
+            "which comparisons are made depends on more than their outcomes"
+        )
+        for first, second in ((known[one], known[two]), (known[two], known[one])):
+            for (path, _), (other, _) in ((first[key], second[key]) for key in first):
+                assert path.draws == other.draws
+                assert path.charges == other.charges, "what is charged depends on the table"
+            reached = max(reached, _share(game, first, second))
+    return reached
+
+
+Known = dict[tuple[bool, ...], tuple[Path, Fraction]]
+
+
+def _share(game: SearchGame, first: Known, second: Known) -> float:
+    charges = next(iter(first.values()))[0].charges
+    assert len({path.charges for path, _ in first.values()}) == 1, "what is charged depends on outcomes"
+    if not game.gaussian:
+        charged = sum(charge.parameter * charge.count for charge in charges)
+        assert all(charge.kind is ChargeKind.PURE for charge in charges)
+        loss = max(
+            float(logarithm(law / second[key][1])) + sum(_moves(path, second[key][0]))
+            for key, (path, law) in first.items()
+        )
+        assert loss <= charged * (1 + ROUNDING), f"lost {loss}, charged {charged}"
+        return loss / charged
+    charged, reached = total_rho(charges), 0.0
+    for order in ORDERS:
+        terms = []
+        for key, (path, law) in first.items():
+            other, other_law = second[key]
+            moment = order * log_of(law) + (1 - order) * log_of(other_law)
+            for (a, scale), (b, _) in zip(path.measured, other.measured, strict=True):
+                moved = tuple(abs(x - y) for x, y in zip(a, b, strict=True))
+                moment += log_moment(scale, moved, order)
+            terms.append(moment)
+        rho = float(np.logaddexp.reduce(terms)) / (order * (order - 1))
+        assert rho <= charged * (1 + 1e-7), f"order {order}: rho {rho}, charged {charged}"
+        reached = max(reached, rho / charged)
+    return reached
+
+
+def _moves(path: Path, other: Path) -> Iterator[float]:
+    for (a, scale), (b, _) in zip(path.measured, other.measured, strict=True):
+        yield sum(abs(x - y) for x, y in zip(a, b, strict=True)) / scale
+
+
+def log_of(law: Fraction) -> float:
+    """Return ln of a probability."""
+    return float(logarithm(law)) if law else -np.inf
+
+
+def check_draws_are_paid(game: SearchGame) -> None:
+    """Check that no run draws more often than it is charged for: comparisons, and sums.
+
+    Raises
+    ------
+    AssertionError
+        If one does.
+    """
+    rows = ROWS if game.relation is NeighbouringRelation.REPLACE_ONE else 1
+    for place in (0, game.bins - 1):
+        for path in game.paths(tuple(rows * (place == bin_) for bin_ in range(game.bins))):
+            drawn = len(path.draws)
+            paid = sum(charge.count for charge in path.charges)
+            assert drawn <= paid, f"drawn {drawn} times, charged for {paid}"
