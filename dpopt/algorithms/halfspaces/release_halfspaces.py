@@ -1,0 +1,132 @@
+"""From a table behind its door to released halfspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.halfspaces.halfspace_plan import HalfspacePlan
+from dpopt.algorithms.halfspaces.halfspaces import Halfspaces
+from dpopt.algorithms.halfspaces.planning import Shape, plan_halfspaces
+from dpopt.algorithms.progress import Progress, Silent, stage
+from dpopt.algorithms.statement import privacy_statement
+from dpopt.errors import PlanError
+from dpopt.private.halfspace_curator import HalfspaceCurator
+from dpopt.private.halfspace_points import HalfspacePoints, read_points
+from dpopt.private.noise import Noise
+from dpopt.private.public_facts import public_size
+from dpopt.queries.halfspaces import COPIES, PointColumns
+from dpopt.transcript.journal import MemoryJournal
+
+if TYPE_CHECKING:
+    from dpopt.private.open_table import AnyTable
+
+
+def release_halfspaces(
+    points: HalfspacePoints,
+    plan: HalfspacePlan,
+    *,
+    noise: Noise | None = None,
+    progress: Progress | None = None,
+) -> Halfspaces:
+    """Measure what a plan says and return the release.
+
+    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
+
+    Parameters
+    ----------
+    points : HalfspacePoints
+        Private.
+    plan : HalfspacePlan
+    noise : Noise, optional
+        Anything but the default marks the release as not private.
+    progress : Progress, optional
+
+    Raises
+    ------
+    PrivateDataError
+        If the points have another number of coordinates, or under replace-one their number is another one.
+    BudgetError
+        If the plan costs more than its budget.
+    """
+    told = progress or Silent()
+    ledger = Ledger(plan.budget, plan.relation)
+    ledger.reserve(plan.charges())
+    curator = HalfspaceCurator(
+        points, plan.projections, ledger, MemoryJournal(keep=False), size=plan.size, noise=noise
+    )
+    with stage(told, "measuring"):
+        noisy = tuple(curator.measure(one).values for one in plan.measurements())
+    return Halfspaces(plan, noisy, privacy_statement(plan, ledger))
+
+
+def halfspaces_of_table(
+    table: AnyTable | NDArray[np.float64],
+    columns: PointColumns,
+    budget: Budget,
+    *,
+    margin: float,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    size: int | None = None,
+    shapes: Sequence[Shape] | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    copies: int = COPIES,
+    progress: Progress | None = None,
+) -> Halfspaces:
+    """Release halfspaces of a table.
+
+    Parameters
+    ----------
+    table : path, DataFrame or (n, d) array
+        CSV (also .gz), Parquet or .npy; or in memory. Private.
+    columns : PointColumns
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    margin, relation, shapes, queries, seed, copies :
+        As for `plan_halfspaces`.
+    size : int, optional
+        Under add-remove the public number of records that answers are shares of; needed there. Under replace-one the number of
+        records is public, and read from the table.
+    progress : Progress, optional
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    """
+    told = progress or Silent()
+    make = partial(
+        plan_halfspaces,
+        columns,
+        budget,
+        margin=margin,
+        relation=relation,
+        shapes=shapes,
+        queries=queries,
+        seed=seed,
+        copies=copies,
+    )
+    if relation is NeighbouringRelation.ADD_REMOVE and size is None:
+        raise PlanError(
+            "answers are shares of a fixed public number of records near the size of the table, which does not depend on it: "
+            "give it (--n0)"
+        )
+    plan = None
+    if size is not None:
+        with stage(told, "planning"):
+            plan = make(size=size)  # refuses what cannot be planned before the table is read
+    with stage(told, "reading the table"):
+        points = read_points(table, columns)
+    public = public_size(points, relation, size)
+    if plan is None:
+        with stage(told, "planning"):
+            plan = make(size=public)
+    return release_halfspaces(points, plan, progress=told)

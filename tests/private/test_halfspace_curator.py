@@ -1,0 +1,328 @@
+"""Sides and arcs of projected points: what they are, what they cost over all neighbours, ties, and in which order."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.door import NOT_PRIVATE_DRAWS
+from dpopt.private.halfspace_curator import HalfspaceCurator
+from dpopt.private.halfspace_kernels import count_angles, count_positive_sides
+from dpopt.private.halfspace_measurement import Arcs, HalfspaceMeasurement, NumberOfRecords, Sides
+from dpopt.private.halfspace_points import HalfspacePoints, columns_of_array, read_points
+from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.queries.halfspaces import UNIT, PointColumns, Projections, Scaling
+from tests.exact_bin_loss import AMPLE
+from tests.exact_halfspace_loss import (
+    COLUMNS,
+    UNIVERSE,
+    points_of,
+    projections,
+    sides_of,
+    table_neighbours,
+)
+from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
+
+RELATIONS = [ADD_REMOVE, REPLACE]
+BOUNDS = PointColumns(("a", "b"), Scaling.BOUNDS, ((0.0, 10.0), (-1.0, 1.0)))
+UNIT_COLUMNS = PointColumns(("a", "b"), Scaling.UNIT)
+
+
+class Silent(OpendpNoise):
+    """No noise, and a note of what was asked."""
+
+    def __init__(self, events: list[str]) -> None:
+        self.events = events
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        self.events.append(f"laplace {scale}")
+        return counts
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        self.events.append(f"gaussian {scale}")
+        return counts
+
+
+def curator(
+    *reserved: HalfspaceMeasurement,
+    kind: str = "plane",
+    relation: NeighbouringRelation = ADD_REMOVE,
+    size: int = 3,
+    noise: Noise | None = None,
+    events: list[str] | None = None,
+) -> tuple[HalfspaceCurator, Ledger]:
+    gaussian = bool(reserved) and reserved[0].gaussian
+    ledger = Ledger(AMPLE[gaussian], relation)
+    ledger.reserve([what.charge(projections(kind), relation) for what in reserved])
+    journal = EventJournal([] if events is None else events)
+    table = ((1, 0), (0, 1), (2, -3))
+    return HalfspaceCurator(
+        points_of(table), projections(kind), ledger, journal, size=size, noise=noise
+    ), ledger
+
+
+def counted(kind: str, table: tuple[tuple[int, int], ...], relation: NeighbouringRelation) -> list[int]:
+    positive = [sum(column) for column in zip(*(sides_of(kind, point) for point in table), strict=True)]
+    return positive if relation is REPLACE else [2 * one - len(table) for one in positive]
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("kind", ["plane", "line"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_charge_of_sides_bounds_all_neighbours(
+    relation: NeighbouringRelation, kind: str, gaussian: bool
+) -> None:
+    """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b; reached under add-remove, and on lines also under replace-one."""
+    farthest = 0
+    for one, other in table_neighbours(relation):
+        moved = np.array(counted(kind, one, relation)) - np.array(counted(kind, other, relation))
+        assert set(moved.tolist()) <= {-1, 0, 1}
+        farthest = max(farthest, int(np.abs(moved).sum()))
+    _, _, m, h = projections(kind).shape
+    charge = Sides(2.0, gaussian).charge(projections(kind), relation)
+    cost = Fraction(m * h, 2 * 4) if gaussian else Fraction(m * h, 2)
+    assert charge.parameter == pytest.approx(float(cost), rel=1e-12)
+    assert charge.parameter >= cost
+    assert farthest == m * h
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_charges_of_arcs_and_of_the_number_of_records(relation: NeighbouringRelation) -> None:
+    found = projections("plane")
+    factor = 1 if relation is ADD_REMOVE else 2
+    for height in (0, 1):
+        assert Arcs(4.0, False, height).charge(found, relation).parameter == pytest.approx(factor * 2 / 4)
+        assert Arcs(4.0, True, height).charge(found, relation).parameter == pytest.approx(factor * 2 / 32)
+    if relation is ADD_REMOVE:
+        assert NumberOfRecords(4.0, False).charge(found, relation).parameter == pytest.approx(1 / 4)
+    else:
+        with pytest.raises(PlanError, match="number of records is public"):
+            NumberOfRecords(4.0, False).charge(found, relation)
+
+
+@pytest.mark.parametrize("height", [-1, 2, 3, 10_000])
+def test_arcs_divide_the_circle(height: int) -> None:
+    with pytest.raises(PlanError, match="two or more arcs of equal numbers"):
+        Arcs(1.0, False, height).charge(projections("plane"), ADD_REMOVE)
+    with pytest.raises(PlanError, match="expected T = 2"):
+        Arcs(1.0, False, 0).charge(projections("line"), ADD_REMOVE)
+
+
+@pytest.mark.parametrize("kind", ["plane", "line"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_silent_noise_gives_sides_as_they_are_counted_one_by_one(
+    relation: NeighbouringRelation, kind: str
+) -> None:
+    what = Sides(2.0, False)
+    made, _ = curator(what, kind=kind, relation=relation, noise=Silent([]))
+    assert made.measure(what).values.tolist() == counted(kind, ((1, 0), (0, 1), (2, -3)), relation)
+
+
+def test_a_tie_is_not_on_the_positive_side() -> None:
+    """(1, 0) lies across the direction (0, 1), (1, -1) in the kernel of the second projection."""
+    assert sides_of("plane", (1, 0)) == [True, False, True, True]
+    assert sides_of("plane", (1, -1)) == [True, False, False, False]
+    points = points_of(((1, 0), (1, -1)))
+    assert count_positive_sides(points._coordinates, projections("plane").normals).tolist() == [2, 0, 1, 1]
+
+
+def test_a_direction_and_its_antipode_have_all_records_but_those_of_ties_together() -> None:
+    """n less the count is the count of the antipode, ties on its side: so half of |U| says all."""
+    found = projections("plane")
+    for table in (UNIVERSE, ((1, 0), (2, -3))):
+        coordinates = points_of(table)._coordinates
+        here = count_positive_sides(coordinates, found.normals)
+        there = count_positive_sides(coordinates, -found.normals)
+        ties = [int((coordinates.astype(np.int64) @ v == 0).sum()) for v in found.normals]
+        assert (here + there + ties).tolist() == [len(table)] * 4
+
+
+def test_bins_of_angles_give_the_sides_exactly_with_ties_and_zero() -> None:
+    """s_j = 1 for the bins j, ..., j + h - 1; also for points on directions, across them, and projected to zero."""
+    generator = np.random.default_rng(1)
+    for h in (1, 2, 4, 8):
+        found = Projections.of(3, 2, 20, h, seed=h, copies=1)
+        coordinates = generator.integers(-2, 3, (300, 3)).astype(np.int32)
+        bins = np.zeros((20, 2 * h), dtype=np.int64)
+        count_angles(coordinates, found.matrices, found.directions, bins)
+        half = (np.arange(2 * h) - np.arange(h)[:, None]) % (2 * h) < h
+        assert bins.sum(axis=1).tolist() == [300] * 20
+        positive = count_positive_sides(coordinates, found.normals).reshape(20, h)
+        assert np.array_equal(bins @ half.T, positive)
+
+
+def test_sides_do_not_depend_on_the_other_records_or_on_their_order() -> None:
+    """Products are exact whole numbers, so that no block of a matrix product rounds a record to another side."""
+    generator = np.random.default_rng(2)
+    found = Projections.of(40, 3, 30, 10, seed=1)
+    normals = found.normals
+    values = generator.integers(-UNIT, UNIT, (2500, 40))
+    # Ties: each record is turned across one normal, up to the rounding of its coordinates.
+    for row, normal in zip(values, normals.tolist() * 9, strict=False):
+        place = int(np.argmax(np.abs(normal)))
+        rest = int(sum(v * int(x) for j, (v, x) in enumerate(zip(normal, row, strict=True)) if j != place))
+        row[place] = -rest // normal[place]
+    coordinates = np.clip(values, -UNIT, UNIT).astype(np.int32)
+    whole = count_positive_sides(coordinates, normals)
+    assert np.array_equal(whole, sum(count_positive_sides(one[None, :], normals) for one in coordinates[:700])
+                          + count_positive_sides(coordinates[700:][::-1], normals))  # fmt: skip
+    exact = [sum(int(v) * int(x) for v, x in zip(normals[7], row, strict=True)) > 0 for row in coordinates]
+    assert whole[7] == sum(exact)
+
+
+def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
+    for gaussian, law in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
+        events: list[str] = []
+        what: list[HalfspaceMeasurement] = [
+            NumberOfRecords(2.0, gaussian),
+            Sides(2.0, gaussian),
+            Arcs(2.0, gaussian, 0),
+            Arcs(2.0, gaussian, 1),
+        ]
+        made, ledger = curator(*what, noise=Silent(events), events=events)
+        for one in what:
+            answers = made.measure(one)
+            assert ledger.entries[-1] == answers.charge == one.charge(projections("plane"), ADD_REMOVE)
+        assert events == ["journal charge", law, "journal measurement"] * 4
+
+
+def test_nothing_is_measured_twice_or_unreserved() -> None:
+    what, louder = Sides(2.0, False), Sides(3.0, False)
+    made, ledger = curator(what, what, louder)
+    made.measure(what)
+    for again in (what, louder):
+        with pytest.raises(BudgetError, match="was measured before"):
+            made.measure(again)
+    with pytest.raises(BudgetError, match="not part of the reserved plan"):
+        made.measure(Arcs(2.0, False, 0))
+    assert len(ledger.entries) == 1
+
+
+def test_only_these_counts_are_measured() -> None:
+    class Sly(Sides):
+        __slots__ = ()
+
+    made, ledger = curator(Sides(2.0, False))
+    with pytest.raises(PlanError, match="found a Sly"):
+        made.measure(Sly(2.0, False))
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
+def test_noise_that_is_none_is_refused(scale: float) -> None:
+    with pytest.raises(PlanError, match="scale of the noise"):
+        Sides(scale, False)
+
+
+def test_the_true_noise_leaves_the_ledger_private_and_other_noise_marks_it() -> None:
+    what = Sides(2.0, False)
+    made, ledger = curator(what)
+    made.measure(what)
+    assert ledger.is_private
+    _, ledger = curator(noise=ScriptedNoise([1]))
+    assert [entry.mechanism for entry in ledger.entries] == [NOT_PRIVATE_DRAWS]
+
+
+def test_sizes_and_coordinates_fit() -> None:
+    curator(relation=REPLACE)
+    with pytest.raises(PrivateDataError, match="plan was made for n = 2"):
+        curator(relation=REPLACE, size=2)
+    ledger = Ledger(AMPLE[False], ADD_REMOVE)
+    points = HalfspacePoints.of(np.eye(3), PointColumns(("a", "b", "c"), Scaling.UNIT))
+    with pytest.raises(PrivateDataError, match="points of 3 coordinates"):
+        HalfspaceCurator(points, projections("plane"), ledger, EventJournal([]), size=3)
+
+
+@pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy, np.asarray, len, list])
+def test_points_and_curators_stay_where_they_are(attempt: object) -> None:
+    with pytest.raises(PrivacyBoundaryError):
+        attempt(points_of(UNIVERSE))  # type: ignore[operator]
+    if attempt is pickle.dumps:
+        with pytest.raises(PrivacyBoundaryError):
+            pickle.dumps(curator()[0])
+
+
+def test_points_are_scaled_as_declared() -> None:
+    found = HalfspacePoints.of(np.array([[10.0, 0.0], [5.0, -1.0], [0.0, 1.0]]), BOUNDS)
+    expected = np.array([[1, 0], [0, -1], [-1, 1]]) / np.sqrt(2)
+    assert np.array_equal(found._coordinates, np.rint(expected * UNIT))
+    found = HalfspacePoints.of(np.array([[3.0, 4.0], [1e-200, 0.0], [1e300, -1e300]]), COLUMNS)
+    assert found._coordinates[0] / UNIT == pytest.approx([0.6, 0.8], abs=1e-7)
+    assert found._coordinates[1:].tolist() == [[UNIT, 0], [round(UNIT / 2**0.5), -round(UNIT / 2**0.5)]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [
+        (np.zeros((0, 2)), COLUMNS, "no rows"),
+        ([[1, 2], [np.nan, 1]], COLUMNS, "row 2: has a missing value"),
+        ([[1, np.inf], [np.nan, 1]], COLUMNS, "row 1, and 1 more: has a missing value"),
+        ([[1, 2], [0, 0]], COLUMNS, "row 2: is the zero vector"),
+        ([[1, 0], [3, 4]], UNIT_COLUMNS, "row 2: is not of length 1; normalise the rows"),
+        ([[0, 0]], UNIT_COLUMNS, "is the zero vector"),
+        ([[1, 0], [10.5, 0]], BOUNDS, "row 2: has a value of 'a' outside its bounds 0 to 10"),
+        ([[5, 0]], BOUNDS, "zero vector .or the centre of the bounds."),
+        ([[1, 2, 3]], COLUMNS, "expected 2 numbers for each record"),
+    ],
+)
+def test_points_that_do_not_fit_are_refused(rows: object, columns: PointColumns, message: str) -> None:
+    with pytest.raises(PrivateDataError, match=message):
+        HalfspacePoints.of(np.asarray(rows, dtype=np.float64), columns)
+
+
+def test_points_are_read_alike_from_every_kind_of_file(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(50, 3))
+    frame = pd.DataFrame(values, columns=["a", "b", "c"])
+    frame.insert(1, "name", "somebody")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.csv.gz", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.save(tmp_path / "t.npy", values)
+    columns = PointColumns(("a", "b", "c"), Scaling.NORMALISE)
+    expected = HalfspacePoints.of(values, columns)._coordinates
+    for table in (
+        tmp_path / "t.csv",
+        tmp_path / "t.csv.gz",
+        tmp_path / "t.parquet",
+        tmp_path / "t.npy",
+        frame,
+        values,
+    ):
+        assert np.array_equal(read_points(table, columns)._coordinates, expected)
+    assert columns_of_array(tmp_path / "t.npy") == 3
+    assert columns_of_array(tmp_path / "t.csv") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n,3\n", "row 2: has a missing value"),
+        ("a,b\n1,2\nx,3\n", "column 'a' holds something that is no number"),
+        ("a,b\n", "no rows"),
+        ("a,c\n1,2\n", "lacks 1 column"),
+        ("a,b\n1,2,3\n1,2\n", "wrong number of fields"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(PrivateDataError, match=message):
+        read_points(tmp_path / "t.csv", PointColumns(("a", "b"), Scaling.NORMALISE))
+
+
+def test_arrays_that_hold_no_points_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.ones(4))
+    with pytest.raises(PrivateDataError, match="expected one row of numbers"):
+        read_points(tmp_path / "t.npy", COLUMNS)
+    (tmp_path / "t.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    with pytest.raises(PrivateDataError, match="no readable .npy file"):
+        read_points(tmp_path / "t.npy", COLUMNS)
