@@ -17,14 +17,18 @@ on released values only.
 | measured_simulation.py, measured_accuracy.py, fem_simulation.py | their predicted errors, and those of FEM |
 | fem.py, fem_plan.py, play_fem.py, perturbed_responder.py | FEM and sepFEM |
 | dqrs.py, dqrs_plan.py | DQRS |
+| play_small_database.py, small_database_plan.py, small_database_planning.py, small_database_bounds.py | SmallDB |
+| small_database_universe.py, small_database_simulation.py, net_release.py | its universe and predicted errors; any other net |
 | synthesize.py, job.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, folder_files.py, statement.py, write_answers.py | the folder, its files, release.json; noisy answers |
+| new_files.py | whether a new file can be written, asked before a draw |
 | synthetic.py, synthetic_release.py, write_records.py, table_output.py | the synthetic records, as values and as files |
 | free_attributes.py, public_choice.py | what fills attributes that no drawn query names; public random choices |
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
 | certify.py, certify_report.py, certified_accuracy.py | bounds for a finished run of DualQuery, and what they prove |
 | evaluate.py | a release against its table; NOT private |
 | demo_population.py, progress.py | the demonstration's people; where a driver stands |
+| sanitizers/ | the paper's own release of families of polynomials; a room with a card of its own |
 | comparison/ | solvers held against each other; a room with a card of its own |
 
 A new algorithm is a plan type with its reader in any_plan.py, a maker of plans in plans.py, a driver with its `play` and

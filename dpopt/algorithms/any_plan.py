@@ -11,7 +11,9 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
 from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.measured_plan import MEASURED, MeasuredPlan
+from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, MultiplicativePlan
 from dpopt.algorithms.plan import DualQueryPlan, Encoding
+from dpopt.algorithms.small_database_plan import SMALLDB, SmallDatabasePlan
 from dpopt.errors import PlanError
 
 
@@ -66,6 +68,8 @@ _READERS: dict[str, Callable[[dict[str, Any]], Plan]] = {
     DQRS: DqrsPlan.from_json,
     **dict.fromkeys(FEM_ALGORITHMS, FemPlan.from_json),
     **dict.fromkeys(MEASURED, MeasuredPlan.from_json),
+    SMALLDB: SmallDatabasePlan.from_json,
+    **dict.fromkeys(MULTIPLICATIVE, MultiplicativePlan.from_json),
 }
 
 

@@ -11,17 +11,21 @@ from dpopt.algorithms.fem_plan import FemPlan
 from dpopt.algorithms.fem_simulation import predict_fem
 from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.measured_simulation import predict_measured
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
+from dpopt.algorithms.multiplicative_simulation import predict_multiplicative
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.simulation import PredictedError, predict_error
+from dpopt.algorithms.small_database_plan import SmallDatabasePlan
+from dpopt.algorithms.small_database_simulation import predict_small_database
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workload import Workload
 
 CANDIDATES = ("projection", "adaptive", "dualquery")
 """Algorithms with records that `auto` chooses among: on public tables one of them always had the least mean error."""
 
-COMPARED = ("fem", "sepfem", "dqrs", "noise")
+COMPARED = ("fem", "sepfem", "dqrs", "mwem", "pmw", "noise")
 """The others, whose errors are predicted too where somebody wants to compare."""
 
 
@@ -69,6 +73,10 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1) -> PredictedError:
         return predict_error(plan, workload, runs=runs)
     if isinstance(plan, FemPlan):
         return predict_fem(plan, workload, runs=runs)
+    if isinstance(plan, MultiplicativePlan):
+        return predict_multiplicative(plan, workload, runs=runs)
+    if isinstance(plan, SmallDatabasePlan):
+        return predict_small_database(plan, workload, runs=runs)
     raise PlanError(f"there is no prediction for plans of {plan.algorithm}")
 
 

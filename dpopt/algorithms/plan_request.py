@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured_plan import MOST_SELECTIONS
+from dpopt.algorithms.multiplicative_plan import MultiplicativeRequest
 from dpopt.algorithms.plan import Encoding, FreeAttributes, check_limits, whole_number
 from dpopt.errors import PlanError
 
@@ -59,6 +60,8 @@ class PlanRequest:
         How many marginals an adaptive run selects, where the user fixes it.
     fit : FitRequest
         How records are fitted to noisy counts, where the user says it.
+    multiplicative : MultiplicativeRequest
+        What the user says of multiplicative weights.
     """
 
     size: int
@@ -76,6 +79,7 @@ class PlanRequest:
     seed: int = 0
     selections: int | None = None
     fit: FitRequest = FitRequest()
+    multiplicative: MultiplicativeRequest = field(default_factory=MultiplicativeRequest)
 
     def __post_init__(self) -> None:
         for name in ("rounds", "draws", "selections"):

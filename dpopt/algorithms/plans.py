@@ -9,8 +9,12 @@ from dpopt.algorithms.dqrs_plan import DQRS, make_dqrs_plan
 from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, make_fem_plan
 from dpopt.algorithms.measured_plan import MEASURED
 from dpopt.algorithms.measured_planning import make_measured_plan
+from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE
+from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.algorithms.planning import make_plan
+from dpopt.algorithms.small_database_plan import SMALLDB
+from dpopt.algorithms.small_database_planning import make_small_database_plan
 from dpopt.errors import PlanError
 from dpopt.queries.workload import Workload
 
@@ -39,4 +43,8 @@ def plan_of(
         return make_fem_plan(request, workload, algorithm=algorithm)
     if algorithm in MEASURED:
         return make_measured_plan(algorithm, request, workload)
+    if algorithm in MULTIPLICATIVE:
+        return make_multiplicative_plan(algorithm, request, workload)
+    if algorithm == SMALLDB:
+        return make_small_database_plan(request, workload)
     raise PlanError(f"there is no plan of algorithm {algorithm!r}")

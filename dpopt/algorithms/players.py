@@ -9,7 +9,9 @@ from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.fem_plan import FemPlan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.outcome import Outcome, Run
+from dpopt.algorithms.small_database_plan import SmallDatabasePlan
 from dpopt.transcript.journal import JournalContents
 
 
@@ -39,6 +41,14 @@ def player_of(plan: Plan) -> Player:
         from dpopt.algorithms import play_measured
 
         return Player(play_measured.play, play_measured.rebuild)
+    if isinstance(plan, MultiplicativePlan):
+        from dpopt.algorithms import play_multiplicative
+
+        return Player(play_multiplicative.play, play_multiplicative.rebuild)
+    if isinstance(plan, SmallDatabasePlan):
+        from dpopt.algorithms import play_small_database
+
+        return Player(play_small_database.play, play_small_database.rebuild)
     from dpopt.algorithms import play_dualquery
 
     return Player(play_dualquery.play, play_dualquery.rebuild)

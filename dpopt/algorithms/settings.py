@@ -13,30 +13,50 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import check_output
 from dpopt.algorithms.measured_plan import FitPlan
+from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, PMW, MultiplicativeRequest
 from dpopt.algorithms.plan import Encoding, FreeAttributes, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA, FitRequest, PlanBy, PlanRequest
+from dpopt.algorithms.small_database_plan import SMALLDB
 from dpopt.algorithms.solver_choice import clause_solver, require_available
 from dpopt.errors import PlanError
 from dpopt.private.on_unknown import parse_on_unknown
 
 AUTO = "auto"
-ALGORITHMS = ("auto", "dualquery", "projection", "adaptive", "fem", "sepfem", "dqrs", "noise")
+ALGORITHMS = (
+    "auto",
+    "dualquery",
+    "projection",
+    "adaptive",
+    "fem",
+    "sepfem",
+    "dqrs",
+    "pmw",
+    "mwem",
+    "smalldb",
+    "noise",
+)
 
 _PLAYED = ("dualquery", "dqrs", "fem", "sepfem")
 _FITTED = ("projection", "adaptive")
 TAKERS: Mapping[str, tuple[str, ...]] = {
-    "rounds": _PLAYED,
+    "rounds": (*_PLAYED, *MULTIPLICATIVE),
     "draws": _PLAYED,
     "step": ("dualquery", "dqrs"),
-    "plan_by": ("dualquery",),
+    "plan_by": ("dualquery", PMW),
     "free_attributes": ("dualquery", "dqrs"),
     "encoding": ("dualquery", "dqrs"),
     "selections": ("adaptive",),
-    "records": _FITTED,
+    "records": (*_FITTED, *MULTIPLICATIVE, SMALLDB),
     "smoothing": _FITTED,
     "columns": _FITTED,
     "fit_seconds": _FITTED,
-    "rows": (*_PLAYED, *_FITTED),
+    "alpha": (PMW,),
+    "select": MULTIPLICATIVE,
+    "update": MULTIPLICATIVE,
+    "selection_share": MULTIPLICATIVE,
+    "replays": MULTIPLICATIVE,
+    "average": MULTIPLICATIVE,
+    "rows": (*_PLAYED, *_FITTED, *MULTIPLICATIVE, SMALLDB),
 }
 """Which algorithms take an option that not all of them take."""
 
@@ -51,7 +71,8 @@ class Settings:
     Attributes
     ----------
     algorithm : str
-        dualquery, projection, adaptive, fem, sepfem, dqrs, noise, or auto: the one with the least predicted mean error.
+        dualquery, projection, adaptive, fem, sepfem, dqrs, pmw, mwem, smalldb, noise, or auto: the one with the least
+        predicted mean error.
     epsilon, delta, rho :
         The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out).
     accountant : str
@@ -69,6 +90,9 @@ class Settings:
     records, smoothing, columns, fit_seconds :
         How records are fitted to noisy counts: how many; how strongly they are pulled towards independent attributes; rounds
         of column generation that weigh them; a time limit.
+    alpha, select, update, selection_share, replays, average :
+        Multiplicative weights: when pmw ends; what is selected; how the distribution learns; see
+        `dpopt.algorithms.multiplicative_plan.MultiplicativePlan`.
     solver, work, seconds, seed :
         The best-response solver, its limits per round, and its seed. "auto" is the local search.
     free_attributes : str
@@ -103,6 +127,12 @@ class Settings:
     smoothing: float | None = None
     columns: int | None = None
     fit_seconds: float | None = None
+    alpha: float | None = None
+    select: str | None = None
+    update: str | None = None
+    selection_share: float | None = None
+    replays: int | None = None
+    average: bool = False
     solver: str = "auto"
     work: int | None = None
     seconds: float | None = None
@@ -156,6 +186,9 @@ class Settings:
             seed=self.seed,
             selections=self.selections,
             fit=self._fit(),
+            multiplicative=MultiplicativeRequest(
+                self.alpha, self.select, self.update, self.selection_share, self.replays, self.average
+            ),
         )
 
     def _fit(self) -> FitRequest:

@@ -12,11 +12,16 @@ from dpopt.algorithms.choosing import choose, predict
 from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.measured_accuracy import proven_measured
 from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
+from dpopt.algorithms.multiplicative_universe import log_cells
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.planning import log_universe
 from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.progress import Progress
 from dpopt.algorithms.settings import AUTO, Settings
+from dpopt.algorithms.small_database_plan import SmallDatabasePlan
+from dpopt.algorithms.small_database_planning import proven_small_database
 from dpopt.queries.workload import Workload
 
 
@@ -86,6 +91,10 @@ def plan_statement(
         ).to_json()
     elif isinstance(plan, MeasuredPlan):
         proven = proven_measured(plan, workload)
+    elif isinstance(plan, MultiplicativePlan):
+        proven = proven_multiplicative(plan, len(workload), log_cells(workload, plan.algorithm))
+    elif isinstance(plan, SmallDatabasePlan):
+        proven = proven_small_database(plan, workload)
     predicted = predict(plan, workload, runs=runs).to_json() if predict_errors else None
     return {
         "draft_accepted": bool(workload.schema.draft and accept_draft),

@@ -60,7 +60,8 @@ def synthesize(
         Names of the columns of a CSV file without a header line.
     **options
         The fields of `dpopt.Settings` (``help(dpopt.Settings)`` explains each): epsilon, delta, rho, accountant, neighbours,
-        n0; algorithm, rounds, draws, step, plan_by, selections, records, smoothing, columns, fit_seconds; solver, work,
+        n0; algorithm, rounds, draws, step, plan_by, selections, records, smoothing, columns, fit_seconds; alpha, select,
+        update, selection_share, replays, average; solver, work,
         seconds, seed, free_attributes, encoding; on_unknown, accept_draft; rows, format, predict.
 
     Raises

@@ -34,8 +34,8 @@ AlgorithmOption = Annotated[
     str,
     typer.Option(
         "--algorithm",
-        help="auto (the least predicted mean error), projection, adaptive, dualquery, fem, sepfem, dqrs, or noise (answers "
-        "without records).",
+        help="auto (the least predicted mean error), projection, adaptive, dualquery, fem, sepfem, dqrs, pmw, mwem, smalldb, "
+        "or noise (answers without records).",
     ),
 ]
 SelectionsOption = Annotated[
@@ -44,7 +44,11 @@ SelectionsOption = Annotated[
 ]
 RecordsOption = Annotated[
     int | None,
-    typer.Option("--records", help="projection, adaptive: how many records are fitted to the noisy counts."),
+    typer.Option(
+        "--records",
+        help="projection, adaptive: how many records are fitted to the noisy counts; pmw, mwem: weighted records at most; "
+        "smalldb: records of the database.",
+    ),
 ]
 SmoothingOption = Annotated[
     float | None,
@@ -66,6 +70,38 @@ FitSecondsOption = Annotated[
         "--fit-seconds",
         help="projection, adaptive: time limit of a fit; the result then depends on the machine.",
     ),
+]
+AlphaOption = Annotated[
+    float | None,
+    typer.Option(
+        "--alpha",
+        help="pmw: end when a measured answer lies within 2 alpha; that of the noise if left out.",
+    ),
+]
+SelectOption = Annotated[
+    str | None,
+    typer.Option(
+        "--select",
+        help="pmw, mwem: queries one by one, or whole marginals (mwem's default where there are some).",
+    ),
+]
+UpdateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--update",
+        help="pmw, mwem: how the distribution learns: max-entropy (default), projection, mwem, hoeffding, or paper.",
+    ),
+]
+SelectionShareOption = Annotated[
+    float | None,
+    typer.Option("--selection-share", help="pmw, mwem: share of a round's budget for the selection."),
+]
+ReplaysOption = Annotated[
+    int | None,
+    typer.Option("--replays", help="pmw, mwem: how often a round goes through all measurements so far."),
+]
+AverageOption = Annotated[
+    bool, typer.Option("--average", help="pmw, mwem: release the average of the rounds' distributions.")
 ]
 AccountantOption = Annotated[
     str,

@@ -37,6 +37,8 @@ def plan_line(plan: Mapping[str, Any]) -> str:
             f"{'DualQuery' if plan['algorithm'] == 'dualquery' else 'DQRS'}: T = {plan['rounds']:,} rounds, "
             f"s = {plan['draws']:,} draws each, step eta = {plan['step']} ({plan['chosen_by']})"
         )
+    if plan["algorithm"] == "smalldb":
+        return f"smalldb: a database of m = {plan['records']:,} records ({plan['chosen_by']})"
     if "measurements" not in plan:
         return f"{plan['algorithm']}: T = {plan['rounds']:,} rounds ({plan['chosen_by']})"
     scales = [measured["scale"] for measured in plan["measurements"]]

@@ -21,8 +21,12 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | tree_consistency.py, isotonic_regression.py, graphical_sequence.py | what `dpopt.inference.histograms` solves fast |
 | as_mip.py, presolved.py, sums_of_parts.py | solvers of mixed-integer programs as those of `MaxCsp`; presolve before any |
 | minimax_polynomial.py, coefficient_budget.py, approximation_plus_noise.py | polynomials near values, with small coefficients |
+| answer_polynomial.py, mixed_answer_polynomial.py, error_and_noise_search.py | polynomials that answer queries of summaries |
+| consistent_records.py | what the noisy counts of a summary leave possible for an answer |
+| decision_lists.py | coefficients of decision lists: error and noise together |
 | projection_master.py, column_pricing.py | the projection of noisy answers over given records; its pricing as a best response |
 | whole_multiplicities.py | which weights of records to round up |
+| halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
 | instances.py, clause_text.py | instances of the catalogue in models/, read from files |
 """
 

@@ -19,6 +19,7 @@ models/projection.
 | table_kernels.py | what a code costs in marginals |
 | monomial_kernels.py, clause_kernels.py | what it costs in clauses of up to three literals, and in others |
 | search_kernels.py, legal_sweep_kernels.py | sweeps over records, without and with rules |
+| halfspace_regression.py | sides of known halfspaces to weights for another one |
 | histograms/ | noisy counts of trees and sequences to consistent ones |
 | pricing_kernels.py, column_kernels.py, law_kernels.py | descents of single records, columns, one-way sums |
 """

@@ -15,6 +15,8 @@ one file here that
 | coefficient_budgets.py, joint.py | least coefficients for an error; least error with noise |
 | exact_optimum.py, exact_simplex.py, linear_solver.py | linear programs solved exactly, from where a solver ended |
 | chebyshev.py, sherstov.py | constructions of the papers |
+| disjunction_weights.py | "at least r of k" as a sum of disjunctions |
+| decision_lists.py | coefficients for rows that are decision lists, and their exact error |
 | sensitivities.py | what one record moves in each expansion |
 | degree_tables.py, solution_files.py | tables of least degrees; solutions as files |
 """

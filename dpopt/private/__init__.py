@@ -13,8 +13,15 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | curator.py, fem_curator.py, dqrs_curator.py | the curators of DualQuery and its relatives |
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
 | measurement.py, noisy_counts.py | what is measured and what it costs; exact counts and the same with noise |
+| sanitizer_curator.py, sanitizer_sums.py | noisy sums of the coefficients of records' polynomials; the exact sums |
+| halfspace_curator.py, halfspace_measurement.py | the curator of halfspaces; what is measured of points and what it costs |
+| halfspace_points.py, halfspace_kernels.py | points of R^d, scaled and rounded; on which sides of halfspaces they lie |
 | selection.py, candidate_scores.py, score_kernels.py, selection_law.py | what is selected; exact scores; the exact law |
 | query_weights.py, sampler_kernels.py, exponential_table.py | the query player of DualQuery: exact draws from its weights |
+| list_reader.py, list_table.py, list_curator.py | rows that are decision lists: read, held, counted |
+| interval_curator.py, interval_search.py, split_curator.py | the curators that search: ends of intervals, medians of boxes |
+| net_curator.py, net_multisets.py, net_draw.py | the net mechanism and SmallDB: what is selected from, and the draw |
+| net_boxes.py, net_kernels.py, net_law.py | exact draws by branch and bound; weights however small |
 | noise.py, randomness.py | integer noise; the one source of randomness for private draws |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
 | csv_source.py, csv_lines.py, parquet_source.py | CSV and Parquet files |

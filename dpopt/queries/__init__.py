@@ -16,11 +16,15 @@ therefore not imported here but by their users.
 | domains.py, marginal_set.py, marginal_cells.py | marginals as shapes; their cells as clauses, some at a time |
 | workload.py, short_forms.py, generation.py, explicit.py | short forms and JSON files that name queries, and these queries |
 | answers.py | answers on cells by where they come from: records, the uniform distribution |
+| halfspaces.py, halfspace_kernels.py | public projections of points, directions, queries of halfspaces; weighted sides |
 | public_random.py | seeded numbers for choosing queries, the same for ever |
 | kernels.py, packing_kernels.py, compiled.py, compilation.py | bit packing, counting, satisfaction |
 | marginal_kernels.py, answer_kernels.py | counting by cells; answers on records with weights |
 | sensitivity.py, sensitivity_tables.py, sensitivity_messages.py | by how much one record moves the counts of clauses |
 | sensitivity_kernels.py, sensitivity_limits.py | its inner loops, compiled, and their limits |
+| decision_lists.py, list_coefficients.py, list_kernels.py | rows that are decision lists; what they count in conjunctions |
+| monomials.py, polynomial_families.py, family_moves.py | monomials in 0/1 variables; a polynomial for each possible record |
+| symmetric_family.py, table_family.py, function_family.py | the three kinds of such families |
 | arrays.py, json_files.py | read-only arrays; strict JSON reading, safe writing |
 
 To add a family of queries: write its clauses in generation.py, its short form in short_forms.py, and pin one

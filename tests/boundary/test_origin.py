@@ -10,13 +10,23 @@ import pytest
 
 from tests.source_code import source_files
 
-RELEASED = {"NoisyAnswers", "SampledQueries", "SelectedMarginal", "SelectedQuery"}
+RELEASED = {
+    "NoisyAnswers",
+    "NoisySearch",
+    "SampledQueries",
+    "SelectedMarginal",
+    "SelectedQuery",
+    "SelectedDatabase",
+    "SelectedCandidate",
+}
 ORIGINS = {"private", "transcript"}
 # Where a saved transcript is read: `from_json` and nothing else.
 READERS = {
     "dpopt/algorithms/fem.py",
     "dpopt/algorithms/measured_past.py",
+    "dpopt/algorithms/multiplicative_past.py",
     "dpopt/algorithms/past.py",
+    "dpopt/algorithms/play_small_database.py",
 }
 FILES = source_files()
 

@@ -19,6 +19,8 @@ BUDGET = ["--epsilon", 2, "--delta", 1e-6]
 OPTIONS: dict[str, list[object]] = {
     "dualquery": ["--rounds", 20, "--draws", 10],
     "adaptive": ["--selections", 3],
+    "pmw": ["--workload", "marginals:2,count=3,seed=1", "--rounds", 30],
+    "mwem": ["--workload", "marginals:2,count=3,seed=1"],
 }
 ROWS = 2000
 
@@ -140,10 +142,7 @@ def test_a_typo_is_answered_with_what_was_meant(tmp_path: Path, typo: str, meant
     public = ["--schema", schema, "--workload", "marginals:2", *BUDGET, "--algorithm", typo]
     for asked in (["release", table, *public, "--out", tmp_path / "out"], ["plan", *public, "--n", 50]):
         text = refuse(*asked)
-        assert (
-            f"--algorithm is one of auto, dualquery, projection, adaptive, fem, sepfem, dqrs, noise; found '{typo}'"
-            in text
-        )
+        assert f"--algorithm is one of {', '.join(ALGORITHMS)}; found '{typo}'" in text
         assert f"(did you mean '{meant}'?)" in text
     assert not (tmp_path / "out").exists()
 
@@ -167,7 +166,7 @@ REFUSED: dict[str, tuple[list[object], str]] = {
     "no selections": (["--selections", 0], "the number of selections must be a whole number of at least 1"),
     "rounds of a projection": (
         ["--algorithm", "projection", "--rounds", 5],
-        "--rounds is an option of dualquery, dqrs, fem, sepfem, found --algorithm projection",
+        "--rounds is an option of dualquery, dqrs, fem, sepfem, pmw, mwem, found --algorithm projection",
     ),
     "bits of a projection": (
         ["--algorithm", "projection", "--encoding", "bits"],
@@ -180,7 +179,7 @@ REFUSED: dict[str, tuple[list[object], str]] = {
     "rows of noise": (["--algorithm", "noise", "--rows", 5], "--rows is an option of dualquery"),
     "another plan": (
         ["--algorithm", "adaptive", "--plan-by", "bound"],
-        "--plan-by is an option of dualquery, found",
+        "--plan-by is an option of dualquery, pmw, found",
     ),
     "fit-seconds of dqrs": (
         ["--algorithm", "dqrs", "--fit-seconds", 5],

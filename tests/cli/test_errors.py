@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpopt.algorithms.settings import ALGORITHMS
 from dpopt.errors import PrivateDataError, SchemaError
 from tests.cli.command_line import COMMAND, call, inputs, refuse, release_arguments, succeed
 
@@ -39,8 +40,8 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
             "a formulation is one of aggregated, per-literal, clique; found 'tight'",
         ),
         (
-            ["--rho", 1, "--algorithm", "mwem"],
-            "--algorithm is one of auto, dualquery, projection, adaptive, fem, sepfem, dqrs, noise; found 'mwem'",
+            ["--rho", 1, "--algorithm", "mst"],
+            f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'",
         ),
         (["--rho", 1, "--algorithm", "projetcion"], "found 'projetcion' (did you mean 'projection'?)"),
         (["--rho", 1, "--format", "xlsx"], "the format is one of csv, parquet; found 'xlsx'"),

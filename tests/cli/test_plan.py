@@ -8,6 +8,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.settings import ALGORITHMS
 from tests.cli.command_line import inputs, refuse, succeed
 
 SMALL = ["--algorithm", "dualquery", "--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
@@ -182,8 +183,8 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
         (["--n", 9, "--rho", 1, "--neighbours", "swap"], "--neighbours is one of replace, add-remove"),
         (["--n", 9, "--rho", 1, "--plan-by", "luck"], "--plan-by is one of rule, simulation, bound"),
         (
-            ["--n", 9, "--rho", 1, "--algorithm", "mwem"],
-            "--algorithm is one of auto, dualquery, projection, adaptive, fem, sepfem, dqrs, noise; found 'mwem'",
+            ["--n", 9, "--rho", 1, "--algorithm", "mst"],
+            f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'",
         ),
         (["--n", 9, "--rho", 1, "--algorithm", "dualqury"], "(did you mean 'dualquery'?)"),
         (["--n", 9, "--rho", 1, "--step", "big"], "the step eta must be a decimal number such as 1.4"),

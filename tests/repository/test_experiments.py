@@ -75,6 +75,16 @@ def test_bits_against_records_still_runs() -> None:
     assert "| baseline: uniform |" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("figure5", "| 5 | mwem, T by rule |"), ("multiplicative_weights", "| parities | 50 | pmw |")],
+)
+def test_multiplicative_weights_still_run(name: str, row: str) -> None:
+    done = _run("-m", f"experiments.{name}", "--quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert row in done.stdout
+
+
 def test_every_benchmark_has_its_row_in_the_document() -> None:
     text = (EXPERIMENTS / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert [name for name in CASES if f"`{name}`" not in text] == []
@@ -135,8 +145,13 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
         ("ranges", "| made up | 64 | 43 | 73% | 1 |"),
         ("boxes", "| made up | 128 | 126 | 72% | Laplace | 1 |"),
+        ("intervals", "| as printed, alpha' = alpha / 6 | 4,402 | 40 |"),
         ("polynomial_release", "| made up | 500 | 8 | 3 | and | 3 |"),
+        ("consistent_answers", "| 3 | and |"),
+        ("decision_lists", "| disjunctions | 200 | 6 | 2 to 3 | 64 | rho = 0.1 | 0 to 3 |"),
+        ("papers_sanitizer", "| 6 | 3 | rho = 0.1 | or | binomials | 2 | 21 |"),
         ("approximate_degree", "| or | 1/20 | 4 | 5 |"),
+        ("halfspaces", "| rho .1 | T = 2, m = 20, U = 8, sides | regression |"),
         ("hay_2010", "| 6 | 8 | 1.6571 | 4.83 | 2.67 |"),
     ],
 )
@@ -176,3 +191,36 @@ def test_the_largest_error_of_any_range_is_that_of_trying_them_all() -> None:
     bins = errors[:, tree.leaf_of_bin]
     of_bins = np.stack([bins[:, start:stop].sum(axis=1) for start, stop in ranges.tolist()], axis=1)
     assert np.array_equal(largest_errors_of_bins(bins), np.abs(of_bins).max(axis=1))
+
+
+def test_small_databases_still_run() -> None:
+    done = _run("-m", "experiments.small_databases", "--quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| made up | 0.1 | smalldb | 4 |" in done.stdout
+
+
+def test_distributional_privacy_still_runs_and_gives_the_paper_s_numbers() -> None:
+    done = _run("-m", "experiments.distributional_privacy", "--quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| 4 | 0.5 | 0.3750 |" in done.stdout
+    assert "| 8 | 0.25 | 0.3125 |" in done.stdout
+
+
+def test_distributional_privacy_is_checked_by_exact_laws() -> None:
+    """Theorem 7.3: beta below 1 / (n + 1)^2 at an epsilon gives that epsilon; a constant mechanism and one that tells all."""
+    program = (
+        "from fractions import Fraction as F; from experiments.distributional_privacy.exact import *\n"
+        "universe = (0, 1, 2, 3)\n"
+        "nothing = losses_of_pairs(lambda database: {0: F(1)}, universe, 2)\n"
+        "assert differential_epsilon(nothing) == 0 == distributional_beta(nothing, universe, 2, 0.0)\n"
+        "everything = losses_of_pairs(lambda database: {database: F(1)}, universe, 2)\n"
+        "assert distributional_beta(everything, universe, 2, 9.0) == F(5, 6)\n"
+        "coin = losses_of_pairs(lambda d: {0: F(1 + (0 in d), 3), 1: F(2 - (0 in d), 3)}, universe, 2)\n"
+        "assert abs(differential_epsilon(coin) - 0.6931471805599453) < 1e-12\n"
+        "assert distributional_beta(coin, universe, 2, 0.69) >= share_of_one_pair(2) == F(1, 9)\n"
+        "assert distributional_beta(coin, universe, 2, 0.7) == 0\n"
+        "assert [mirrored_mod(x, 4) for x in range(10)] == [0, 1, 2, 3, 3, 2, 1, 0, 0, 1]\n"
+        "assert far_apart(4) == F(3, 8) and far_apart(8) == F(5, 16)\n"
+    )
+    done = _run("-c", program)
+    assert done.returncode == 0, done.stdout + done.stderr

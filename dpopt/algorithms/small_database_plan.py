@@ -1,0 +1,147 @@
+"""The plan of a SmallDB run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_limits, whole_number
+from dpopt.errors import AccountingError, PlanError
+from dpopt.private.net_multisets import LARGEST_TARGET, MOST_RECORDS
+
+SMALLDB = "smalldb"
+LARGEST_RANGE = Decimal(1_000)
+LARGEST_REACH = Decimal(2)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallDatabasePlan:
+    """Parameters of a run; they depend on public values only.
+
+    Attributes
+    ----------
+    records : int
+        Number m of records of the small database.
+    range_ : Decimal
+        epsilon of the one selection, an exact decimal.
+    reach : Decimal
+        Errors above it are told apart no more, in (0, 2].
+    size : int
+        Public n (replace-one) or n0 (add-remove).
+    relation : NeighbouringRelation
+        Which tables count as neighbours.
+    budget : Budget
+        What may be spent.
+    seed : int
+        Seed of the public choice of records that stand for their classes.
+    chosen_by : str
+        How m was chosen.
+
+    Raises
+    ------
+    PlanError
+        A number out of range.
+    """
+
+    records: int
+    range_: Decimal
+    reach: Decimal
+    size: int
+    relation: NeighbouringRelation
+    budget: Budget
+    seed: int = 0
+    chosen_by: str = "given"
+
+    def __post_init__(self) -> None:
+        for name, called, most in (
+            ("records", "the number of records", MOST_RECORDS),
+            ("size", "the public size", 2**40),
+        ):
+            number = whole_number(called, getattr(self, name), least=1)
+            if number > most:
+                raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
+            object.__setattr__(self, name, number)
+        for called, value, most_of in (
+            ("the range of the selection", self.range_, LARGEST_RANGE),
+            ("the reach of the errors", self.reach, LARGEST_REACH),
+        ):
+            if not value.is_finite() or not 0 < value <= most_of:
+                raise PlanError(f"{called} must be above 0 and at most {most_of}, found {value}")
+        if self.records * self.size > LARGEST_TARGET:
+            raise PlanError(
+                f"{self.records:,} records at a public size of {self.size:,} are beyond 64-bit distances; ask for fewer"
+            )
+        _, seed = check_limits(None, None, self.seed)
+        object.__setattr__(self, "seed", seed)
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm, as on the command line."""
+        return SMALLDB
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a synthetic record is coded: one value per attribute."""
+        return Encoding.RECORDS
+
+    @property
+    def solver(self) -> str:
+        """Name of a solver: none is needed, the usual one is named."""
+        return "local-search"
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return the one charge of the run."""
+        return (selection_charge(1, self.range_, self.relation),)
+
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        return 4_000 + 30 * self.records
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        return {
+            "dpopt_plan": PLAN_VERSION,
+            "algorithm": SMALLDB,
+            "records": self.records,
+            "range": str(self.range_),
+            "reach": str(self.reach),
+            "size": self.size,
+            "relation": self.relation.value,
+            "budget": self.budget.to_json(),
+            "seed": self.seed,
+            "chosen_by": self.chosen_by,
+        }
+
+    @classmethod
+    def from_json(cls, obj: dict[str, Any]) -> SmallDatabasePlan:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
+        """
+        if obj.get("dpopt_plan") != PLAN_VERSION or obj.get("algorithm") != SMALLDB:
+            raise PlanError(
+                f"the plan has version {obj.get('dpopt_plan')!r} and algorithm {obj.get('algorithm')!r}; expected version "
+                f"{PLAN_VERSION} of {SMALLDB}"
+            )
+        try:
+            return cls(
+                records=obj["records"],
+                range_=Decimal(str(obj["range"])),
+                reach=Decimal(str(obj["reach"])),
+                size=obj["size"],
+                relation=NeighbouringRelation(obj["relation"]),
+                budget=Budget.from_json(obj["budget"]),
+                seed=obj["seed"],
+                chosen_by=str(obj["chosen_by"]),
+            )
+        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
+            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error

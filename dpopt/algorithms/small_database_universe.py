@@ -1,0 +1,133 @@
+"""The universe of a small database: the records that a workload can tell apart, and records that stand for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.candidates import domains_of
+from dpopt.algorithms.public_choice import permutation, public_stream
+from dpopt.algorithms.small_database_bounds import without_bins
+from dpopt.errors import PlanError
+from dpopt.queries.arrays import freeze
+from dpopt.queries.attribute import AttributeKind
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workload import Workload
+
+MOST_CELLS = 1 << 18
+MOST_ANSWERS = 1 << 26
+MANY_BINS = 1_000
+_ANSWERS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Universe:
+    """All records of a schema that obey its rules, in classes of equal answers; public.
+
+    Attributes
+    ----------
+    records : (r, d) int32 array
+        The records, in lexicographic order of their codes.
+    element : (r,) int64 array
+        The class of each record, from 0, numbered by first occurrence.
+    answers : (k, A) int8 array
+        What each query says of the records of each class, 0 or 1.
+
+    Notes
+    -----
+    No query tells two records of a class apart, so the multisets of m classes answer the workload in every way in which the
+    multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
+    """
+
+    records: NDArray[np.int32]
+    element: NDArray[np.int64]
+    answers: NDArray[np.int8]
+
+    @property
+    def elements(self) -> int:
+        """Number A of classes."""
+        return int(self.answers.shape[1])
+
+    @classmethod
+    def of(cls, workload: Workload) -> Universe:
+        """Return the universe of a workload.
+
+        Raises
+        ------
+        PlanError
+            If there are more than 2^18 records, or more than 2^26 answers on them; with what to use instead.
+        """
+        domains = domains_of(workload)
+        cells, queries = prod(domains.counts.tolist()), len(workload)
+        if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
+            raise PlanError(
+                f"smalldb lists every record that there could be, here {cells:,} with {queries:,} answers each; at most "
+                f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
+                "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
+            )
+        places = np.indices(domains.counts.tolist(), dtype=np.int64).reshape(len(domains.counts), -1)
+        starts = np.concatenate(([0], np.cumsum(domains.counts)))[:-1]
+        records = np.ascontiguousarray(domains.codes[places.T + starts], dtype=np.int32)
+        obeys = ~workload.schema.circuit().broken(records).any(axis=1)
+        records = freeze(records[obeys])
+        if not len(records):
+            raise PlanError(
+                "no record of codes that occur obeys the rules; leave ',occurring' out of the workload"
+            )
+        told_apart = answers_on_each(workload.queries, records)
+        element, first = _classes(told_apart)
+        return cls(records, freeze(element), freeze(np.ascontiguousarray(told_apart[first].T)))
+
+    def spread(
+        self, elements: NDArray[np.int64], counts: NDArray[np.int64], *, seed: int
+    ) -> NDArray[np.int32]:
+        """Return records (m, d) of a multiset of classes: each class is dealt out over its records in a public random order."""
+        records = []
+        for element, count in zip(elements.tolist(), counts.tolist(), strict=True):
+            members = np.flatnonzero(self.element == element)
+            order = members[permutation(public_stream(seed, f"records of class {element}"), len(members))]
+            records.append(self.records[np.resize(order, count)])
+        return np.concatenate(records)
+
+
+def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) -> NDArray[np.int8]:
+    """Return what each query says of each record, (r, k): 0 or 1."""
+    if isinstance(queries, MarginalSet):
+        from dpopt.queries.marginal_kernels import cells_of_records
+
+        cells = cells_of_records(queries, records)
+        told = np.zeros((len(records), queries.number_of_cells), dtype=np.int8)
+        row, marginal = np.nonzero(cells >= 0)
+        told[row, cells[row, marginal]] = 1
+        return told
+    told = np.empty((len(records), len(queries)), dtype=np.int8)
+    step = max(1, _ANSWERS_AT_ONCE // (len(records) * queries.width))
+    for first in range(0, len(queries), step):
+        part = queries.take(np.arange(first, min(first + step, len(queries))))
+        equal = records[:, part.attributes] == part.values
+        true = ((equal == part.signs) & (part.attributes >= 0)).sum(axis=2)
+        told[:, first : first + step] = (part.accepted[None, :] >> true.astype(np.uint32)) & 1
+    return told
+
+
+def _on_fine_attributes(workload: Workload) -> str:
+    """Return what to know where a numeric attribute has a thousand bins or more."""
+    for attribute in workload.schema.attributes:
+        if attribute.kind is AttributeKind.NUMERIC and attribute.size >= MANY_BINS:
+            return f". {without_bins(attribute.name)}"
+    return ""
+
+
+def _classes(told_apart: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class of each row (r, k), numbered by first occurrence, and the first row of each class."""
+    packed = np.packbits(told_apart, axis=1)
+    keys = np.ascontiguousarray(packed).view([("", packed.dtype)] * packed.shape[1]).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(first), dtype=np.int64)
+    number[order] = np.arange(len(first))
+    return number[inverse.ravel()], first[order]

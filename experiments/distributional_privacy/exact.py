@@ -1,0 +1,96 @@
+"""Distributional privacy checked exactly: finite laws of a mechanism, and all pairs of databases drawn from one set.
+
+Definition (Blum, Ligett and Roth 2013, 7.1 and 7.2, as Theorem 7.3 needs it): D1 and D2 are drawn without replacement from the
+same S, each uniformly and independently of the other. A mechanism is (epsilon, beta)-distributionally private if, for every S
+of at least n elements, with probability at least 1 - beta over D1 and D2, P(A(D1) in E) <= e^epsilon P(A(D2) in E) for all E.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import comb, exp, inf, log
+
+Law = Mapping[Hashable, Fraction]
+Database = frozenset[int]
+Mechanism = Callable[[Database], Law]
+
+
+def loss(one: Law, two: Law) -> float:
+    """Return the least epsilon with P1(E) <= e^epsilon P2(E) for all E: the largest log ratio of two outputs' probabilities."""
+    worst = Fraction(0)
+    for output, probability in one.items():
+        if probability == 0:
+            continue
+        other = two.get(output, Fraction(0))
+        if other == 0:
+            return inf
+        worst = max(worst, probability / other)
+    return log(worst)
+
+
+Losses = Mapping[tuple[Database, Database], float]
+
+
+def losses_of_pairs(mechanism: Mechanism, universe: Sequence[int], n: int) -> Losses:
+    """Return the loss of every ordered pair of databases of n elements of a universe."""
+    laws = {frozenset(chosen): mechanism(frozenset(chosen)) for chosen in combinations(universe, n)}
+    return {(one, two): loss(laws[one], laws[two]) for one in laws for two in laws}
+
+
+def distributional_beta(losses: Losses, universe: Sequence[int], n: int, epsilon: float) -> Fraction:
+    """Return the least beta for which a mechanism is (epsilon, beta)-distributionally private, over all S of the universe."""
+    beyond = [one | two for (one, two), value in losses.items() if value > epsilon * (1 + 1e-12)]
+    worst = Fraction(0)
+    for size in range(n, len(universe) + 1):
+        for subset in map(frozenset, combinations(universe, size)):
+            pairs = sum(together <= subset for together in beyond)
+            worst = max(worst, Fraction(pairs, comb(size, n) ** 2))
+    return worst
+
+
+def differential_epsilon(losses: Losses) -> float:
+    """Return the least epsilon of differential privacy: the largest loss of sets that differ in one element."""
+    return max(value for (one, two), value in losses.items() if len(one - two) == 1)
+
+
+def share_of_one_pair(n: int) -> Fraction:
+    """Return how likely one ordered pair is with S of n + 1 elements: 1 / (n + 1)^2 (printed: 2 / n^2 for an unordered one).
+
+    So (epsilon, beta)-distributional privacy with any beta below it is epsilon-differential privacy (Theorem 7.3).
+    """
+    return Fraction(1, comb(n + 1, n) ** 2)
+
+
+def mirrored_mod(number: int, m: int) -> int:
+    """Return F_m: x mod m if x mod 2 m < m, else (-x - 1) mod m: a triangle wave with steps of at most 1 (Definition 7.4)."""
+    return number % m if number % (2 * m) < m else (-number - 1) % m
+
+
+def geometric_law(centre: int, epsilon: Fraction, outputs: range) -> dict[Hashable, Fraction]:
+    """Return the law of centre + two-sided geometric noise, epsilon-DP for steps of 1, all beyond the ends put onto them.
+
+    The ratio of neighbouring probabilities is a rational number just above e^-epsilon, so that the law is exact and epsilon-DP.
+    """
+    ratio = Fraction(-int(-exp(-epsilon) * 10**9 // 1), 10**9)
+    low, high = outputs[0], outputs[-1]
+    inner = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - centre) for k in outputs}
+    inner[low] = ratio ** abs(low - centre) / (1 + ratio)
+    inner[high] = ratio ** abs(high - centre) / (1 + ratio)
+    return {**inner}
+
+
+def far_apart(m: int) -> Fraction:
+    """Return the share of pairs in {0, ..., m - 1}^2 at a distance of at least m / 2 (Theorem 7.5, m = 2 / epsilon)."""
+    return Fraction(sum(2 * abs(a - b) >= m for a in range(m) for b in range(m)), m * m)
+
+
+def far_apart_of_bits(n: int, m: int) -> Fraction:
+    """Return P(|Q_m(D1) - Q_m(D2)| >= m / 2) for two databases of n fair bits: exact, by the binomial law."""
+    of_value: Counter[int] = Counter()
+    for ones in range(n + 1):
+        of_value[mirrored_mod(ones, m)] += comb(n, ones)
+    far = sum(a * b for x, a in of_value.items() for y, b in of_value.items() if 2 * abs(x - y) >= m)
+    return Fraction(far, 4**n)

@@ -1,0 +1,56 @@
+"""One release in memory: its errors, rounds and seconds."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
+from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.release import release
+from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.stating import plan_statement
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.evaluation import non_private_errors
+from dpopt.queries.answers import Answers, RecordAnswers
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import Workload
+
+Result = dict[str, Any]
+
+
+def measure(
+    dataset: PrivateDataset, schema: Schema, workload: Workload, size: int, settings: Settings
+) -> Result:
+    """Plan, release and evaluate; seconds are of planning and release, without reading and writing."""
+    began = time.perf_counter()
+    plan = plan_of(settings.algorithm, settings.request(size), workload)
+    made = release(dataset, Job(plan, schema, workload, {}, {}), None)
+    seconds = time.perf_counter() - began
+    records, weights = made.records.distinct, made.records.multiplicity.astype(np.float64)
+    answers: Answers = (
+        RecordAnswers(records, weights)
+        if workload.marginals is not None
+        else workload.answers_on(records, weights)
+    )
+    errors = non_private_errors(dataset, workload.queries, {"release": answers})["release"]
+    spent = made.ledger.spent()
+    result: Result = {
+        "max_error": errors.max_error,
+        "mean_error": errors.mean_error,
+        "epsilon_spent": spent.epsilon,
+        "seconds": seconds,
+    }
+    if isinstance(plan, MultiplicativePlan):
+        played = made.statement["multiplicative_weights"]
+        proven = plan_statement(plan, workload, predict_errors=False, accept_draft=False)["proven"]
+        result |= {
+            "rounds": played["rounds_played"],
+            "planned": plan.rounds,
+            "bound": None if proven is None else proven["bound"],
+            "bound_if": None if proven is None else proven["if"],
+        }
+    return result

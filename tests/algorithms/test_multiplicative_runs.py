@@ -1,0 +1,307 @@
+"""pmw and mwem from a table to a release: plans, refusals, accuracy, rules, attributes that nobody asks about, replay."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.algorithms.any_plan import read_plan
+from dpopt.algorithms.choosing import COMPARED, predict
+from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative, rounds_needed
+from dpopt.algorithms.multiplicative_learner import Learner
+from dpopt.algorithms.multiplicative_plan import (
+    DATA_STEP,
+    EXACT,
+    HOEFFDING,
+    MARGINALS,
+    MAX_ENTROPY,
+    MULTIPLICATIVE,
+    MWEM,
+    PAPER,
+    PMW,
+    QUERIES,
+    UPDATES,
+    Learning,
+    MultiplicativePlan,
+    MultiplicativeRequest,
+)
+from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
+from dpopt.algorithms.multiplicative_universe import log_cells, universe_of
+from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.plan_request import PlanBy, PlanRequest
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.synthesize import synthesize
+from dpopt.errors import PlanError
+from dpopt.private.dataset import PrivateDataset
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import parse_workload
+from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
+from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, dataset, write_table
+from tests.boundary.test_noninterference import RULED
+
+WORKLOAD = parse_workload("marginals:2", SCHEMA)
+RICH = Budget(None, 1e-9, 2_000.0, Accountant.ZCDP)
+BITS = Schema(tuple(Attribute(f"b{i}", AttributeKind.CATEGORICAL, values=(0, 1)) for i in range(6)))
+
+
+def request(size: int = ROWS, *, budget: Budget = RICH, **more: object) -> PlanRequest:
+    return PlanRequest(size, REPLACE, budget, **more)  # type: ignore[arg-type]
+
+
+def exact_answers(text: str = "marginals:2") -> NDArray[np.float64]:
+    from tests.algorithms.small_runs import codes
+
+    return parse_workload(text, SCHEMA).answers_on(codes())
+
+
+@pytest.mark.parametrize("update", [*UPDATES])
+@pytest.mark.parametrize("select", [QUERIES, MARGINALS])
+def test_with_little_noise_every_update_learns_the_answers(select: str, update: str) -> None:
+    """Rounds enough, noise of a thousandth of a record: what differs is how fast each step goes."""
+    fixed = update in (PAPER, HOEFFDING)
+    if fixed and select == MARGINALS:
+        return
+    asked = MultiplicativeRequest(
+        alpha=0.01 if fixed else None, select=select, update=update, replays=20, share=0.5
+    )
+    plan = make_multiplicative_plan(
+        PMW if fixed else MWEM,
+        request(budget=Budget(None, 1e-9, 1e9, Accountant.ZCDP), rounds=60, multiplicative=asked),
+        WORKLOAD,
+    )
+    made = release(dataset(), multiplicative_job(plan, SCHEMA), None)
+    error = np.abs(made.answers() - exact_answers()).max()
+    start = np.abs(Learner(plan, WORKLOAD).answers() - exact_answers()).max()
+    slow = update in (PAPER, DATA_STEP, HOEFFDING)
+    assert error < (0.5 * start if slow else 0.01)
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
+@pytest.mark.parametrize("algorithm", MULTIPLICATIVE)
+def test_a_release_replays_byte_for_byte(tmp_path: Path, algorithm: str, relation: object) -> None:
+    options: dict[str, Any] = {"neighbours": "add-remove", "n0": ROWS} if relation is ADD_REMOVE else {}
+    made = synthesize(
+        write_table(tmp_path),
+        SCHEMA,
+        "marginals:2",
+        out=tmp_path / "out",
+        algorithm=algorithm,
+        rho=1.0,
+        rows=50,
+        **options,
+    )
+    assert made.statement["records"]["rows"] == 50
+    assert made.statement["accuracy"]["predicted"]["mean_error"] > 0
+    assert made.ledger.spent().rho <= 1
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+    section = made.statement["multiplicative_weights"]
+    assert section["universe_cells"] == 3 * 4 * 2 * 4 or section["universe_cells"] == np.prod(SCHEMA.sizes)
+    assert section["dual_bound"] <= section["objective"] + 1e-9
+
+
+def test_every_record_obeys_the_rules() -> None:
+    plan = multiplicative_plan(size=8, rounds=3, learning=Learning(records=1_000))
+    table = PrivateDataset.from_codes(RULED, list(np.zeros((len(RULED), 8), dtype=np.int32)))
+    made = release(table, multiplicative_job(plan, RULED), None)
+    assert made.statement["records"]["records_that_obey_the_rules"] == len(made.records.distinct)
+    assert not RULED.circuit().broken(made.records.distinct).any()
+    assert len(made.records.distinct) < np.prod(RULED.sizes)
+
+
+def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> None:
+    """They would multiply its size; their codes are public and random."""
+    wide = Schema(
+        (*SCHEMA.attributes, Attribute("wide", AttributeKind.CATEGORICAL, values=tuple(range(1_000))))
+    )
+    text = "marginals:2,count=1,seed=1"
+    workload = parse_workload(text, wide)
+    universe = universe_of(workload, MWEM)
+    mentioned = workload.queries.attributes
+    assert set(universe.axes.tolist()) == set(mentioned[mentioned >= 0].tolist())
+    columns = [np.zeros(50, dtype=np.int32)] * 5
+    plan = multiplicative_plan(size=50, learning=Learning(records=30))
+    made = release(PrivateDataset.from_codes(wide, columns), multiplicative_job(plan, wide, text), None)
+    free = [place for place in range(5) if place not in universe.axes]
+    assert all(len(np.unique(made.records.distinct[:, place])) > 1 for place in free)
+
+
+def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do(tmp_path: Path) -> None:
+    large = Schema(
+        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(9))
+    )
+    for algorithm in MULTIPLICATIVE:
+        with pytest.raises(
+            PlanError, match=r"1,000,000,000 combinations \(at most 67,108,864 = 2\^26\)"
+        ) as found:
+            make_multiplicative_plan(algorithm, request(), parse_workload("marginals:2", large))
+        assert "Use --algorithm projection, adaptive or dualquery" in str(found.value)
+    with pytest.raises(PlanError, match="Use --algorithm projection or dualquery"):
+        make_multiplicative_plan(PMW, request(), parse_workload("conjunctions:3,count=500,seed=1", large))
+    out = tmp_path / "out"
+    huge = Schema(
+        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(40))
+    )
+    table = tmp_path / "table.csv"
+    table.write_text(",".join(huge.names) + "\n" + ",".join("0" * 40) + "\n", encoding="utf-8")
+    with pytest.raises(PlanError, match=r"about 10\^40 combinations"):
+        synthesize(
+            table,
+            huge,
+            "marginals:2",
+            out=out,
+            algorithm="mwem",
+            rho=1.0,
+            neighbours="add-remove",
+            n0=9,
+        )
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("algorithm", MULTIPLICATIVE)
+def test_a_plan_is_read_back_as_it_was(algorithm: str, gaussian: bool) -> None:
+    budget = RICH if gaussian else Budget(3.0, 0.0, None, Accountant.PURE)
+    plan = make_multiplicative_plan(algorithm, request(budget=budget), WORKLOAD)
+    assert read_plan(plan.to_json()) == plan
+    assert plan.select == (QUERIES if algorithm == PMW else MARGINALS)
+    assert (plan.alpha is None) == (algorithm == MWEM)
+    for key in ("step", "scale", "learning", "noise"):
+        with pytest.raises(PlanError, match="damaged"):
+            read_plan({**plan.to_json(), key: None})
+
+
+REFUSED: dict[str, tuple[dict[str, object], str]] = {
+    "another algorithm": ({"algorithm": "fem"}, "the algorithm is one of pmw, mwem"),
+    "another selection": ({"select": "cells"}, "queries or marginals"),
+    "no rounds": ({"rounds": 0}, "number of rounds"),
+    "no step": ({"step": "0"}, "range of a selection"),
+    "a large alpha": ({"alpha": 1.5}, "alpha must be above 0"),
+    "marginals and alpha": ({"alpha": 0.1, "select": "marginals"}, "plays all its rounds"),
+    "the paper's step without alpha": (
+        {"learning": {"update": "paper"}},
+        "for single queries and a given alpha",
+    ),
+    "another update": ({"learning": {"update": "newton"}}, "the update is one of paper"),
+    "no pull": ({"learning": {"pull": 0}}, "the pull must be above 0"),
+    "too many records": ({"learning": {"records": 10**9}}, "weighted records are released"),
+    "another version": ({"dpopt_plan": 9}, "reads version"),
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_plans_that_cannot_be_are_refused(change: str) -> None:
+    edited, message = REFUSED[change]
+    with pytest.raises(PlanError, match=message):
+        MultiplicativePlan.from_json({**multiplicative_plan().to_json(), **edited})
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "another accountant": ({"budget": Budget(1.0, 1e-6, None, Accountant.GDP)}, "--accountant zcdp"),
+    "bits": ({"encoding": Encoding.BITS}, "whole records only"),
+    "a bound on marginals": (
+        {"plan_by": PlanBy.BOUND, "multiplicative": MultiplicativeRequest(select=MARGINALS)},
+        "--plan-by bound is for",
+    ),
+    "a bound on another update": (
+        {"plan_by": PlanBy.BOUND, "multiplicative": MultiplicativeRequest(update=EXACT)},
+        "nothing is proven",
+    ),
+    "a bound that proves nothing": (
+        {"plan_by": PlanBy.BOUND, "budget": Budget(0.01, 0.0, None, Accountant.PURE)},
+        "proves no error below 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_requests_that_do_not_suit_are_refused(case: str) -> None:
+    more, message = WRONG[case]
+    with pytest.raises(PlanError, match=message):
+        make_multiplicative_plan(PMW, request(**more), WORKLOAD)
+    clauses = parse_workload("conjunctions:2,count=9,seed=1", SCHEMA)
+    with pytest.raises(PlanError, match="needs a workload of marginals"):
+        make_multiplicative_plan(
+            MWEM, request(multiplicative=MultiplicativeRequest(select=MARGINALS)), clauses
+        )
+
+
+@pytest.mark.parametrize("update", [PAPER, HOEFFDING, MAX_ENTROPY])
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_a_plan_by_bound_keeps_the_conditions_of_the_theorem(update: str, gaussian: bool) -> None:
+    """Rounds as many as needed, both errors at most alpha: then the bound of 4 alpha holds without a condition."""
+    budget = (
+        Budget(None, 1e-9, 5.0, Accountant.ZCDP) if gaussian else Budget(40.0, 0.0, None, Accountant.PURE)
+    )
+    workload = parse_workload("parity:3", BITS)
+    asked = request(
+        30_000, budget=budget, plan_by=PlanBy.BOUND, multiplicative=MultiplicativeRequest(update=update)
+    )
+    plan = make_multiplicative_plan(PMW, asked, workload)
+    proven = proven_multiplicative(plan, len(workload), log_cells(workload, PMW))
+    assert proven is not None
+    assert proven["if"] == ""
+    assert proven["says_something"]
+    assert plan.alpha is not None
+    assert proven["bound"] <= 4 * plan.alpha
+    assert plan.rounds >= proven["rounds_needed"]
+    assert plan.budget.allows(plan.charges())
+
+
+def test_the_check_of_the_specification_comes_out() -> None:
+    """|X| = 64, 21 queries, alpha .1, epsilon 1, delta 1e-6: 208 rounds; a run's worst error is below 4 alpha."""
+    assert rounds_needed(HOEFFDING, 0.1, log(64)) == 208
+    assert rounds_needed(PAPER, 0.1, log(64)) == 1_664
+    assert rounds_needed(EXACT, 0.1, log(64)) is None
+    workload = parse_workload("parity:2", BITS)
+    asked = request(
+        17_589,
+        budget=Budget(1.0, 1e-6, None, Accountant.ZCDP),
+        plan_by=PlanBy.BOUND,
+        multiplicative=MultiplicativeRequest(update=HOEFFDING),
+    )
+    plan = make_multiplicative_plan(PMW, asked, workload)
+    assert plan.alpha is not None
+    assert plan.alpha < 0.1  # zCDP pays for more than advanced composition
+    generator = np.random.default_rng(1)
+    codes = (generator.random((17_589, 6)) < 0.2).astype(np.int32)
+    made = release(
+        PrivateDataset.from_codes(BITS, list(codes.T)), multiplicative_job(plan, BITS, "parity:2"), None
+    )
+    assert np.abs(made.answers() - workload.answers_on(codes)).max() <= 4 * plan.alpha
+
+
+def test_only_what_is_proven_is_said() -> None:
+    assert proven_multiplicative(multiplicative_plan(), 10, 3.0) is None
+    assert proven_multiplicative(multiplicative_plan(select=MARGINALS), 10, 3.0) is None
+    published = multiplicative_plan(
+        learning=Learning(update=DATA_STEP, replays=0, average=True), rounds=15, size=10**6
+    )
+    found = proven_multiplicative(published, 100, 3.0)
+    assert found is not None
+    assert found["bound"] > 2 * (3.0 / 15) ** 0.5
+    early = proven_multiplicative(multiplicative_plan(PMW, alpha=0.1, size=10**6), 100, 3.0)
+    assert early is not None
+    assert early["if"] == ", if the run stops early"
+
+
+def test_errors_are_predicted_and_compared() -> None:
+    assert {PMW, MWEM} <= set(COMPARED)
+    for algorithm in MULTIPLICATIVE:
+        plan = make_multiplicative_plan(
+            algorithm, request(budget=Budget(None, 1e-9, 1.0, Accountant.ZCDP)), WORKLOAD
+        )
+        found = predict(plan, WORKLOAD)
+        assert 0 < found.mean_error <= found.max_error < 1
+    bits = Schema(tuple(Attribute(f"b{i}", AttributeKind.CATEGORICAL, values=(0, 1)) for i in range(24)))
+    workload = parse_workload("parity:1", bits)
+    with pytest.raises(PlanError, match="takes as long as a run"):
+        predict(make_multiplicative_plan(MWEM, request(rounds=100), workload), workload)

@@ -1,0 +1,150 @@
+"""The curator of the net mechanism, and `select_from_net`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.net_release import select_from_net
+from dpopt.algorithms.small_database_universe import Universe
+from dpopt.errors import BudgetError, PlanError, PrivateDataError
+from dpopt.private.net_curator import NetCurator
+from dpopt.private.net_multisets import Multisets
+from dpopt.private.randomness import RandomWords, SeededWords
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import parse_workload
+from dpopt.transcript.journal import MemoryJournal
+from dpopt.transcript.selected_database import SelectedCandidate, SelectedDatabase
+from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
+
+SCHEMA = Schema(
+    tuple(
+        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
+        for name, size in (("p", 3), ("q", 2))
+    )
+)
+WORKLOAD = parse_workload("marginals:2", SCHEMA)
+TABLE = tuple((i % 3, int(i % 5 < 2)) for i in range(30))
+RANGE = Decimal("0.7")
+
+
+def curator_on(
+    *, clauses: bool = False, words: RandomWords | None = None, size: int = 30, relation: object = REPLACE
+) -> tuple[NetCurator, Ledger, MemoryJournal]:
+    ledger = Ledger(Budget(1.0, 0.0, None, Accountant.PURE), relation)  # type: ignore[arg-type]
+    ledger.reserve((selection_charge(1, RANGE, relation),))  # type: ignore[arg-type]
+    journal = MemoryJournal()
+    curator = NetCurator(
+        dataset_of(SCHEMA, TABLE),
+        WORKLOAD.clauses if clauses else WORKLOAD.queries,
+        ledger,
+        journal,
+        size=size,
+        range_=RANGE,
+        words=words,
+    )
+    return curator, ledger, journal
+
+
+def multisets(records: int = 2) -> Multisets:
+    return Multisets(Universe.of(WORKLOAD).answers, records)
+
+
+def test_marginals_and_their_cells_written_out_have_the_same_counts() -> None:
+    whole, listed = curator_on()[0]._counts, curator_on(clauses=True)[0]._counts
+    assert whole.tolist() == listed.tolist()
+    assert whole.tolist() == [sum(t == (p, q) for t in TABLE) for p in range(3) for q in range(2)]
+
+
+def test_a_selection_is_on_file_after_its_charge() -> None:
+    curator, ledger, journal = curator_on()
+    selected = curator.select_database(multisets(), reach=Decimal(1))
+    assert [entry["kind"] for entry in journal.entries] == ["charge", "database"]
+    assert int(selected.counts.sum()) == 2
+    assert ledger.spent().epsilon == pytest.approx(0.7)
+    assert ledger.is_private
+    read = SelectedDatabase.from_json(journal.entries[1], selected.charge)
+    assert (read.elements.tolist(), read.counts.tolist()) == (
+        selected.elements.tolist(),
+        selected.counts.tolist(),
+    )
+
+
+def test_nothing_is_selected_twice() -> None:
+    curator, _, journal = curator_on()
+    candidates = np.full((2, 6), 1)
+    found = curator.select_candidate(candidates, records=6)
+    assert SelectedCandidate.from_json(journal.entries[1], found.charge) == found
+    for again in (
+        lambda: curator.select_candidate(candidates, records=6),
+        lambda: curator.select_database(multisets(), reach=Decimal(1)),
+    ):
+        with pytest.raises(BudgetError, match="selects once"):
+            again()
+
+
+def test_seeded_words_are_not_private() -> None:
+    _, ledger, _ = curator_on(words=SeededWords(1))
+    assert not ledger.is_private
+
+
+def test_under_replace_one_the_size_must_be_that_of_the_table() -> None:
+    with pytest.raises(PrivateDataError, match="30 records"):
+        curator_on(size=29)
+    curator_on(size=29, relation=ADD_REMOVE)
+
+
+@pytest.mark.parametrize(
+    ("answers", "records", "message"),
+    [
+        (np.ones((2, 5)), 2, "shape"),
+        (np.ones((0, 6)), 2, "shape"),
+        (np.full((2, 6), 3), 2, "between 0 and 2"),
+        (np.full((2, 6), -1), 2, "between 0 and 2"),
+        (np.full((2, 6), 0.5), 2, "whole numbers"),
+        (np.ones((2, 6)), 0, "from 1 to"),
+    ],
+)
+def test_candidates_that_do_not_fit_are_refused_unspent(
+    answers: np.ndarray, records: int, message: str
+) -> None:
+    curator, ledger, journal = curator_on()
+    with pytest.raises(PlanError, match=message):
+        curator.select_candidate(answers, records=records)
+    with pytest.raises(PlanError, match="queries"):
+        curator.select_database(Multisets(np.ones((1, 3), dtype=np.int8), 2), reach=Decimal(1))
+    assert journal.entries == []
+    assert ledger.entries == ()
+
+
+def people() -> pd.DataFrame:
+    return pd.DataFrame({"p": [f"p{p}" for p, _ in TABLE], "q": [f"q{q}" for _, q in TABLE]})
+
+
+def test_a_net_of_databases_of_different_sizes() -> None:
+    """At a large epsilon the nearest candidate is selected: the table itself."""
+    net = [np.array([[0, 0]]), np.array([[0, 0], [1, 1], [2, 0]]), np.array(TABLE)]
+    found = select_from_net(people(), SCHEMA, "marginals:2", net, epsilon="30")
+    assert found.candidate == 2
+    assert found.worse_by == pytest.approx(2 / (30 * 30) * (np.log(3) + np.log(20)))
+    assert found.ledger.is_private
+    assert [charge.parameter for charge in found.ledger.entries] == pytest.approx([30])
+
+
+@pytest.mark.parametrize(
+    ("net", "message"),
+    [
+        ([], "none"),
+        ([np.zeros((2, 3), dtype=int)], "candidate 0 has the shape"),
+        ([np.zeros((1021, 2), dtype=int), np.zeros((1031, 2), dtype=int)], "no common multiple"),
+    ],
+)
+def test_a_net_that_is_none_is_refused(net: list[np.ndarray], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        select_from_net(people(), SCHEMA, "marginals:2", net, epsilon=1)

@@ -1,0 +1,97 @@
+"""The weights of the net mechanism, against rational arithmetic that shares nothing with them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from dpopt.errors import PlanError
+from dpopt.private.net_law import BITS, MOST_DEPTH, NetLaw, clamp_at, whole_below
+from dpopt.private.randomness import ScriptedWords, SeededWords
+from tests.exact_law import exp_minus
+
+
+def small_exponential(exponent: Fraction) -> Fraction:
+    """Return exp(-exponent) with a relative error below 2^-250, however small it is: the power of a larger one."""
+    parts = int(exponent) // 20 + 1
+    return exp_minus(exponent / parts) ** parts
+
+
+LAWS = [("0.7", 6, 400), ("1e-5", 40, 10**9), ("12.5", 2, 900), ("3", 10, 0)]
+
+
+@pytest.mark.parametrize(("range_", "spread", "clamp"), LAWS)
+def test_weights_are_exponentials_to_126_bits(range_: str, spread: int, clamp: int) -> None:
+    law = NetLaw(Decimal(range_), spread, clamp)
+    unit = law.weight(0)
+    assert unit == 1 << (BITS + law.depth)
+    for distance in {0, 1, 2, clamp // 3, clamp // 2, max(clamp - 1, 0), clamp}:
+        exact = small_exponential(Fraction(range_) * min(distance, clamp) / spread)
+        assert abs(Fraction(law.weight(distance), unit) / exact - 1) < Fraction(1, 2**126)
+
+
+@pytest.mark.parametrize(("range_", "spread", "clamp"), LAWS)
+def test_larger_distances_never_weigh_more_and_beyond_the_clamp_all_weigh_the_same(
+    range_: str, spread: int, clamp: int
+) -> None:
+    law = NetLaw(Decimal(range_), spread, clamp)
+    steps = sorted({*range(min(clamp, 300)), *range(max(0, clamp - 50), clamp + 1)})
+    weights = [law.weight(distance) for distance in steps]
+    assert all(one > two for one, two in pairwise(weights))
+    assert law.weight(clamp + 1) == law.weight(2 * clamp + 99) == law.weight(clamp) > 0
+
+
+@pytest.mark.parametrize(("range_", "spread"), [("0.7", 6), ("0.001", 200), ("12.5", 2)])
+def test_a_clamp_at_a_depth_is_the_last_distance_above_it(range_: str, spread: int) -> None:
+    clamp = clamp_at(128, Decimal(range_), spread)
+    weights = [exp_minus(Fraction(range_) * d / spread) for d in (clamp, clamp + 1)]
+    assert weights[0] >= Fraction(1, 2**128) > weights[1]
+
+
+def test_the_caller_s_decimal_context_plays_no_part() -> None:
+    from decimal import localcontext
+
+    usual = NetLaw(Decimal("0.7"), 6, 50).weight(17)
+    with localcontext() as context:
+        context.prec = 3
+        assert NetLaw(Decimal("0.7"), 6, 50).weight(17) == usual
+
+
+@pytest.mark.parametrize(
+    ("range_", "spread", "clamp"), [("0", 2, 5), ("-1", 2, 5), ("Infinity", 2, 5), ("1", 0, 5), ("1", 2, -1)]
+)
+def test_numbers_out_of_range_are_refused(range_: str, spread: int, clamp: int) -> None:
+    with pytest.raises(PlanError, match="range above 0"):
+        NetLaw(Decimal(range_), spread, clamp)
+
+
+def test_weights_that_would_fill_the_memory_are_refused() -> None:
+    with pytest.raises(PlanError, match=f"2\\^{MOST_DEPTH:,} is the most"):
+        NetLaw(Decimal(1), 2, 30_000)
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 5, 2**64, 2**64 + 1, 2**200 - 1])
+def test_points_are_the_masked_words_that_fall_below(total: int) -> None:
+    bits = (total - 1).bit_length()
+    words = -(-bits // 64)
+    too_large = [2**64 - 1] * words if total & (total - 1) else []
+    script = [*too_large, *[1] + [0] * (words - 1)] if words else []
+    expected = 0 if total == 1 else 1
+    assert whole_below(total, ScriptedWords(script)) == expected
+
+
+def test_every_point_of_a_small_total_is_as_likely() -> None:
+    drawn = [whole_below(3, ScriptedWords([word, 0])) for word in range(4)]
+    assert drawn == [0, 1, 2, 0]  # 3 is drawn again
+
+
+def test_points_lie_below_the_total() -> None:
+    words = SeededWords(3)
+    points = [whole_below(10**40 + 7, words) for _ in range(200)]
+    assert all(0 <= point < 10**40 + 7 for point in points)
+    assert max(points) > 9 * 10**39
+    with pytest.raises(ValueError, match="at least 1"):
+        whole_below(0, words)

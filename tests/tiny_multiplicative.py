@@ -1,0 +1,229 @@
+"""Tiny rounds of multiplicative weights, and the exact law of what their curator selects and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import log
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dualquery import SAMPLER_SLACK
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.multiplicative_plan import MARGINALS, MWEM, QUERIES, MultiplicativePlan
+from dpopt.private.multiplicative_curator import MultiplicativeCurator
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workload import parse_workload
+from tests.exact_fem_loss import Points
+from tests.exact_law import logarithm
+from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
+from tests.exact_measuring_loss import log_moment, pairs
+from tests.tiny_measuring import SCHEMA, Exact
+from tests.tiny_runs import EventJournal, Table, dataset_of
+
+SIZE = 2
+CLAUSES = parse_workload("threshold:1of2,count=3,seed=4", SCHEMA).clauses
+Law = list[Fraction]
+
+
+def tiny_plan(
+    relation: NeighbouringRelation,
+    *,
+    select: str = QUERIES,
+    range_: str = "1.5",
+    scale: float = 3.0,
+    gaussian: bool = True,
+    rounds: int = 1,
+    size: int = SIZE,
+) -> MultiplicativePlan:
+    """Return a plan under a budget that covers everything."""
+    budget = Budget(None, 1e-9, 1e9, Accountant.ZCDP) if gaussian else Budget(1e9, 0.0, None, Accountant.PURE)
+    return MultiplicativePlan(
+        algorithm=MWEM,
+        size=size,
+        relation=relation,
+        budget=budget,
+        gaussian=gaussian,
+        select=select,
+        rounds=rounds,
+        step=Decimal(range_),
+        scale=scale,
+    )
+
+
+@dataclass
+class TinyRound:
+    """A curator whose plan is reserved, with noise of zero and selections whose law is read, and the events around it."""
+
+    table: Table
+    plan: MultiplicativePlan
+    queries: Clauses | MarginalSet
+    events: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.noise = Exact(self.events)
+        self.ledger = Ledger(self.plan.budget, self.plan.relation)
+        self.ledger.reserve(self.plan.charges())
+        with mock.patch("dpopt.private.multiplicative_curator.is_trusted", return_value=True):
+            self.curator = MultiplicativeCurator(
+                dataset_of(SCHEMA, self.table),
+                self.queries,
+                self.ledger,
+                EventJournal(self.events),
+                size=self.plan.size,
+                range_=self.plan.step,
+                scale=self.plan.scale,
+                gaussian=self.plan.gaussian,
+                whole_marginals=self.plan.select == MARGINALS,
+                noise=self.noise,
+            )
+
+    def law_of_queries(self, public: NDArray[np.int64], *, number: int = 1) -> Law:
+        """Select, and return the probability of each signed query, read off the real draw."""
+        points, laws = Points(), list[Law]()
+        original = self.curator._queries.draw
+
+        def draw(answers: NDArray[np.int64], words: object) -> int:
+            self.events.append("draw")
+
+            def drawn(point: int) -> int:
+                points.next = point
+                return original(answers, self.curator._words)
+
+            laws.append(points.law(drawn, 2 * len(public)))
+            return 0
+
+        with (
+            mock.patch("dpopt.private.multiplicative_scores.uniform_below", points.uniform_below),
+            mock.patch.object(self.curator._queries, "draw", draw),
+        ):
+            self.curator.select_query(public, round=number)
+        return laws[0]
+
+    def law_of_marginals(
+        self, public: NDArray[np.int64], score: str, penalties: Sequence[int], *, number: int = 1
+    ) -> Law:
+        """Select, and return the probability of each marginal, read off the whole numbers that the draw is made from."""
+        weights: list[int] = []
+
+        def draw(found: Sequence[int], words: object) -> int:
+            self.events.append("draw")
+            weights.extend(found)
+            return 0
+
+        with mock.patch("dpopt.private.multiplicative_scores.draw_candidate", draw):
+            self.curator.select_marginal(
+                public, score=score, penalties=np.array(penalties, dtype=np.int64), round=number
+            )
+        return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def public_answers(queries: int, size: int = SIZE) -> NDArray[np.int64]:
+    """Return some public answers, of fractions of a record."""
+    return (np.arange(queries) * 577 + 301) % (1_024 * size)
+
+
+@dataclass(frozen=True)
+class RoundGame:
+    """A round on a workload: a selection, then the measurement of what was selected."""
+
+    plan: MultiplicativePlan
+    queries: Clauses | MarginalSet
+    score: str = "max"
+
+    @property
+    def choices(self) -> int:
+        """Number of outcomes of a selection."""
+        if self.plan.select == MARGINALS:
+            return len(self.queries)
+        return 2 * self.number
+
+    @property
+    def number(self) -> int:
+        """Number of queries."""
+        return len(self.queries) if isinstance(self.queries, Clauses) else self.queries.number_of_cells
+
+    def law(self, table: Table) -> Law:
+        """Return the law of the selection on a table."""
+        one, public = TinyRound(table, self.plan, self.queries), public_answers(self.number, self.plan.size)
+        if self.plan.select == MARGINALS:
+            return one.law_of_marginals(public, self.score, range(len(self.queries)))
+        return one.law_of_queries(public)
+
+    def measured(self, table: Table) -> list[NDArray[np.int64]]:
+        """Return for each choice the counts that get noise of the planned scale."""
+        one = TinyRound(table, replace(self.plan, rounds=self.choices), self.queries)
+        for choice in range(self.choices):
+            one.curator.measure(choice if self.plan.select == MARGINALS else choice // 2, round=choice + 1)
+        assert set(one.noise.scales) == {self.plan.scale}, "noise of another scale"
+        assert len(one.noise.counts) == self.choices, "measured another number of times"
+        return one.noise.counts
+
+
+def check_round(game: RoundGame) -> tuple[Decimal, float]:
+    """Check all neighbours; return the largest shares of the charged range, and of the round's charge, that are used up."""
+    selection, measurement = game.plan.charges_of(1)
+    laws: dict[Table, Law] = {}
+    counts: dict[Table, list[NDArray[np.int64]]] = {}
+    ranges, losses = Decimal(0), 0.0
+
+    def law(table: Table) -> Law:
+        if table not in laws:
+            laws[table] = game.law(table)
+        return laws[table]
+
+    def counted(table: Table) -> list[NDArray[np.int64]]:
+        if table not in counts:
+            counts[table] = game.measured(table)
+        return counts[table]
+
+    for one, two in pairs(game.plan.relation):
+        first, second = law(one), law(two)
+        ratios = [a / b for a, b in zip(first, second, strict=True)]
+        found = logarithm(max(ratios) / min(ratios))
+        assert found <= Decimal(selection.parameter), f"range {found}, charged {selection.parameter}"
+        ranges = max(ranges, found / Decimal(selection.parameter))
+        with localcontext(DIGITS):
+            check_losses(
+                [selection], *([as_decimal(share) for share in shares] for shares in (first, second))
+            )
+        moves = [
+            tuple(np.abs(mine - other).tolist())
+            for mine, other in zip(counted(one), counted(two), strict=True)
+        ]
+        for a, b in ((first, second), (second, first)):
+            losses = max(losses, _joint([selection, measurement], a, b, moves, game.plan))
+    return ranges, losses
+
+
+def _joint(
+    charges: Sequence[Charge],
+    one: Law,
+    two: Law,
+    moves: Sequence[tuple[int, ...]],
+    plan: MultiplicativePlan,
+) -> float:
+    if not plan.gaussian:
+        charged = total_epsilon(charges, Accountant.PURE, 0.0)
+        found = max(log(a / b) + sum(m) / plan.scale for a, b, m in zip(one, two, moves, strict=True))
+        assert found <= charged * (1 + 1e-12) + SAMPLER_SLACK, f"pure loss {found}, charged {charged}"
+        return found / charged
+    rho, share = total_rho(charges), 0.0
+    for order in ORDERS:
+        parts = [
+            order * log(a) + (1 - order) * log(b) + log_moment(plan.scale, m, order)
+            for a, b, m in zip(one, two, moves, strict=True)
+        ]
+        found = float(np.logaddexp.reduce(parts)) / (order - 1) / order
+        assert found <= rho * (1 + 1e-9), f"order {order}: rho {found}, charged {rho}"
+        share = max(share, found / rho)
+    return share
