@@ -76,10 +76,12 @@ def geometric_law(centre: int, epsilon: Fraction, outputs: range) -> dict[Hashab
     """
     ratio = Fraction(-int(-exp(-epsilon) * 10**9 // 1), 10**9)
     low, high = outputs[0], outputs[-1]
-    inner = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - centre) for k in outputs}
+    inner: dict[Hashable, Fraction] = {
+        k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - centre) for k in outputs
+    }
     inner[low] = ratio ** abs(low - centre) / (1 + ratio)
     inner[high] = ratio ** abs(high - centre) / (1 + ratio)
-    return {**inner}
+    return inner
 
 
 def far_apart(m: int) -> Fraction:

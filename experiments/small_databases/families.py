@@ -37,7 +37,7 @@ class Family:
         elements = self.answers.shape[1]
         order = np.argsort(PublicRandom(elements).words(elements), kind="stable")
         masses = 1.0 / (1 + order)
-        counts = np.floor(SIZE * masses / masses.sum()).astype(np.int64)
+        counts: NDArray[np.int64] = np.floor(SIZE * masses / masses.sum()).astype(np.int64)
         counts[np.argmax(counts)] += SIZE - counts.sum()
         return counts
 
