@@ -20,16 +20,24 @@ def check_new(path: Path) -> None:
         With what to do.
     """
     try:
-        if path.exists():
-            raise ReleaseFolderError(
-                f"{path} exists already, and may hold a release that was paid for; choose another name"
-            )
-        if not path.parent.is_dir():
-            raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
+        there, has_folder = path.exists(), path.parent.is_dir() and bool(path.name)
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+    if there:
+        raise ReleaseFolderError(
+            f"{path} exists already, and may hold a release that was paid for; choose another name"
+        )
+    if not has_folder:
+        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
+    try:
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent):
             pass
     except OSError as problem:
-        raise ReleaseFolderError(
-            f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter name "
-            "if that is why"
-        ) from problem
+        raise _unwritable(path, problem) from problem
+
+
+def _unwritable(path: Path, problem: OSError) -> ReleaseFolderError:
+    return ReleaseFolderError(
+        f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter name "
+        "if that is why"
+    )

@@ -18,7 +18,7 @@ from dpopt.cli.histogram import (
     SchemaFileOption,
 )
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent
+from dpopt.cli.spent import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -176,6 +176,7 @@ def answer(
     from dpopt.algorithms.histograms.grid_of_table import read_grid
 
     histogram = read_grid(file)
+    warn_if_not_private(histogram.privacy)
     asked = boxes or [",".join(":" for _ in histogram.axes)]
     found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
     names = [bins.name for bins in histogram.axes]
@@ -211,6 +212,7 @@ def export(
         raise PlanError(f"found the file {out.name}; expected a name that ends in .csv or .png")
     check_new(out)
     histogram = read_grid(file)
+    warn_if_not_private(histogram.privacy)
     if out.suffix == ".csv":
         write_cells(histogram, out, whole=whole, estimate=estimate)
     else:

@@ -11,7 +11,7 @@ from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent
+from dpopt.cli.spent import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -273,6 +273,7 @@ def answer(
     from dpopt.queries.halfspaces import unit_query
 
     released = read_halfspaces(file)
+    warn_if_not_private(released.privacy)
     names = released.plan.columns.names
     vectors = [unit_query(text, len(names)) for text in queries or []]
     labels = list(queries or [])

@@ -10,7 +10,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent
+from dpopt.cli.spent import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -193,6 +193,7 @@ def answer(
     from dpopt.cli.reports import console
 
     histogram = read_histogram(file)
+    warn_if_not_private(histogram.privacy)
     asked = ranges or ([] if quantiles else [":"])
     found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
     places = [histogram.quantile(share, estimate=estimate) for share in quantiles or []]
@@ -236,6 +237,7 @@ def export(
         raise PlanError(f"found the file {out.name}; expected a name that ends in .csv or .png")
     check_new(out)
     histogram = read_histogram(file)
+    warn_if_not_private(histogram.privacy)
     if out.suffix == ".csv":
         write_table(histogram, out, whole=whole, estimate=estimate)
     else:

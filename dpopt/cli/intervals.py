@@ -18,7 +18,7 @@ from dpopt.cli.histogram import (
     SchemaFileOption,
 )
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent
+from dpopt.cli.spent import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -224,6 +224,7 @@ def answer(
     from dpopt.algorithms.intervals.partition_of_table import read_partition
 
     released = read_partition(file)
+    warn_if_not_private(released.privacy)
     asked = ranges or [",".join(":" for _ in released.axes)]
     found = {text: released.between(text, confidence=confidence) for text in asked}
     names = [bins.name for bins in released.axes]
@@ -259,6 +260,7 @@ def export(
         raise PlanError("records are written as .csv")
     check_new(out)
     released = read_partition(file)
+    warn_if_not_private(released.privacy)
     if out.suffix == ".png":
         draw_partition(released, out)
     elif records is None:
@@ -291,6 +293,7 @@ def from_histogram(
 
     check_new(out)
     histogram = read_histogram(file)
+    warn_if_not_private(histogram.privacy)
     joined = join_bins(histogram, intervals, by=by, estimate=estimate)
     write_joined(histogram, joined, out)
     if as_json:

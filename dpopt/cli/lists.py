@@ -11,7 +11,7 @@ from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent
+from dpopt.cli.spent import print_spent, warn_if_not_private
 
 if TYPE_CHECKING:
     from dpopt.algorithms.decision_lists.list_plan import ListPlan
@@ -170,6 +170,7 @@ def answer(
     if (points is None) == (not at):
         raise WorkloadError("expected points: --at once or more, or --points with a file, not both")
     summary = read_list_summary(file)
+    warn_if_not_private(summary.privacy)
     family = summary.plan.family
     asked = np.stack([family.point(one) for one in at or ()]) if at else read_points(points or Path(), family)
     bound, values = summary.bound(confidence), summary.answers(asked).tolist()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dpopt.cli.spent import warn_if_not_private
 from dpopt.errors import PlanError
 
 OutOption = Annotated[
@@ -64,6 +65,7 @@ def export_sorted(
     if sequence == out:
         raise PlanError(f"found {out.name} for both tables; give --sequence another name")
     released = read_sorted_counts(file)
+    warn_if_not_private(released.privacy)
     if released.what != what:
         command = "dpopt sorted export" if what == "degrees" else "dpopt degrees export"
         raise PlanError(f"{file.name} holds {released.what}, expected {what}; use '{command}'")

@@ -11,7 +11,7 @@ from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent
+from dpopt.cli.spent import print_spent, warn_if_not_private
 
 if TYPE_CHECKING:
     from dpopt.algorithms.summaries.alternatives import Alternatives
@@ -215,6 +215,7 @@ def answer(
     from dpopt.cli.reports import console
 
     summary = read_summary(file)
+    warn_if_not_private(summary.privacy)
     found = {
         query: summary.answer(query, predicate, confidence=confidence, estimate=estimate) for query in queries
     }

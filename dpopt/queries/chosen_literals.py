@@ -70,7 +70,7 @@ class ChosenLiterals:
             If `which` is neither "all" nor "positive".
         """
         if columns is None:
-            return cls(Schema(schema.attributes), which)
+            return cls(Schema(schema.attributes, schema.draft), which)
         for place, name in enumerate(columns):
             if name not in schema.names:
                 raise SchemaError(
@@ -78,7 +78,8 @@ class ChosenLiterals:
                 )
             if name in columns[:place]:
                 raise SchemaError(f"found the column {name!r} twice; name different ones")
-        return cls(Schema(tuple(schema.attributes[schema.names.index(name)] for name in columns)), which)
+        chosen = tuple(schema.attributes[schema.names.index(name)] for name in columns)
+        return cls(Schema(chosen, schema.draft), which)
 
     @cached_property
     def codes(self) -> tuple[tuple[int, ...], ...]:
@@ -137,7 +138,9 @@ class ChosenLiterals:
     def _read(self, text: str) -> tuple[int, int]:
         matched = _CONDITION.match(text)
         if matched is None:
-            raise WorkloadError(f"found {text!r}; expected attribute=value (or !=, <, <=, >, >=)")
+            raise WorkloadError(
+                f"found {text!r}; expected attribute=value (or !=, <, <=, >, >=); a comma in a value is written twice"
+            )
         return self._codes_of(matched["name"], matched["relation"], matched["value"])
 
     def _condition(self, texts: Sequence[str], group: int, accepted: int) -> Condition:

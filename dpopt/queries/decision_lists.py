@@ -236,9 +236,11 @@ def _names(text: str) -> tuple[str, ...]:
     for part in text.split(","):
         given = part.strip()
         span = _RANGE.fullmatch(given)
-        if span is None:
+        if span is None and ".." not in given:
             found.append(given)
             continue
+        if span is None:
+            raise WorkloadError(f"{given!r} names no range of variables; expected one such as x1..x30")
         first, last = int(span[2]), int(span[3])
         if not 0 <= last - first < MOST_VARIABLES:
             raise WorkloadError(f"{given!r} names no range of variables; expected one such as x1..x30")

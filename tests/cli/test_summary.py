@@ -285,7 +285,7 @@ def test_other_files_are_refused(folder: Path, tmp_path: Path) -> None:
     assert "is no summary, or damaged" in flat(
         refuse("summary", "answer", tmp_path / "other.npz", "--query", "smoker=true")
     )
-    assert "there is no file" in flat(
+    assert "there is no such file" in flat(
         refuse("summary", "answer", tmp_path / "none.npz", "--query", "smoker=true")
     )
     broken = bytearray((folder / "summary.npz").read_bytes())

@@ -1,33 +1,23 @@
-"""The files of summaries of decision lists (an .npz archive), of declarations and of points."""
+"""The files of summaries of decision lists, of declarations and of points."""
 
 from __future__ import annotations
 
 import json
-import lzma
 import os
-import zipfile
-import zlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.archives import Numbers, read_archive, write_archive
 from dpopt.algorithms.decision_lists.list_plan import ListPlan
 from dpopt.algorithms.decision_lists.list_summary import ListSummary
-from dpopt.algorithms.folder_files import write_whole
-from dpopt.algorithms.new_files import check_new
-from dpopt.errors import ReleaseFolderError, TranscriptError, WorkloadError
-from dpopt.queries.arrays import freeze
+from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.errors import WorkloadError
 from dpopt.queries.decision_lists import ListFamily
 
-_STATEMENT = "statement"
-_DAMAGE = (
-    *(ArithmeticError, AttributeError, EOFError, KeyError, MemoryError, OSError, RuntimeError, TypeError),
-    *(ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
-"""What NumPy, zipfile and JSON raise where bytes of a file are lost or changed."""
+_LOOKS_LIKE_A_FILE = (".txt", ".json", ".csv", "/", "\\")
 
 
 def write_list_summary(summary: ListSummary, path: str | os.PathLike[str]) -> None:
@@ -38,17 +28,8 @@ def write_list_summary(summary: ListSummary, path: str | os.PathLike[str]) -> No
     ReleaseFolderError
         If the file is there already, or cannot be written.
     """
-    target = Path(path)
-    check_new(target)
-    arrays: dict[str, Any] = {
-        _name(size): noisy for size, noisy in zip(summary.plan.sizes, summary.noisy, strict=True)
-    }
-    statement = np.frombuffer(json.dumps(summary.statement()).encode(), dtype=np.uint8)
-
-    def write(stream: IO[bytes]) -> None:
-        np.savez_compressed(stream, allow_pickle=False, **{_STATEMENT: statement, **arrays})
-
-    write_whole(target, write, "summary")
+    counts = {_name(size): noisy for size, noisy in zip(summary.plan.sizes, summary.noisy, strict=True)}
+    write_archive(path, "summary", summary.statement(), counts)
 
 
 def read_list_summary(path: str | os.PathLike[str]) -> ListSummary:
@@ -61,14 +42,9 @@ def read_list_summary(path: str | os.PathLike[str]) -> ListSummary:
     TranscriptError
         If it is no such summary, or damaged.
     """
-    source = Path(path)
-    if not source.is_file():
-        raise ReleaseFolderError(f"there is no file {source}")
-    try:
-        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return _summary(stored)
-    except _DAMAGE as error:
-        raise TranscriptError(f"{source} is no summary of decision lists, or damaged: {error}") from error
+    return read_archive(
+        path, "summary of decision lists", "dpopt_list_summary", "'dpopt lists release'", _summary
+    )
 
 
 def read_declaration(
@@ -101,6 +77,10 @@ def read_declaration(
         except (OSError, ValueError, RecursionError) as problem:
             raise WorkloadError(f"{given} is no declaration of variables: {problem}") from problem
         stated = dict(found)
+    elif any(part in os.fspath(given) for part in _LOOKS_LIKE_A_FILE):
+        raise WorkloadError(
+            f"there is no file {given}; expected names with commas between them, or a file of them"
+        )
     for key, value in said.items():
         if value is not None and stated.setdefault(key, value) != value:
             raise WorkloadError(
@@ -139,21 +119,10 @@ def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.
     return family.checked(values[:, order])
 
 
-def _summary(stored: Mapping[str, NDArray[Any]]) -> ListSummary:
-    statement = json.loads(bytes(stored[_STATEMENT]))
-    if statement.get("dpopt_list_summary") != 1:
-        raise TranscriptError("not of this version; expected a file of 'dpopt lists release'")
-    privacy = dict(statement["privacy"])
-    if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
-        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+def _summary(statement: dict[str, Any], numbers: Numbers) -> ListSummary:
     plan = ListPlan.from_json(statement["plan"])
-    return ListSummary(plan, tuple(_counts(stored[_name(size)]) for size in plan.sizes), privacy)
-
-
-def _counts(stored: NDArray[Any]) -> NDArray[np.int64]:
-    if stored.dtype != np.int64:
-        raise TranscriptError(f"found counts of the type {stored.dtype}; expected int64")
-    return freeze(stored)
+    privacy = stated_privacy(statement["privacy"], plan.budget, plan.charges())
+    return ListSummary(plan, tuple(numbers(_name(size)) for size in plan.sizes), privacy)
 
 
 def _name(size: int) -> str:

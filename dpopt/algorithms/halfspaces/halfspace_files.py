@@ -1,32 +1,14 @@
-"""The files of halfspace releases: an .npz archive with the statement and the noisy numbers."""
+"""The files of halfspace releases: the statement and the noisy numbers of each measurement."""
 
 from __future__ import annotations
 
-import json
-import lzma
 import os
-import zipfile
-import zlib
-from collections.abc import Mapping
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpopt.algorithms.folder_files import write_whole
+from dpopt.algorithms.archives import Numbers, read_archive, write_archive
 from dpopt.algorithms.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.algorithms.halfspaces.halfspaces import Halfspaces
-from dpopt.algorithms.new_files import check_new
-from dpopt.errors import ReleaseFolderError, TranscriptError
-from dpopt.queries.arrays import freeze
-
-_STATEMENT = "statement"
-_DAMAGE = (
-    *(ArithmeticError, AttributeError, EOFError, KeyError, MemoryError, OSError, RuntimeError, TypeError),
-    *(ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
-"""What NumPy, zipfile and JSON raise where bytes of a file are lost or changed."""
+from dpopt.algorithms.stated_privacy import stated_privacy
 
 
 def write_halfspaces(halfspaces: Halfspaces, path: str | os.PathLike[str]) -> None:
@@ -37,15 +19,8 @@ def write_halfspaces(halfspaces: Halfspaces, path: str | os.PathLike[str]) -> No
     ReleaseFolderError
         If the file is there already, or cannot be written.
     """
-    target = Path(path)
-    check_new(target)
-    arrays: dict[str, Any] = {_name(place): values for place, values in enumerate(halfspaces.noisy)}
-    statement = np.frombuffer(json.dumps(halfspaces.statement()).encode(), dtype=np.uint8)
-
-    def write(stream: IO[bytes]) -> None:
-        np.savez_compressed(stream, allow_pickle=False, **{_STATEMENT: statement, **arrays})
-
-    write_whole(target, write, "release")
+    numbers = {_name(place): values for place, values in enumerate(halfspaces.noisy)}
+    write_archive(path, "release", halfspaces.statement(), numbers)
 
 
 def read_halfspaces(path: str | os.PathLike[str]) -> Halfspaces:
@@ -58,33 +33,15 @@ def read_halfspaces(path: str | os.PathLike[str]) -> Halfspaces:
     TranscriptError
         If it is no such release, or damaged.
     """
-    source = Path(path)
-    if not source.is_file():
-        raise ReleaseFolderError(f"there is no file {source}")
-    try:
-        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return _halfspaces(stored)
-    except _DAMAGE as error:
-        raise TranscriptError(f"{source} is no release of halfspaces, or damaged: {error}") from error
-
-
-def _halfspaces(stored: Mapping[str, NDArray[Any]]) -> Halfspaces:
-    statement = json.loads(bytes(stored[_STATEMENT]))
-    if statement.get("dpopt_halfspaces") != 1:
-        raise TranscriptError("not of this version; expected a file of 'dpopt halfspaces release'")
-    privacy = dict(statement["privacy"])
-    if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
-        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
-    plan = HalfspacePlan.from_json(statement["plan"])
-    return Halfspaces(
-        plan, tuple(_numbers(stored[_name(place)]) for place in range(len(plan.scales))), privacy
+    return read_archive(
+        path, "release of halfspaces", "dpopt_halfspaces", "'dpopt halfspaces release'", _halfspaces
     )
 
 
-def _numbers(stored: NDArray[Any]) -> NDArray[np.int64]:
-    if stored.dtype != np.int64 or stored.ndim != 1:
-        raise TranscriptError(f"found numbers of the type {stored.dtype}; expected int64")
-    return freeze(stored)
+def _halfspaces(statement: dict[str, Any], numbers: Numbers) -> Halfspaces:
+    plan = HalfspacePlan.from_json(statement["plan"])
+    privacy = stated_privacy(statement["privacy"], plan.budget, plan.charges())
+    return Halfspaces(plan, tuple(numbers(_name(place)) for place in range(len(plan.scales))), privacy)
 
 
 def _name(place: int) -> str:

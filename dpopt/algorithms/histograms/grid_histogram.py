@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.histograms.grid_plan import GridPlan, blocks_name
 from dpopt.algorithms.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.algorithms.settings import choice
+from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
@@ -199,11 +200,12 @@ class GridHistogram:
                 "found no histogram of several columns of this version; expected a file of 'dpopt grid release'"
             )
         try:
+            plan = GridPlan.from_json(given["plan"])
             return cls(
                 tuple(Bins.from_json(bins) for bins in given["axes"]),
-                GridPlan.from_json(given["plan"]),
+                plan,
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
-                dict(given["privacy"]),
+                stated_privacy(given["privacy"], plan.budget, plan.charges()),
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error

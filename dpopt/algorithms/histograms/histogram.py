@@ -15,6 +15,7 @@ from dpopt.algorithms.histograms.estimates import Estimate, estimated_nodes
 from dpopt.algorithms.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.algorithms.histograms.tree_plan import TreePlan
 from dpopt.algorithms.settings import choice
+from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.queries.arrays import freeze, frozen
@@ -189,11 +190,12 @@ class Histogram:
                 "found no histogram of this version; expected a file of 'dpopt histogram release'"
             )
         try:
+            plan = read_histogram_plan(given["plan"])
             return cls(
                 Bins.from_json(given["bins"]),
-                read_histogram_plan(given["plan"]),
+                plan,
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
-                dict(given["privacy"]),
+                stated_privacy(given["privacy"], plan.budget, plan.charges()),
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error

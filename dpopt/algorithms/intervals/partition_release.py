@@ -17,6 +17,7 @@ from dpopt.algorithms.intervals.any_partition_plan import PartitionPlan, read_pa
 from dpopt.algorithms.intervals.interval_plan import IntervalPlan
 from dpopt.algorithms.intervals.noise_reach import reach_of_sums
 from dpopt.algorithms.intervals.partition import Partition
+from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_gains import TreeGains
 from dpopt.queries.arrays import freeze, frozen
@@ -213,12 +214,13 @@ class PartitionRelease:
                 "found no release of intervals of this version; expected a file of 'dpopt intervals release'"
             )
         try:
+            plan = read_partition_plan(given["plan"])
             return cls(
                 tuple(Bins.from_json(bins) for bins in given["axes"]),
-                read_partition_plan(given["plan"]),
+                plan,
                 Partition.from_json(given["partition"]),
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
-                dict(given["privacy"]),
+                stated_privacy(given["privacy"], plan.budget, plan.charges()),
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, TranscriptError):

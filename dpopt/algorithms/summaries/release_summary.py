@@ -137,6 +137,10 @@ def summary_of_table(
             "answers are shares of a fixed public number of records near the size of the table, which does not depend on it: "
             "give it (--n0)"
         )
+    if relation is NeighbouringRelation.REPLACE_ONE and size is not None:
+        raise PlanError(
+            "n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out"
+        )
 
     def planned(records: int) -> SummaryPlan:
         return plan_summary(

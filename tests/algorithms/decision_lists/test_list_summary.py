@@ -176,7 +176,7 @@ def test_a_summary_is_read_back_as_it_was(made: ListSummary, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["lists.npz"]
     with pytest.raises(ReleaseFolderError, match="exists already"):
         write_list_summary(made, tmp_path / "lists.npz")
-    with pytest.raises(ReleaseFolderError, match="there is no file"):
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
         read_list_summary(tmp_path / "none.npz")
 
 

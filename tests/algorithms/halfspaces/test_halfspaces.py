@@ -192,7 +192,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "out.npz"
     write_halfspaces(released, file)
     data = file.read_bytes()
-    with pytest.raises(ReleaseFolderError, match="there is no file"):
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
         read_halfspaces(tmp_path / "none.npz")
     for damaged in (b"", b"PK", data[:-40], data[: len(data) // 2], b"\x00" * 100):
         file.write_bytes(damaged)

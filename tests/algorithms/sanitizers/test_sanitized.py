@@ -153,7 +153,7 @@ def test_a_release_is_read_back_as_it_was(kind: str, name: str, tmp_path: Path) 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     made, path = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0))), tmp_path / "released.npz"
-    with pytest.raises(ReleaseFolderError, match="there is no file"):
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
         read_sanitized(path)
     write_sanitized(made, path)
     whole = path.read_bytes()

@@ -67,9 +67,9 @@ def test_a_file_that_is_there_is_not_written_over(written: tuple[Summary, Path])
 def test_a_folder_that_is_not_there_is_named(written: tuple[Summary, Path]) -> None:
     with pytest.raises(ReleaseFolderError, match="there is no folder"):
         write_summary(written[0], written[1].parent / "none" / "summary.npz")
-    with pytest.raises(ReleaseFolderError, match="there is no file"):
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
         read_summary(written[1].parent / "none.npz")
-    with pytest.raises(ReleaseFolderError, match="there is no file"):
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
         read_summary(written[1].parent)
 
 
@@ -166,6 +166,26 @@ def be_a_list(statement: Any, arrays: Any) -> None:
     statement["plan"] = [1, 2]
 
 
+def have_less_noise(statement: Any, arrays: Any) -> None:
+    statement["plan"]["scales"][0] /= 2
+
+
+def have_cost_less(statement: Any, arrays: Any) -> None:
+    statement["privacy"]["epsilon"] /= 2
+
+
+def lose_a_charge(statement: Any, arrays: Any) -> None:
+    del statement["privacy"]["charges"][0]
+
+
+def be_called_not_private(statement: Any, arrays: Any) -> None:
+    statement["privacy"]["private"] = not statement["privacy"]["private"]
+
+
+def have_a_charge_that_is_none(statement: Any, arrays: Any) -> None:
+    statement["privacy"]["charges"][0]["parameter"] = -1
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -179,6 +199,11 @@ def be_a_list(statement: Any, arrays: Any) -> None:
         (count_without_noise, "noise of scales"),
         (have_infinitely_many_records, "damaged"),
         (be_a_list, "damaged"),
+        (have_less_noise, "not what its plan costs"),
+        (have_cost_less, "not what its plan costs"),
+        (lose_a_charge, "not what its plan costs"),
+        (be_called_not_private, "not what its plan costs"),
+        (have_a_charge_that_is_none, "a charge that is none"),
     ],
 )
 def test_files_that_contradict_themselves_are_refused(
