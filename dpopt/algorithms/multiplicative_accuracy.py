@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import ceil, log, sqrt
 from typing import Any
 
@@ -72,18 +73,28 @@ def rounds_needed(
 
 
 def proven_multiplicative(
-    plan: MultiplicativePlan, queries: int, log_universe: float
+    plan: MultiplicativePlan, queries: int, log_universe: float, *, rules: bool = False
 ) -> dict[str, Any] | None:
     """Return a proven bound on the largest error as a JSON object; None for plans of which nothing is proven.
 
-    Probability 0.95 of all selections and measurements together.
+    Probability 0.95 of all selections and measurements together. The bound is of the distribution; `proven_of_records` adds how
+    far the released records are from it.
+
+    Parameters
+    ----------
+    rules : bool
+        Whether records obey rules, which the table's records must then obey for the bound to hold.
     """
+    conditions = [
+        *(["the table has n0 records"] if plan.relation is NeighbouringRelation.ADD_REMOVE else []),
+        *(["all of them obey the rules"] if rules else []),
+    ]
     if plan.select != QUERIES:
         return None
     selected = selection_error(plan.rounds, float(plan.step), plan.size, plan.relation, queries)
     measured = measurement_error(plan.rounds, plan.scale, plan.size, gaussian=plan.gaussian)
     if plan.algorithm == PMW and plan.alpha is not None:
-        return _stopping(plan, selected, measured, log_universe)
+        return _stopping(plan, selected, measured, log_universe, conditions)
     if plan.learning.update != DATA_STEP or plan.learning.replays or not plan.learning.average:
         return None
     # Hardt, Ligett and McSherry 2012, Theorem 2.2, with the two errors of this plan in place of 10 T ln|Q| / eps.
@@ -93,12 +104,48 @@ def proven_multiplicative(
         "bound": bound,
         "failure_probability": FAILURE,
         "says_something": bound < 1,
-        "if": "",
+        "if": _if(conditions),
+        "assumes": conditions,
+        "needs_to_stop": False,
     }
 
 
+def proven_of_records(
+    proven: Mapping[str, Any] | None, *, stopped_early: bool, distance: float
+) -> dict[str, Any] | None:
+    """Return the bound on the released records, from that of the plan; None if the run did not come to what it assumes.
+
+    Parameters
+    ----------
+    proven : Mapping or None
+        What `proven_multiplicative` gave.
+    stopped_early : bool
+        Whether the run stopped early.
+    distance : float
+        The largest difference, over all queries, between the records and the distribution that the bound is of.
+    """
+    if proven is None or (proven["needs_to_stop"] and not stopped_early):
+        return None
+    bound = float(proven["bound"]) + distance
+    return {
+        **proven,
+        "bound": bound,
+        "of_it_by_the_choice_of_records": distance,
+        "says_something": bound < 1,
+        "if": _if(proven["assumes"]),
+    }
+
+
+def _if(conditions: Sequence[str]) -> str:
+    return f", if {' and '.join(conditions)}" if conditions else ""
+
+
 def _stopping(
-    plan: MultiplicativePlan, selected: float, measured: float, log_universe: float
+    plan: MultiplicativePlan,
+    selected: float,
+    measured: float,
+    log_universe: float,
+    conditions: Sequence[str],
 ) -> dict[str, Any]:
     alpha = plan.alpha or 1.0
     noise = plan.scale * (1.0 if plan.gaussian else sqrt(2.0)) / plan.size
@@ -115,7 +162,9 @@ def _stopping(
         "bound": bound,
         "failure_probability": FAILURE,
         "says_something": bound < 1,
-        "if": "" if proven else ", if the run stops early",
+        "if": _if([*([] if proven else ["the run stops early"]), *conditions]),
+        "assumes": list(conditions),
+        "needs_to_stop": not proven,
         "alpha": alpha,
         "selection_error": selected,
         "measurement_error": measured,

@@ -65,6 +65,12 @@ class Learner:
         """Return the distribution's answers to all queries, (m,)."""
         return self._sheet.of(self._distribution.p)
 
+    def proven_answers(self) -> NDArray[np.float64]:
+        """Return the answers (m,) of the distribution that error bounds are of: the last round's, or the average of all."""
+        if self._sum is not None and self._rounds:
+            return self._sheet.of(np.asarray(self._sum / self._rounds))
+        return self.answers()
+
     def public_answers(self, answers: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return answers in whole units of 1/1,024 record of the public size, between 0 and the size."""
         most = UNITS * self._plan.size

@@ -12,6 +12,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.multiplicative import Played, play_rounds
+from dpopt.algorithms.multiplicative_accuracy import proven_of_records
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_past import MultiplicativePast, next_charge, read_multiplicative_past
 from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
@@ -62,7 +63,7 @@ def play(run: Run) -> Outcome:
     with stage(progress, "playing rounds"):
         played = play_rounds(plan, job.workload, curator, learner, past=past.draws, on_round=progress.step)
     with stage(progress, "choosing records"):
-        entry = _records_entry(learner, played)
+        entry = _records_entry(job, learner, played)
     journal.append(entry)
     journal.append({"kind": "finish"})
     return _outcome(job, ledger, played.learnt, entry, lost=sum(known.torn for known in past.draws))
@@ -127,10 +128,14 @@ def _learnt_on_file(job: Job, past: MultiplicativePast) -> list[tuple[int, Noisy
     return learnt
 
 
-def _records_entry(learner: Learner, played: Played) -> Entry:
+def _records_entry(job: Job, learner: Learner, played: Played) -> Entry:
+    from dpopt.queries.answer_kernels import shares_on_records
+
+    bounded = learner.proven_answers()  # before the last replays, which the bound knows nothing of
     p = learner.finish()
     records, weights = learner.records(p)
     bracket = learner.bracket()
+    answers = shares_on_records(job.workload.queries, records, job.schema.sizes, weights / weights.sum())
     return {
         "kind": "records",
         "rounds": played.rounds,
@@ -138,6 +143,7 @@ def _records_entry(learner: Learner, played: Played) -> Entry:
         "records": records.tolist(),
         "multiplicity": weights.tolist(),
         "cells": learner.universe.cells,
+        "distance": float(np.abs(answers - bounded).max()),
         "objective": None if bracket is None else bracket[0],
         "dual_bound": None if bracket is None else bracket[1],
     }
@@ -158,6 +164,9 @@ def _outcome(
             ledger.spend(charge)
     records = _read_records(job, entry)
     differences = _differences(job, learnt, records)
+    proven = proven_of_records(
+        job.statement.get("proven"), stopped_early=entry["stopped_early"], distance=_distance(entry)
+    )
     section: dict[str, Any] = {
         "universe_cells": entry["cells"],
         "rounds_planned": plan.rounds,
@@ -173,7 +182,25 @@ def _outcome(
         "largest_difference_to_measured": float(differences.max(initial=0.0)),
         "mean_difference_to_measured": float(differences.mean()) if differences.size else 0.0,
     }
-    return Outcome(ledger, records, sections={"multiplicative_weights": section})
+    return Outcome(
+        ledger, records, sections={"multiplicative_weights": section, "accuracy": {"proven": proven}}
+    )
+
+
+def _distance(entry: Entry) -> float:
+    """Return how far the records of a transcript are from the distribution that error bounds are of.
+
+    Raises
+    ------
+    TranscriptError
+        If it is no share.
+    """
+    found = entry.get("distance")
+    if not isinstance(found, float | int) or not 0 <= found <= 1:
+        raise TranscriptError(
+            f"the records on file lie {found!r} from the distribution; expected a number from 0 to 1"
+        )
+    return float(found)
 
 
 def _read_records(job: Job, entry: Entry) -> SyntheticRecords:

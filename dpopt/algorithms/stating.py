@@ -92,7 +92,9 @@ def plan_statement(
     elif isinstance(plan, MeasuredPlan):
         proven = proven_measured(plan, workload)
     elif isinstance(plan, MultiplicativePlan):
-        proven = proven_multiplicative(plan, len(workload), log_cells(workload, plan.algorithm))
+        proven = proven_multiplicative(
+            plan, len(workload), log_cells(workload, plan.algorithm), rules=bool(workload.schema.rules)
+        )
     elif isinstance(plan, SmallDatabasePlan):
         proven = proven_small_database(plan, workload)
     predicted = predict(plan, workload, runs=runs).to_json() if predict_errors else None

@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.any_plan import read_plan
 from dpopt.algorithms.choosing import COMPARED, predict
-from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative, rounds_needed
+from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative, proven_of_records, rounds_needed
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_plan import (
     DATA_STEP,
@@ -44,7 +44,7 @@ from dpopt.private.dataset import PrivateDataset
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
 from dpopt.queries.workload import parse_workload
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
-from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, dataset, write_table
+from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table
 from tests.boundary.test_noninterference import RULED
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
@@ -57,7 +57,6 @@ def request(size: int = ROWS, *, budget: Budget = RICH, **more: object) -> PlanR
 
 
 def exact_answers(text: str = "marginals:2") -> NDArray[np.float64]:
-    from tests.algorithms.small_runs import codes
 
     return parse_workload(text, SCHEMA).answers_on(codes())
 
@@ -291,6 +290,39 @@ def test_only_what_is_proven_is_said() -> None:
     early = proven_multiplicative(multiplicative_plan(PMW, alpha=0.1, size=10**6), 100, 3.0)
     assert early is not None
     assert early["if"] == ", if the run stops early"
+    added = multiplicative_plan(PMW, alpha=0.1, size=10**6, relation=ADD_REMOVE)
+    assumed = proven_multiplicative(added, 100, 3.0, rules=True)
+    assert assumed is not None
+    assert assumed["if"] == (
+        ", if the run stops early and the table has n0 records and all of them obey the rules"
+    )
+    assert proven_of_records(assumed, stopped_early=False, distance=0.1) is None
+    met = proven_of_records(assumed, stopped_early=True, distance=0.125)
+    assert met is not None
+    assert met["bound"] == assumed["bound"] + 0.125
+    assert met["if"] == ", if the table has n0 records and all of them obey the rules"
+
+
+@pytest.mark.parametrize("records", [1, 3, 1_000])
+def test_the_bound_of_a_release_holds_for_its_records(tmp_path: Path, records: int) -> None:
+    """However few records stand for the distribution; 5 % of runs may miss, which at this budget would take a miracle."""
+    made = synthesize(
+        write_table(tmp_path),
+        SCHEMA,
+        "marginals:2",
+        out=tmp_path / "out",
+        algorithm=PMW,
+        epsilon=1_000.0,
+        accountant="pure",
+        records=records,
+        predict=False,
+    )
+    proven = made.statement["accuracy"]["proven"]
+    assert proven["if"] == ""
+    error = np.abs(made.answers() - exact_answers()).max()
+    assert error <= proven["bound"]
+    assert proven["of_it_by_the_choice_of_records"] > 0
+    assert (records > 3) == (proven["bound"] < 0.1)
 
 
 def test_errors_are_predicted_and_compared() -> None:
