@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.algorithms.statement import Spending
 from dpopt.errors import AccountingError, TranscriptError
 
 _NEEDED = {"private", "epsilon", "delta", "rho", "neighbours", "charges"}
 
 
-def stated_privacy(given: Mapping[str, Any], budget: Budget, charges: Iterable[Charge]) -> dict[str, Any]:
+class Planned(Spending, Protocol):
+    """A plan of a release that is one file."""
+
+    def charges(self) -> list[Charge]:
+        """Return what it costs."""
+        ...
+
+
+def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     """Return the statement of a file, if its charges and totals are those of its plan.
 
     Parameters
     ----------
     given : Mapping
         The statement, as `dpopt.algorithms.statement.privacy_statement` made it.
-    budget : Budget
-        The plan's.
-    charges : iterable of Charge
-        What the plan costs.
+    plan : Planned
+        What the same file says was measured.
 
     Raises
     ------
@@ -39,9 +45,16 @@ def stated_privacy(given: Mapping[str, Any], budget: Budget, charges: Iterable[C
         raise TranscriptError(f"it states a charge that is none: {error}") from error
     marks = [one for one in found if one.kind is ChargeKind.NOT_PRIVATE]
     paid = Counter(one for one in found if one.kind is not ChargeKind.NOT_PRIVATE)
-    totals = budget.spent(found).to_json()
-    said = {key: stated.get(key) for key in totals}
-    if paid != Counter(charges) or said != totals or stated["private"] is not (not marks):
+    expected = {
+        **plan.budget.spent(found).to_json(),
+        "relation": plan.relation.value,
+        # Plans of counts say it in words of their own.
+        "neighbours": getattr(plan, "neighbours", plan.relation.describe()),
+        "public_size": plan.size,
+        "budget": plan.budget.to_json(),
+    }
+    same = all(stated.get(key) == value for key, value in expected.items())
+    if paid != Counter(plan.charges()) or not same or stated["private"] is not (not marks):
         raise TranscriptError(
             "what it says of its privacy is not what its plan costs; the file was changed after it was written"
         )

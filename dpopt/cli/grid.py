@@ -181,7 +181,7 @@ def answer(
     found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
     names = [bins.name for bins in histogram.axes]
     if as_json:
-        rows = [answer_json(text, one) for text, one in found.items()]
+        rows = [answer_json(text, found[text]) for text in asked]
         print_json({"columns": names, "ranges": rows})
         return
     print_answers(", ".join(names), found, confidence)

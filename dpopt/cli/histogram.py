@@ -202,7 +202,7 @@ def answer(
         for share, place in zip(quantiles or [], places, strict=True)
     ]
     if as_json:
-        print_json({"ranges": [answer_json(*row) for row in found.items()], "quantiles": shares})
+        print_json({"ranges": [answer_json(text, found[text]) for text in asked], "quantiles": shares})
         return
     if found:
         print_answers("range", found, confidence)

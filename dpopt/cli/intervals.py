@@ -229,7 +229,7 @@ def answer(
     found = {text: released.between(text, confidence=confidence) for text in asked}
     names = [bins.name for bins in released.axes]
     if as_json:
-        rows = [{"range": text, **asdict(one)} for text, one in found.items()]
+        rows = [{"range": text, **asdict(found[text])} for text in asked]
         print_json({"columns": names, "ranges": rows})
         return
     _print_answers(", ".join(names), found, confidence)

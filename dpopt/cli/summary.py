@@ -223,7 +223,7 @@ def answer(
         print_json(
             {
                 "predicate": predicate,
-                "answers": [{"query": query, **asdict(one)} for query, one in found.items()],
+                "answers": [{"query": query, **asdict(found[query])} for query in queries],
             }
         )
         return

@@ -277,11 +277,12 @@ def unit_queries(vectors: NDArray[np.float64], dimension: int) -> NDArray[np.flo
         raise WorkloadError(
             f"found queries of the shape {vectors.shape}; expected at least one, each of {dimension} numbers"
         )
-    lengths = np.sqrt((vectors**2).sum(axis=1))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        lengths = np.sqrt((vectors**2).sum(axis=1))
     bad = ~(np.isfinite(lengths) & (lengths > 1e-100))
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
         raise WorkloadError(
-            f"query {place + 1} is {vectors[place].tolist()}; expected finite numbers, not all of them 0"
+            f"query {place + 1} is {vectors[place].tolist()}; expected a vector of a length between 1e-100 and 1e150"
         )
     return np.asarray(vectors / lengths[:, None])

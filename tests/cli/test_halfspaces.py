@@ -90,7 +90,7 @@ def test_queries_come_from_a_file_too(folder: Path, tmp_path: Path) -> None:
         ("1,2,3\n", "line 1"),
         ("1,2,3,4\n1,2,3,x\n", "line 2"),
         ("", "holds no query"),
-        ("0,0,0,0\n", "not all of them 0"),
+        ("0,0,0,0\n", "a vector of a length"),
     ):
         (tmp_path / "q.csv").write_text(text, encoding="utf-8")
         refused(message, "halfspaces", "answer", folder / "r.npz", "--queries", tmp_path / "q.csv")

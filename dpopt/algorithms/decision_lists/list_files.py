@@ -121,7 +121,7 @@ def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.
 
 def _summary(statement: dict[str, Any], numbers: Numbers) -> ListSummary:
     plan = ListPlan.from_json(statement["plan"])
-    privacy = stated_privacy(statement["privacy"], plan.budget, plan.charges())
+    privacy = stated_privacy(statement["privacy"], plan)
     return ListSummary(plan, tuple(numbers(_name(size)) for size in plan.sizes), privacy)
 
 

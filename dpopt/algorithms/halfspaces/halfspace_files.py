@@ -40,7 +40,7 @@ def read_halfspaces(path: str | os.PathLike[str]) -> Halfspaces:
 
 def _halfspaces(statement: dict[str, Any], numbers: Numbers) -> Halfspaces:
     plan = HalfspacePlan.from_json(statement["plan"])
-    privacy = stated_privacy(statement["privacy"], plan.budget, plan.charges())
+    privacy = stated_privacy(statement["privacy"], plan)
     return Halfspaces(plan, tuple(numbers(_name(place)) for place in range(len(plan.scales))), privacy)
 
 

@@ -205,7 +205,7 @@ class GridHistogram:
                 tuple(Bins.from_json(bins) for bins in given["axes"]),
                 plan,
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
-                stated_privacy(given["privacy"], plan.budget, plan.charges()),
+                stated_privacy(given["privacy"], plan),
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error

@@ -195,7 +195,7 @@ class Histogram:
                 Bins.from_json(given["bins"]),
                 plan,
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
-                stated_privacy(given["privacy"], plan.budget, plan.charges()),
+                stated_privacy(given["privacy"], plan),
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise TranscriptError(f"the histogram on file is damaged: {error}") from error

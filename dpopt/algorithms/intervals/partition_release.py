@@ -220,7 +220,7 @@ class PartitionRelease:
                 plan,
                 Partition.from_json(given["partition"]),
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
-                stated_privacy(given["privacy"], plan.budget, plan.charges()),
+                stated_privacy(given["privacy"], plan),
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, TranscriptError):

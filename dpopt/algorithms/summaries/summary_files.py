@@ -38,7 +38,7 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
 
 def _summary(statement: dict[str, Any], numbers: Numbers) -> Summary:
     plan = SummaryPlan.from_json(statement["plan"])
-    privacy = stated_privacy(statement["privacy"], plan.budget, plan.charges())
+    privacy = stated_privacy(statement["privacy"], plan)
     return Summary(plan, tuple(numbers(_name(size)) for size in plan.sizes), privacy)
 
 

@@ -69,7 +69,7 @@ def test_a_folder_that_is_not_there_is_named(written: tuple[Summary, Path]) -> N
         write_summary(written[0], written[1].parent / "none" / "summary.npz")
     with pytest.raises(ReleaseFolderError, match="there is no such file"):
         read_summary(written[1].parent / "none.npz")
-    with pytest.raises(ReleaseFolderError, match="there is no such file"):
+    with pytest.raises(ReleaseFolderError, match="it is a folder"):
         read_summary(written[1].parent)
 
 
