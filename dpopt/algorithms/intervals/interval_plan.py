@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from dpopt.accounting.budget import Budget
@@ -87,6 +88,8 @@ class IntervalPlan:
             )
         if self.threshold < 1 or self.atom < 1:
             raise PlanError(f"found the threshold {self.threshold} and atom {self.atom}; expected 1 or more")
+        if not 0 <= self.error < inf:
+            raise PlanError(f"found the stated error {self.error!r}; expected a number of records from 0 on")
         check_scales((self.scale,) if self.mass_scale is None else (self.scale, self.mass_scale))
 
     @property
