@@ -7,6 +7,7 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.mentioned_attributes import random_codes
 from dpopt.algorithms.multiplicative_plan import (
     DATA_STEP,
     EXACT,
@@ -17,7 +18,6 @@ from dpopt.algorithms.multiplicative_plan import (
     MultiplicativePlan,
 )
 from dpopt.algorithms.multiplicative_universe import legal_start, universe_of
-from dpopt.algorithms.public_choice import public_stream
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.multiplicative_answers import AnswerSheet
 from dpopt.inference.multiplicative_fit import Distribution, Measured, partition_of, pulled_moves
@@ -112,11 +112,8 @@ class Learner:
         cells, weights = weighted_cells(p, self._plan.learning.records)
         domains = self.universe.domains
         records = self.universe.records(cells, np.zeros(domains.counts.size, dtype=np.int32))
-        stream = public_stream(self._plan.seed, "attributes that no query mentions")
-        for attribute in np.setdiff1d(np.arange(domains.counts.size), self.universe.axes).tolist():
-            bounds = np.full(len(records), domains.counts[attribute], dtype=np.uint64)
-            drawn = stream.below(bounds).astype(np.int64)
-            records[:, attribute] = domains.codes[domains.starts[attribute] + drawn]
+        left_out = np.setdiff1d(np.arange(domains.counts.size), self.universe.axes)
+        records = random_codes(records, domains, left_out, self._plan.seed)
         order = np.lexsort(records.T[::-1])
         return freeze(np.ascontiguousarray(records[order])), freeze(weights[order])
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.candidates import domains_of
+from dpopt.algorithms.mentioned_attributes import mentioned_attributes
 from dpopt.errors import PlanError
 from dpopt.inference.multiplicative_universe import MOST_CELLS, ProductUniverse
 from dpopt.queries.workload import Workload
@@ -24,10 +25,7 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
         If it has more than 2^26 cells, before anything is spent; with its size and what to use instead.
     """
     domains = domains_of(workload)
-    queries = workload.queries
-    mentioned = np.unique(queries.attributes[queries.attributes >= 0])
-    if workload.schema.rules:
-        mentioned = np.union1d(mentioned, workload.schema.circuit().attributes())
+    mentioned = mentioned_attributes(workload)
     counts = domains.counts[mentioned].tolist()
     cells = prod(counts)
     if cells > MOST_CELLS:
@@ -42,7 +40,7 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
             f"that the workload speaks of have {size} combinations (at most {MOST_CELLS:,} = 2^26). Use --algorithm {others}, "
             "or queries over fewer attributes"
         )
-    return ProductUniverse(domains, mentioned.astype(np.int64))
+    return ProductUniverse(domains, mentioned)
 
 
 def legal_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.float64] | None:

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.candidates import domains_of
+from dpopt.algorithms.mentioned_attributes import mentioned_attributes, random_codes
 from dpopt.algorithms.public_choice import permutation, public_stream
 from dpopt.algorithms.small_database_bounds import without_bins
 from dpopt.errors import PlanError
 from dpopt.queries.arrays import freeze
 from dpopt.queries.attribute import AttributeKind
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.generation import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workload import Workload
 
@@ -28,6 +30,8 @@ _ANSWERS_AT_ONCE = 1 << 22
 class Universe:
     """All records of a schema that obey its rules, in classes of equal answers; public.
 
+    Attributes that neither a query nor a rule mentions have one code here, and public random ones in `spread`.
+
     Attributes
     ----------
     records : (r, d) int32 array
@@ -36,6 +40,10 @@ class Universe:
         The class of each record, from 0, numbered by first occurrence.
     answers : (k, A) int8 array
         What each query says of the records of each class, 0 or 1.
+    domains : Domains
+        The codes that may occur.
+    left_out : (u,) int64 array
+        The attributes that nobody asks about.
 
     Notes
     -----
@@ -46,6 +54,8 @@ class Universe:
     records: NDArray[np.int32]
     element: NDArray[np.int64]
     answers: NDArray[np.int8]
+    domains: Domains
+    left_out: NDArray[np.int64]
 
     @property
     def elements(self) -> int:
@@ -62,14 +72,18 @@ class Universe:
             If there are more than 2^18 records, or more than 2^26 answers on them; with what to use instead.
         """
         domains = domains_of(workload)
-        cells, queries = prod(domains.counts.tolist()), len(workload)
+        left_out = np.setdiff1d(np.arange(domains.counts.size), mentioned_attributes(workload))
+        counts = domains.counts.copy()
+        counts[left_out] = 1
+        cells, queries = prod(counts.tolist()), len(workload)
         if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
             raise PlanError(
-                f"smalldb lists every record that there could be, here {cells:,} with {queries:,} answers each; at most "
+                f"smalldb lists every record that there could be, over the attributes that are asked about: "
+                f"here {cells:,} with {queries:,} answers each; at most "
                 f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )
-        places = np.indices(domains.counts.tolist(), dtype=np.int64).reshape(len(domains.counts), -1)
+        places = np.indices(counts.tolist(), dtype=np.int64).reshape(len(counts), -1)
         starts = np.concatenate(([0], np.cumsum(domains.counts)))[:-1]
         records = np.ascontiguousarray(domains.codes[places.T + starts], dtype=np.int32)
         obeys = ~workload.schema.circuit().broken(records).any(axis=1)
@@ -80,7 +94,8 @@ class Universe:
             )
         told_apart = answers_on_each(workload.queries, records)
         element, first = _classes(told_apart)
-        return cls(records, freeze(element), freeze(np.ascontiguousarray(told_apart[first].T)))
+        answers = freeze(np.ascontiguousarray(told_apart[first].T))
+        return cls(records, freeze(element), answers, domains, left_out)
 
     def spread(
         self, elements: NDArray[np.int64], counts: NDArray[np.int64], *, seed: int
@@ -91,7 +106,7 @@ class Universe:
             members = np.flatnonzero(self.element == element)
             order = members[permutation(public_stream(seed, f"records of class {element}"), len(members))]
             records.append(self.records[np.resize(order, count)])
-        return np.concatenate(records)
+        return random_codes(np.concatenate(records), self.domains, self.left_out, seed)
 
 
 def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) -> NDArray[np.int8]:

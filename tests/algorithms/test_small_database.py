@@ -87,7 +87,9 @@ def test_records_that_no_query_tells_apart_are_one_element_and_are_dealt_out() -
     assert universe.elements == 3
     spread = universe.spread(np.array([0, 2]), np.array([8, 1]), seed=0)
     assert (spread[:8, 0] == 0).all()
-    assert sorted(map(tuple, spread[:8].tolist())) == sorted(2 * [(0, i, j) for i in (0, 1) for j in (0, 1)])
+    assert sorted(spread[:8, 1].tolist()) == [0] * 4 + [1] * 4
+    assert universe.left_out.tolist() == [2]
+    assert set(universe.spread(np.array([0]), np.array([60]), seed=0)[:, 2].tolist()) == {0, 1}
     assert spread[8].tolist()[:2] == [1, 1]
 
 
@@ -106,7 +108,7 @@ def test_records_that_break_a_rule_are_no_elements(tmp_path: Path) -> None:
 
 def test_a_universe_that_cannot_be_listed_is_refused() -> None:
     wide = parse_workload(
-        "conjunctions:2,count=3", Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(19)))
+        "marginals:2", Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(19)))
     )
     with pytest.raises(PlanError, match="lists every record.*projection"):
         Universe.of(wide)

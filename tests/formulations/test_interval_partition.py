@@ -21,7 +21,7 @@ from dpopt.inference.interval_partition import MOST_BINS, best_intervals, partit
 from tests.formulations.test_histogram_textbooks import numbers, printed, textbook, worked
 from tests.models.catalogue import MODELS
 
-INSTANCES = json.loads((MODELS / "interval_partition" / "instances" / "small.json").read_text())["instances"]
+INSTANCES = json.loads((MODELS / "interval_partition" / "known_optima.json").read_text())["instances"]
 BY = pytest.mark.parametrize("by", ["error", "depth"])
 EACH = pytest.mark.parametrize("instance", INSTANCES, ids=lambda one: one["name"])
 
