@@ -19,6 +19,8 @@ BUDGET = ["--epsilon", 2, "--delta", 1e-6]
 OPTIONS: dict[str, list[object]] = {
     "dualquery": ["--rounds", 20, "--draws", 10],
     "adaptive": ["--selections", 3],
+    "fem": ["--rounds", 10, "--draws", 20],
+    "sepfem": ["--rounds", 10, "--draws", 20],
     "pmw": ["--workload", "marginals:2,count=3,seed=1", "--rounds", 30],
     "mwem": ["--workload", "marginals:2,count=3,seed=1"],
     "smalldb": ["--workload", "marginals:2,count=1,seed=1"],
