@@ -25,7 +25,7 @@ from dpopt.queries.workload import Workload
 CANDIDATES = ("projection", "adaptive", "dualquery")
 """Algorithms with records that `auto` chooses among: on public tables one of them always had the least mean error."""
 
-COMPARED = ("fem", "sepfem", "dqrs", "mwem", "pmw", "noise")
+COMPARED = ("fem", "sepfem", "dqrs", "mwem", "pmw", "smalldb", "noise")
 """The others, whose errors are predicted too where somebody wants to compare."""
 
 

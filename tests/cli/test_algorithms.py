@@ -90,10 +90,7 @@ def test_a_plan_prints_the_choice_and_what_was_considered(tmp_path: Path) -> Non
     found = json.loads(succeed(*asked, "--json"))
     chosen = found["chosen"]
     assert found["plan"]["algorithm"] == chosen["algorithm"]
-    assert set(chosen["considered"]) == set(ALGORITHMS) - {
-        "auto",
-        "smalldb",
-    }  # for tiny universes, by name only
+    assert set(chosen["considered"]) == set(ALGORITHMS) - {"auto"}
     text = succeed(*asked)
     assert f"chosen:    {chosen['because']}" in text
     for name, errors in chosen["considered"].items():
