@@ -22,6 +22,7 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | interval_curator.py, interval_search.py, split_curator.py | the curators that search: ends of intervals, medians of boxes |
 | net_curator.py, net_multisets.py, net_draw.py | the net mechanism and SmallDB: what is selected from, and the draw |
 | net_boxes.py, net_kernels.py, net_law.py | exact draws by branch and bound; weights however small |
+| exact_counts.py | the one place from which curators get exact counts |
 | noise.py, randomness.py | integer noise; the one source of randomness for private draws |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
 | csv_source.py, csv_lines.py, parquet_source.py | CSV and Parquet files |

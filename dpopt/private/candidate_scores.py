@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivacyBoundaryError
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.exact_counts import exact_counts
 from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -104,14 +105,12 @@ class CandidateScores:
 
     def _counted(self, group: MarginalSet) -> list[_Counted]:
         """Return for each marginal of a group the cells that are not empty, and their counts."""
-        from dpopt.queries.marginal_kernels import count_cells
-
         keys = [group.attributes_of(number) for number in range(len(group))]
         missing = [number for number, key in enumerate(keys) if key not in self._kept]
         fresh: dict[tuple[int, ...], _Counted] = {}
         if missing:
             part = group.take(missing)
-            counts = count_cells(part, self._dataset._columns, threads=self._threads)
+            counts = exact_counts(self._dataset, part, threads=self._threads)
             dtype = np.int32 if self._dataset._rows < 2**31 else np.int64
             for place, number in enumerate(missing):
                 of_one = counts[part.starts[place] : part.starts[place + 1]]

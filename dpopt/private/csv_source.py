@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpopt.errors import PrivateDataError
 from dpopt.private.csv_lines import find_lines, first_bad_line, unclosed_quote
 from dpopt.private.table_problems import counted
-from dpopt.private.table_sources import Progress, checked_names, given_names
+from dpopt.private.table_sources import BATCH_ROWS, Progress, checked_names, given_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +28,7 @@ class CsvSource:
     def __init__(self, path: Path, column_names: Sequence[str] | None) -> None:
         self._path = path
         self.title = path.name
+        self.files = (path,)
         first, length = self._first_record()
         self._fields = len(first)
         given = given_names(column_names, len(first), self.title)
@@ -41,8 +42,13 @@ class CsvSource:
         self._rows = 0
         self._bad_rows = 0
 
-    def pieces(self, positions: Sequence[int], progress: Progress | None) -> Iterator[tuple[int, pa.Array]]:
-        """Yield the columns of one block of lines after the other, as dictionaries of texts."""
+    def pieces(
+        self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, pa.Array]]:
+        """Yield the columns of one block of lines after the other, as dictionaries of texts.
+
+        Blocks have 4 MiB of text, whatever number of rows is asked for.
+        """
         import pyarrow as pa
 
         odd_quotes = self._quotes() % 2 == 1

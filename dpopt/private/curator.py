@@ -13,6 +13,7 @@ from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.noise import Noise, OpendpNoise
 from dpopt.private.one_way_door import OneWayDoor
 from dpopt.private.query_weights import ExactSampler, QuerySampler, QueryWeights
@@ -71,16 +72,13 @@ class Curator(OneWayDoor):
         threads: int = 2,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        from dpopt.queries.kernels import count_clauses, pack_columns
-
         self._sampler = ExactSampler(SystemWords()) if sampler is None else sampler
         noise = OpendpNoise() if noise is None else noise
         trusted = is_trusted(self._sampler, noise)
         super().__init__(dataset, ledger, journal, size=size, noise=noise, trusted=trusted, threads=threads)
         self._step = step
         self._record_clauses = clauses if record_clauses is None else record_clauses
-        packed = pack_columns(dataset._columns, dataset._schema.sizes, clauses)
-        counts = count_clauses(packed, clauses, dataset._schema.offsets, threads=threads, progress=progress)
+        counts = exact_counts(dataset, clauses, threads=threads, progress=progress)
         self._weights = QueryWeights(counts, rows=dataset._rows, size=size, step=step, threads=threads)
 
     def draw_queries(self, draws: int) -> SampledQueries:

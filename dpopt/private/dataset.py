@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.closed import Closed
 from dpopt.queries.arrays import freeze
+from dpopt.queries.binary_columns import BinaryColumns
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 
 Codes = NDArray[np.unsignedinteger]
@@ -23,9 +26,8 @@ class PrivateDataset(Closed):
 
     __slots__ = ("_columns", "_schema")
     _schema: Schema
-    _columns: tuple[
-        Codes, ...
-    ]  # one (n,) array per attribute, in the least dtype that holds its codes; read-only
+    # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
+    _columns: Sequence[Codes]
 
     @classmethod
     def from_codes(cls, schema: Schema, columns: Sequence[NDArray[np.integer]]) -> PrivateDataset:
@@ -61,11 +63,60 @@ class PrivateDataset(Closed):
                 )
         if rows == 0:
             raise PrivateDataError("the table has no rows; at least one record is needed")
+        return cls._made(schema, encoded, rows)
+
+    @classmethod
+    def from_binary(cls, schema: Schema, columns: BinaryColumns) -> PrivateDataset:
+        """Take the records of a wide table of zeros and ones.
+
+        Parameters
+        ----------
+        schema
+            The public schema, made by `Schema.binary`.
+        columns
+            One column for each attribute, over n >= 1 records; kept as they are.
+
+        Raises
+        ------
+        PrivateDataError
+            If the schema is of another kind, or the numbers of columns differ, or there is no record.
+        """
+        if not schema.is_binary or len(columns) != len(schema):
+            raise PrivateDataError(
+                f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes (Schema.binary); "
+                f"found {len(schema):,} attributes"
+            )
+        if columns.rows == 0:
+            raise PrivateDataError("the table has no rows; at least one record is needed")
+        return cls._made(schema, columns, columns.rows)
+
+    @classmethod
+    def _made(cls, schema: Schema, columns: Sequence[Codes], rows: int) -> PrivateDataset:
         made = object.__new__(cls)
         object.__setattr__(made, "_schema", schema)
-        object.__setattr__(made, "_columns", encoded)
+        object.__setattr__(made, "_columns", columns)
         object.__setattr__(made, "_rows", rows)
         return made
+
+    def _count(
+        self,
+        queries: MarginalSet | Clauses,
+        *,
+        threads: int,
+        progress: Callable[[float], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
+        if isinstance(queries, MarginalSet):
+            from dpopt.queries.marginal_kernels import count_cells
+
+            # No progress is told: the number of steps of counting cells grows with the number of records.
+            counts = count_cells(queries, self._columns, threads=threads)
+            return np.asarray(counts, dtype=np.int64)
+        from dpopt.queries.counting import count_on_columns
+
+        return count_on_columns(
+            self._columns, self._schema.sizes, queries, threads=threads, progress=progress
+        )
 
 
 def least_dtype(size: int) -> np.dtype[np.unsignedinteger]:

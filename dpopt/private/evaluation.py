@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.marginal_errors import ErrorSums, marginal_errors
 from dpopt.queries.answers import Answers
 from dpopt.queries.clauses import Clauses
@@ -84,10 +85,7 @@ def _clause_errors(
     *,
     progress: Callable[[float], None] | None,
 ) -> dict[str, ErrorSums]:
-    from dpopt.queries.kernels import count_clauses, pack_columns
-
-    packed = pack_columns(dataset._columns, dataset._schema.sizes, clauses)
-    exact = count_clauses(packed, clauses, dataset._schema.offsets, progress=progress) / dataset._rows
+    exact = exact_counts(dataset, clauses, progress=progress) / dataset._rows
     return {name: ErrorSums().add(np.abs(_array(given) - exact), 0) for name, given in answers.items()}
 
 

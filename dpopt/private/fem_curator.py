@@ -15,6 +15,7 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import is_trusted
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.noise import OpendpNoise
 from dpopt.private.query_selection import QuerySelection
 from dpopt.private.randomness import RandomWords, SystemWords
@@ -142,27 +143,20 @@ class FemCurator(TableDoor):
     def _exact_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the base queries that records satisfy, in increasing order, and by how many each."""
         if isinstance(self._queries, Clauses):
-            counts = self._clause_counts(self._queries)
+            counts = exact_counts(
+                self._dataset, self._queries, threads=self._threads, progress=self._progress
+            )
             held = np.flatnonzero(counts)
             return held, counts[held]
-        from dpopt.queries.marginal_kernels import count_cells
-
         marginals, found, numbers = self._queries, [], []
         for part, start in _parts(marginals):
-            cells = count_cells(marginals.take(part), self._dataset._columns, threads=self._threads)
+            cells = exact_counts(self._dataset, marginals.take(part), threads=self._threads)
             occupied = np.flatnonzero(cells)
             found.append(occupied + start)
-            numbers.append(cells[occupied].astype(np.int64))
+            numbers.append(cells[occupied])
             if self._progress is not None:
                 self._progress(float((part[-1] + 1) / len(marginals)))
         return np.concatenate(found), np.concatenate(numbers)
-
-    def _clause_counts(self, clauses: Clauses) -> NDArray[np.int64]:
-        from dpopt.queries.kernels import count_clauses, pack_columns
-
-        schema = self._dataset._schema
-        packed = pack_columns(self._dataset._columns, schema.sizes, clauses)
-        return count_clauses(packed, clauses, schema.offsets, threads=self._threads, progress=self._progress)
 
     def _answers_of(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the base queries that public records satisfy, in increasing order, and by how many each."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.exact_counts import exact_counts
 from dpopt.queries.answers import Answers, SparseAnswers, shares_of_cells
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -50,20 +51,20 @@ def marginal_errors(
     cells that hold a record are enough, all others have one and the same difference. Answers that are an array are compared
     cell by cell in any case; they are as large as that already.
     """
-    from dpopt.queries.marginal_kernels import cells_of_columns, count_cells
+    from dpopt.queries.marginal_kernels import cells_of_columns
 
-    columns, rows, sizes = dataset._columns, dataset._rows, dataset._schema.sizes
+    rows, sizes = dataset._rows, dataset._schema.sizes
     sums = {name: ErrorSums() for name in answers}
     for part in _groups(marginals):
         begin, end = int(marginals.starts[part.start]), int(marginals.starts[part.stop])
         group = marginals.take(np.arange(part.start, part.stop))
         if end - begin <= CELLS:
-            exact = count_cells(group, columns) / rows
+            exact = exact_counts(dataset, group) / rows
             for name, given in answers.items():
                 own = given[begin:end] if isinstance(given, np.ndarray) else given.on(group, sizes)
                 sums[name] = sums[name].add(np.abs(own - exact), begin)
         else:
-            truth = shares_of_cells(cells_of_columns(group, columns)[:, 0])
+            truth = shares_of_cells(cells_of_columns(group, dataset._columns)[:, 0])
             for name, given in answers.items():
                 if isinstance(given, np.ndarray):
                     sums[name] = _in_steps(sums[name], truth, given, begin, end)

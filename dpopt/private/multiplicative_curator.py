@@ -17,9 +17,10 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.errors import BudgetError, PlanError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import is_trusted
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
 from dpopt.private.noise import Noise, OpendpNoise
-from dpopt.private.noisy_counts import exact_counts, with_noise
+from dpopt.private.noisy_counts import with_noise
 from dpopt.private.randomness import RandomWords, SystemWords
 from dpopt.private.table_door import TableDoor
 from dpopt.queries.clauses import Clauses

@@ -14,6 +14,7 @@ from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.errors import BudgetError, PlanError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import is_trusted
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.net_draw import draw_listed, draw_multiset
 from dpopt.private.net_law import NetLaw, clamp_at
 from dpopt.private.net_multisets import LARGEST_TARGET, Multisets
@@ -109,7 +110,7 @@ class NetCurator(TableDoor):
         self._words: RandomWords = SystemWords() if words is None else words
         self._range = range_
         self._used = False
-        self._counts = self._exact_counts(queries)
+        self._counts = exact_counts(dataset, queries, threads=threads, progress=progress)
 
     def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
         """Spend a charge that is on file, when a run is resumed; what was drawn is not drawn again."""
@@ -232,21 +233,6 @@ class NetCurator(TableDoor):
                 f"an answer times {records:,} lies between 0 and {records:,}; found another number"
             )
         return table
-
-    def _exact_counts(self, queries: MarginalSet | Clauses) -> NDArray[np.int64]:
-        """Return how many records every query is true of, (k,)."""
-        if isinstance(queries, MarginalSet):
-            from dpopt.queries.marginal_kernels import count_cells
-
-            return count_cells(queries, self._dataset._columns, threads=self._threads).astype(np.int64)
-        from dpopt.queries.kernels import count_clauses, pack_columns
-
-        schema = self._dataset._schema
-        packed = pack_columns(self._dataset._columns, schema.sizes, queries)
-        counts = count_clauses(
-            packed, queries, schema.offsets, threads=self._threads, progress=self._progress
-        )
-        return counts.astype(np.int64)
 
 
 def _distances(targets: NDArray[np.int64], candidates: NDArray[np.int64], size: int) -> NDArray[np.int64]:

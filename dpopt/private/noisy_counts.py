@@ -1,4 +1,4 @@
-"""Exact counts of the records, and the same with integer noise: the only place where one becomes the other."""
+"""Counts of the records with integer noise: the only place where exact counts become noisy ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.measurement import Measurement
 from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.queries.arrays import freeze
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.released import NoisyAnswers
 
 CHUNK = 100_000
@@ -40,27 +39,6 @@ class Noised(Protocol):
     def gaussian(self) -> bool:
         """Which of the two."""
         ...
-
-
-def exact_counts(
-    dataset: PrivateDataset,
-    queries: MarginalSet | Clauses,
-    *,
-    threads: int = 2,
-) -> NDArray[np.int64]:
-    """Return how many records lie in each cell, or satisfy each clause. Private.
-
-    No progress is told: the number of steps of counting cells grows with the number of records.
-    """
-    if isinstance(queries, MarginalSet):
-        from dpopt.queries.marginal_kernels import count_cells
-
-        counts = count_cells(queries, dataset._columns, threads=threads)
-        return np.asarray(counts, dtype=np.int64)
-    from dpopt.queries.kernels import count_clauses, pack_columns
-
-    packed = pack_columns(dataset._columns, dataset._schema.sizes, queries)
-    return count_clauses(packed, queries, dataset._schema.offsets, threads=threads)
 
 
 def noisy_counts(

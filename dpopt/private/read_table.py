@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import OnUnknown, parse_on_unknown
 from dpopt.private.open_table import AnyTable, open_table
+from dpopt.private.table_problems import ColumnProblems
 from dpopt.private.table_sources import Progress, TableSource, column_positions
 from dpopt.queries.schema import Schema
 
-if TYPE_CHECKING:
-    from dpopt.private.encode import ColumnEncoder
-
-__all__ = ["OnUnknown", "parse_on_unknown", "read_table", "unused_columns"]
+__all__ = ["OnUnknown", "parse_on_unknown", "read_table", "refuse_what_does_not_fit", "unused_columns"]
 
 
 def read_table(
@@ -63,7 +60,7 @@ def read_table(
     encoders = [ColumnEncoder(attribute, on_unknown) for attribute in schema.attributes]
     for index, array in source.pieces(positions, progress):
         encoders[index].add(array)
-    _refuse_what_does_not_fit(source, encoders)
+    refuse_what_does_not_fit(source, [encoder.problems for encoder in encoders])
     if encoders[0].rows == 0:
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
     return PrivateDataset.from_codes(schema, [encoder.codes() for encoder in encoders])
@@ -86,9 +83,16 @@ def unused_columns(
     return tuple(name for name in open_table(table, column_names).names if name not in used)
 
 
-def _refuse_what_does_not_fit(source: TableSource, encoders: Sequence[ColumnEncoder]) -> None:
+def refuse_what_does_not_fit(source: TableSource, columns: Sequence[ColumnProblems]) -> None:
+    """Refuse a table that was read to its end, if rows or values of its columns did not fit.
+
+    Raises
+    ------
+    PrivateDataError
+        The message names columns, lines and values.
+    """
     faults = source.faults()
-    problems = [encoder.problems for encoder in encoders if encoder.problems]
+    problems = [column for column in columns if column]
     if not faults and not problems:
         return
     rows = sorted({row for problem in problems for row in problem.example_rows()})

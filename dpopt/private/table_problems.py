@@ -55,6 +55,14 @@ class ColumnProblems:
             elif len(self._found) < REMEMBERED:
                 self._found[key] = new
 
+    def join(self, later: ColumnProblems, rows_before: int) -> None:
+        """Add what was found in a later part of the column, whose first row is number `rows_before` (from 0)."""
+        moved = {
+            key: Found(new.problem, new.text, new.first_row + rows_before, new.rows)
+            for key, new in later._found.items()
+        }
+        self.add(moved.items(), later._rows)
+
     def example_rows(self) -> list[int]:
         """Rows (from 0) that the message names."""
         return [found.first_row for found in self._examples()]

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -36,8 +37,17 @@ class TableSource(Protocol):
     def names(self) -> tuple[str, ...]:
         """Names of all columns, in order."""
 
-    def pieces(self, positions: Sequence[int], progress: Progress | None) -> Iterator[tuple[int, pa.Array]]:
-        """Yield pairs (i, next values of the column at positions[i]), each column's rows from first to last."""
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it is read from; none for a table in memory."""
+
+    def pieces(
+        self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, pa.Array]]:
+        """Yield pairs (i, next values of the column at positions[i]), each column's rows from first to last.
+
+        A source of files yields the same rows of all columns, then the next rows of all of them.
+        """
 
     def faults(self) -> list[str]:
         """What is wrong with whole rows, known once all pieces were read."""
@@ -63,14 +73,17 @@ class MemorySource:
                 f"{type(table).__name__}"
             )
         self._table = table
+        self.files: tuple[Path, ...] = ()
         self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
 
-    def pieces(self, positions: Sequence[int], progress: Progress | None) -> Iterator[tuple[int, pa.Array]]:
+    def pieces(
+        self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, pa.Array]]:
         """Yield the columns one after the other."""
         for index, position in enumerate(positions):
             for chunk in self._chunks(position):
-                for start in range(0, len(chunk), BATCH_ROWS):
-                    yield index, chunk.slice(start, BATCH_ROWS)
+                for start in range(0, len(chunk), batch_rows):
+                    yield index, chunk.slice(start, batch_rows)
             if progress is not None:
                 progress((index + 1) / len(positions))
 

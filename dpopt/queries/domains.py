@@ -46,6 +46,13 @@ class Domains:
         WorkloadError
             If only occurring codes are asked for and no attribute declares any.
         """
+        if schema.is_binary and not occurring:
+            count = len(schema)
+            return cls(
+                np.full(count, 2, dtype=np.int64),
+                2 * np.arange(count, dtype=np.int64),
+                np.tile(np.arange(2, dtype=np.int32), count),
+            )
         declared = [attribute.occurring if occurring else None for attribute in schema.attributes]
         if occurring and all(codes is None for codes in declared):
             raise WorkloadError(

@@ -92,14 +92,18 @@ def listed_marginals(marginals: Sequence[Sequence[int]], domains: Domains) -> Ma
     return _held(np.array(padded, dtype=np.int32), domains)
 
 
-def random_conjunctions(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
+def random_conjunctions(
+    width: int, count: int, seed: int, schema: Schema, domains: Domains, *, positive: bool = False
+) -> Clauses:
     """Return `count` independent random conjunctions of `width` literals over distinct attributes.
 
     The set of attributes is uniform; then the value of each is uniform among its codes and "=" or "!=" has
-    probability 1/2 each. Attributes increase within a clause. The same clause can occur more than once.
+    probability 1/2 each. Attributes increase within a clause. The same clause can occur more than once. With `positive`
+    every literal is "=", and names the second code of an attribute with two: what is there, not what is missing.
     """
     check_width(width, schema)
-    return _random_clauses(1 << width, width, _Draw("conjunctions", count, seed), schema, domains)
+    draw = _Draw("conjunctions", count, seed)
+    return _random_clauses(1 << width, width, draw, schema, domains, signed=not positive, second=positive)
 
 
 def random_thresholds(
@@ -176,19 +180,30 @@ class _Draw:
 
 
 def _random_clauses(
-    accepted: int, width: int, draw: _Draw, schema: Schema, domains: Domains, *, signed: bool = True
+    accepted: int,
+    width: int,
+    draw: _Draw,
+    schema: Schema,
+    domains: Domains,
+    *,
+    signed: bool = True,
+    second: bool = False,
 ) -> Clauses:
-    """Return random clauses that all accept the same numbers of true literals; without signs all are "="."""
+    """Return random clauses that all accept the same numbers of true literals.
+
+    Without signs all are "="; with `second` an attribute with two codes is asked for its second one.
+    """
     random = PublicRandom(draw.seed)
     attributes = np.empty((draw.count, width), dtype=np.int32)
     values = np.empty((draw.count, width), dtype=np.int32)
     signs = np.ones((draw.count, width), dtype=np.bool_)
-    bounds = domains.counts.astype(np.uint64)
+    skipped = (domains.counts == 2) & second  # codes in front of those that are drawn from
+    bounds = (domains.counts - skipped).astype(np.uint64)
     for begin in range(0, draw.count, BATCH):
         part = slice(begin, min(begin + BATCH, draw.count))
         size = part.stop - part.start
         attributes[part] = _distinct_sorted(random, size, width, len(schema))
-        digits = random.below(bounds[attributes[part]]).astype(np.int64)
+        digits = random.below(bounds[attributes[part]]).astype(np.int64) + skipped[attributes[part]]
         values[part] = domains.codes[domains.starts[attributes[part]] + digits]
         if signed:
             signs[part] = random.bits(size * width).reshape(size, width)

@@ -91,7 +91,7 @@ def pack_columns(
         clauses.check_against(sizes)
     positions = _positions(offsets, None if clauses is None else _named(clauses, offsets))
     rows = codes[0].size if codes else 0
-    words = _aligned_zeros(int(positions.max(initial=-1)) + 1, _words_for(rows))
+    words = aligned_zeros(int(positions.max(initial=-1)) + 1, words_for(rows))
     for attribute, (column, size) in enumerate(zip(codes, bounds, strict=True)):
         _check_codes(column, rows, size, attribute)
         wanted = freeze(positions[offsets[attribute] : offsets[attribute + 1]].copy())
@@ -100,7 +100,7 @@ def pack_columns(
     return PackedColumns(rows, freeze(words), freeze(positions))
 
 
-def _words_for(rows: int) -> int:
+def words_for(rows: int) -> int:
     """Return the words per column: enough for `rows`, and an odd number of cache lines of 8 words.
 
     With an odd number the columns spread over all sets of the caches; a power of two would put them into a few.
@@ -109,7 +109,7 @@ def _words_for(rows: int) -> int:
     return 8 * (lines + 1 - lines % 2)
 
 
-def _aligned_zeros(columns: int, length: int) -> NDArray[np.uint64]:
+def aligned_zeros(columns: int, length: int) -> NDArray[np.uint64]:
     """Return zeros of shape (columns, length) that start at a cache line: counting gains a quarter by it."""
     buffer = np.zeros(columns * length + 8, dtype=np.uint64)
     start = -buffer.ctypes.data % 64 // 8

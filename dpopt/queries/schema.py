@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.queries.arrays import freeze
 from dpopt.queries.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text, value_text
+from dpopt.queries.binary_attributes import BinaryAttributes
 from dpopt.queries.json_files import (
     json_list,
     json_object,
@@ -40,7 +41,8 @@ class Schema:
     Parameters
     ----------
     attributes
-        At least one attribute; names are unique. A record is one code per attribute, in this order.
+        At least one attribute; names are unique. A record is one code per attribute, in this order. The attributes of a wide
+        table of zeros and ones are a `BinaryAttributes`: see `Schema.binary`.
     draft
         True for a schema that was drafted from private data and not yet reviewed by the owner.
     rules
@@ -60,26 +62,27 @@ class Schema:
         If there is no attribute, two have the same name, or a rule names what is not there.
     """
 
-    attributes: tuple[Attribute, ...]
+    attributes: Sequence[Attribute]
     draft: bool = False
     rules: tuple[Rule, ...] = ()
     sizes: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
-    _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+    _positions: dict[str, int] | None = field(
+        init=False, repr=False, compare=False
+    )  # None: binary attributes
     _circuit: ThresholdCircuit = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.attributes:
             raise SchemaError("a schema needs at least one attribute, found none")
-        positions: dict[str, int] = {}
-        for position, attribute in enumerate(self.attributes):
-            if attribute.name in positions:
-                raise SchemaError(f"two attributes are named {attribute.name!r}; names must be unique")
-            positions[attribute.name] = position
-        sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int32)
+        if isinstance(self.attributes, BinaryAttributes):
+            sizes, positions = np.full(len(self.attributes), 2, dtype=np.int32), None
+        else:
+            object.__setattr__(self, "attributes", tuple(self.attributes))
+            sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int32)
+            positions = _positions(self.attributes)
         offsets = np.zeros(sizes.size + 1, dtype=np.int64)
         np.cumsum(sizes, out=offsets[1:])
-        object.__setattr__(self, "attributes", tuple(self.attributes))
         object.__setattr__(self, "sizes", freeze(sizes))
         object.__setattr__(self, "offsets", freeze(offsets))
         object.__setattr__(self, "_positions", positions)
@@ -89,17 +92,35 @@ class Schema:
                 raise SchemaError(f"rules are given as Rule(formula, name); found {rule!r}")
         object.__setattr__(self, "_circuit", compile_rules(self.rules, self.attributes, self.index))
 
-    def __reduce__(self) -> tuple[type[Schema], tuple[tuple[Attribute, ...], bool, tuple[Rule, ...]]]:
+    def __reduce__(self) -> tuple[type[Schema], tuple[Sequence[Attribute], bool, tuple[Rule, ...]]]:
         return Schema, (self.attributes, self.draft, self.rules)  # unpickled arrays would be writable
+
+    @classmethod
+    def binary(cls, count: int, names: Iterable[str] | None = None) -> Schema:
+        """Return the schema of `count` columns of zeros and ones, which takes no memory for each of them.
+
+        Raises
+        ------
+        SchemaError
+            If there is no column, or the names are not as many different texts.
+        """
+        return cls(BinaryAttributes(count, names))
 
     def __len__(self) -> int:
         """Return the number of attributes."""
         return len(self.attributes)
 
     @property
+    def is_binary(self) -> bool:
+        """Whether this is the schema of a wide table of zeros and ones, made by `Schema.binary`."""
+        return isinstance(self.attributes, BinaryAttributes)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the attributes, in order."""
-        return tuple(self._positions)
+        if isinstance(self.attributes, BinaryAttributes):
+            return self.attributes.names()
+        return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def number_of_columns(self) -> int:
@@ -114,7 +135,10 @@ class Schema:
         SchemaError
             If there is none; the message names the closest ones.
         """
-        position = self._positions.get(name)
+        if isinstance(self.attributes, BinaryAttributes):
+            position = self.attributes.position(name)
+        else:
+            position = (self._positions or {}).get(name)
         if position is None:
             near = difflib.get_close_matches(str(name), self.names, n=3)
             hint = (
@@ -157,8 +181,11 @@ class Schema:
         written: dict[str, object] = {
             "dpopt_schema": SCHEMA_VERSION,
             "draft": self.draft,
-            "attributes": [attribute_to_json(attribute) for attribute in self.attributes],
         }
+        if isinstance(self.attributes, BinaryAttributes):
+            written["binary_attributes"] = self.attributes.to_json()
+        else:
+            written["attributes"] = [attribute_to_json(attribute) for attribute in self.attributes]
         if self.rules:
             written["rules"] = [rule_to_json(rule) for rule in self.rules]
         return written
@@ -176,16 +203,31 @@ class Schema:
         if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
             found = shown(declared["dpopt_schema"]) if "dpopt_schema" in declared else "no such key"
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
-        refuse_unknown_keys(declared, ("dpopt_schema", "draft", "attributes", "rules"), "schema", SchemaError)
+        refuse_unknown_keys(
+            declared,
+            ("dpopt_schema", "draft", "attributes", "binary_attributes", "rules"),
+            "schema",
+            SchemaError,
+        )
         draft = declared.get("draft", False)
         if not isinstance(draft, bool):
             raise SchemaError(f"schema: 'draft' is true or false, found {shown(draft)}")
-        if "attributes" not in declared:
-            raise SchemaError("schema: the key 'attributes' is missing; it lists the columns of the table")
-        listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+        if ("attributes" in declared) == ("binary_attributes" in declared):
+            missing = "attributes" not in declared
+            raise SchemaError(
+                "schema: the key 'attributes' is missing; it lists the columns of the table"
+                if missing
+                else "schema: give either 'attributes' or 'binary_attributes', not both"
+            )
         rules = json_list(declared.get("rules", []), "schema: 'rules'", SchemaError)
+        attributes: Sequence[Attribute]
+        if "binary_attributes" in declared:
+            attributes = BinaryAttributes.from_json(declared["binary_attributes"])
+        else:
+            listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+            attributes = tuple(attribute_from_json(item, number) for number, item in enumerate(listed))
         return cls(
-            tuple(attribute_from_json(item, number) for number, item in enumerate(listed)),
+            attributes,
             draft=draft,
             rules=tuple(rule_from_json(item, number) for number, item in enumerate(rules)),
         )
@@ -202,6 +244,15 @@ class Schema:
     def fingerprint(self) -> str:
         """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""
         return sha256_of_json(self.to_json())
+
+
+def _positions(attributes: Sequence[Attribute]) -> dict[str, int]:
+    positions: dict[str, int] = {}
+    for position, attribute in enumerate(attributes):
+        if attribute.name in positions:
+            raise SchemaError(f"two attributes are named {attribute.name!r}; names must be unique")
+        positions[attribute.name] = position
+    return positions
 
 
 def _listed(names: tuple[str, ...], limit: int = 8) -> str:

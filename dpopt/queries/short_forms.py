@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
@@ -16,15 +20,28 @@ from dpopt.queries.generation import (
     random_parities,
     random_thresholds,
 )
+from dpopt.queries.item_workloads import EXPONENTS, popular_conjunctions
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 
 FORMS = (
     "'marginals:K', 'marginals:K,count=N,seed=S', 'conjunctions:K,count=N,seed=S', 'threshold:RofK,count=N,seed=S', "
-    "'parity:K', 'parity:K,count=N,seed=S' (each also with ',occurring'), or the path of a JSON file"
+    "'parity:K', 'parity:K,count=N,seed=S' (each also with ',occurring'), 'popular:K,count=N,seed=S,ranks=FILE' (this and "
+    "conjunctions also with ',positive'), or the path of a JSON file"
 )
-_FAMILIES = ("marginals", "conjunctions", "threshold", "parity")
-_EXAMPLES = {"conjunctions": "conjunctions:3,count=100000", "threshold": "threshold:2of4,count=100000"}
+POPULAR = "popular"
+_FAMILIES = ("marginals", "conjunctions", "threshold", "parity", POPULAR)
+_EXAMPLES = {
+    "conjunctions": "conjunctions:3,count=100000",
+    "threshold": "threshold:2of4,count=100000",
+    POPULAR: "popular:3,count=100000,ranks=items.txt",
+}
+_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "occurring": ("marginals", "conjunctions", "threshold", "parity"),
+    "positive": ("conjunctions", POPULAR),
+}
+"""Which families take a flag."""
+_OF_POPULAR = ("exponent", "ranks")
 
 
 def is_short_form(text: str) -> bool:
@@ -39,7 +56,7 @@ class ShortForm:
     Parameters
     ----------
     family
-        'marginals', 'conjunctions', 'threshold' or 'parity'.
+        'marginals', 'conjunctions', 'threshold', 'parity' or 'popular'.
     width
         Number of attributes of each query (K).
     least
@@ -50,6 +67,12 @@ class ShortForm:
         Public seed of the choice, below 2^64.
     occurring
         Whether only values that the schema declares as occurring are named.
+    positive
+        Whether every literal is "=", and "= second value" of attributes with two values.
+    exponent
+        Popular items: the exponent of the ranks as it is written.
+    ranks_file
+        Popular items: the file with the ranks, read once and named nowhere; None where the ranks are kept elsewhere.
     """
 
     family: str
@@ -58,6 +81,9 @@ class ShortForm:
     count: int | None
     seed: int
     occurring: bool
+    positive: bool = False
+    exponent: str = "1"
+    ranks_file: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> ShortForm:
@@ -74,7 +100,7 @@ class ShortForm:
             raise WorkloadError(f"the workload {text!r} has no known form; expected {FORMS}")
         shape, *options = (part.strip() for part in rest.split(","))
         least, width = _shape(shape, family, text)
-        given = _options(options, text)
+        given = _options(options, family, text)
         if family in _EXAMPLES and "count" not in given:
             raise WorkloadError(
                 f"the workload {text!r} needs the number of queries, such as '{_EXAMPLES[family]}'"
@@ -82,25 +108,69 @@ class ShortForm:
         if "seed" in given and "count" not in given:
             every = "all marginals" if family == "marginals" else "all parities"
             raise WorkloadError(f"the workload {text!r} takes {every}, so a seed has no effect; leave it out")
-        seed = given.get("seed", 0)
+        seed = _whole(given.get("seed", "0"), "seed", text)
         if seed >= 1 << 64:
             raise WorkloadError(f"the workload {text!r} has the seed {seed}; seeds are below 2^64")
-        return cls(family, width, least, given.get("count"), seed, "occurring" in given)
+        exponent = given.get("exponent", "1")
+        if exponent not in EXPONENTS:
+            raise WorkloadError(
+                f"the workload {text!r} has the exponent {exponent!r}; expected one of {', '.join(EXPONENTS)}"
+            )
+        return cls(
+            family,
+            width,
+            least,
+            _whole(given["count"], "count", text) if "count" in given else None,
+            seed,
+            "occurring" in given,
+            "positive" in given,
+            exponent,
+            given.get("ranks"),
+        )
 
     def text(self) -> str:
-        """Return the canonical spelling."""
+        """Return the canonical spelling; a file of ranks is no part of it."""
         shape = str(self.width) if self.least is None else f"{self.least}of{self.width}"
         chosen = "" if self.count is None else f",count={self.count},seed={self.seed}"
-        return f"{self.family}:{shape}{chosen}{',occurring' if self.occurring else ''}"
+        exponent = "" if self.exponent == "1" else f",exponent={self.exponent}"
+        flags = f"{',occurring' if self.occurring else ''}{',positive' if self.positive else ''}"
+        return f"{self.family}:{shape}{chosen}{exponent}{flags}"
 
-    def queries(self, schema: Schema) -> MarginalSet | Clauses:
+    def queries(self, schema: Schema, ranks: NDArray[np.int64] | None = None) -> MarginalSet | Clauses:
         """Return the queries over a schema; marginals as shapes.
+
+        Parameters
+        ----------
+        schema
+            The public schema.
+        ranks : (number of items,) int64, optional
+            Positions of the items, the most popular first; for popular items, and only there.
 
         Raises
         ------
         WorkloadError
             If the schema has no such queries, or there are too many (refused before anything is built).
         """
+        if (ranks is None) == (self.family == POPULAR):
+            raise WorkloadError(
+                f"the workload '{self.text()}' needs the ranks of its items: 'ranks=FILE', or the key 'ranks' in a JSON file"
+                if ranks is None
+                else f"the workload '{self.text()}' has no use for ranks; they go with 'popular:K,...'"
+            )
+        if ranks is not None:
+            return popular_conjunctions(
+                self.width,
+                self.count or 0,
+                self.seed,
+                ranks,
+                schema,
+                twice_exponent=EXPONENTS[self.exponent],
+                positive=self.positive,
+            )
+        return self._over_values(schema)
+
+    def _over_values(self, schema: Schema) -> MarginalSet | Clauses:
+        """Return the queries of the families that name declared values of any attributes."""
         domains = Domains.of(schema, occurring=self.occurring)
         width, count, seed = self.width, self.count, self.seed
         if self.family == "marginals":
@@ -111,8 +181,9 @@ class ShortForm:
             return all_parities(width, schema, domains)
         if self.least is not None:
             return random_thresholds(width, self.least, count, seed, schema, domains)
-        family = random_parities if self.family == "parity" else random_conjunctions
-        return family(width, count, seed, schema, domains)
+        if self.family == "conjunctions":
+            return random_conjunctions(width, count, seed, schema, domains, positive=self.positive)
+        return random_parities(width, count, seed, schema, domains)
 
 
 def _shape(shape: str, family: str, text: str) -> tuple[int | None, int]:
@@ -130,18 +201,22 @@ def _shape(shape: str, family: str, text: str) -> tuple[int | None, int]:
     )
 
 
-def _options(options: list[str], text: str) -> dict[str, int]:
-    """Return the options that are given; 1 for a flag."""
-    given: dict[str, int] = {}
+def _options(options: list[str], family: str, text: str) -> dict[str, str]:
+    """Return the options that are given, as they are written; "" for a flag."""
+    known = ("count", "seed", *(_OF_POPULAR if family == POPULAR else ()))
+    flags = [flag for flag, families in _FLAGS.items() if family in families]
+    given: dict[str, str] = {}
     for option in options:
-        key, equals, number = (part.strip() for part in option.partition("="))
-        if key not in ("count", "seed", "occurring") or bool(equals) == (key == "occurring"):
+        key, equals, value = (part.strip() for part in option.partition("="))
+        if (equals and key not in known) or (not equals and key not in flags) or (equals and not value):
+            expected = {"count": "count=N", "seed": "seed=S", "exponent": "exponent=A", "ranks": "ranks=FILE"}
+            *first, last = (*(expected[name] for name in known), *flags)
             raise WorkloadError(
-                f"the workload {text!r} has the option {option!r}; expected count=N, seed=S or occurring"
+                f"the workload {text!r} has the option {option!r}; expected {', '.join(first)} or {last}"
             )
         if key in given:
             raise WorkloadError(f"the workload {text!r} gives {key!r} twice")
-        given[key] = _whole(number, key, text) if equals else 1
+        given[key] = value
     return given
 
 

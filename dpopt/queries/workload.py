@@ -15,6 +15,7 @@ from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.domains import Domains
 from dpopt.queries.explicit import listed_queries, named_marginals
+from dpopt.queries.item_workloads import ranks_from_text, ranks_to_text, read_ranks
 from dpopt.queries.json_files import json_object, read_json_object, refuse_unknown_keys, shown
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
@@ -82,6 +83,12 @@ class Workload:
     def marginals(self) -> MarginalSet | None:
         """The marginals whose cells are the queries, or None where the queries are other clauses."""
         return self.queries if isinstance(self.queries, MarginalSet) else None
+
+    @property
+    def ranks(self) -> NDArray[np.int64] | None:
+        """Positions of the items by popularity, the most popular first, where the workload is about popular items."""
+        text = self.specification.get("ranks")
+        return None if text is None else ranks_from_text(text)
 
     @property
     def clauses(self) -> Clauses:
@@ -156,6 +163,10 @@ def parse_workload(text: str, schema: Schema) -> Workload:
           would give the negation at most, which every workload holds as well);
         - `parity:3`: the parities of all sets of 3 attributes, each of two values;
         - any of these with `,occurring`: only values that the schema declares as occurring;
+        - `popular:3,count=500000,seed=7,ranks=FILE`: random conjunctions of 3 literals "= 1" or "!= 1" over distinct binary
+          attributes, each with probability proportional to 1 / rank (`,exponent=0.5`: to 1 / rank^0.5; 0, 0.5, 1, 1.5 or 2);
+          the file ranks them, one name or column number on each line, the most popular first;
+        - this and `conjunctions:...` with `,positive`: no "!=", and of two values always the second;
         - the path of a JSON file (see `workload_from_json`).
     schema
         The public schema.
@@ -167,7 +178,9 @@ def parse_workload(text: str, schema: Schema) -> Workload:
         before anything is built).
     """
     if is_short_form(text):
-        return _from_short_form(text, schema)
+        form = ShortForm.parse(text)
+        ranks = None if form.ranks_file is None else read_ranks(form.ranks_file, schema)
+        return _from_short_form(form, ranks, schema)
     if text.endswith(".json") or Path(text).is_file():
         return workload_from_json(read_json_object(text, "workload", WorkloadError), schema)
     raise WorkloadError(f"the workload {text!r} has no known form; expected {FORMS}")
@@ -180,7 +193,8 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
     ----------
     obj
         `{"dpopt_workload": 1, ...}` with exactly one of
-        - `"workload"`: a short form of `parse_workload`;
+        - `"workload"`: a short form of `parse_workload`; one of popular items goes with `"ranks"`: one text of column numbers,
+          the most popular first, such as "12 5 88", and names no file;
         - `"marginals"`: lists of attribute names, such as [["age", "sex"], ["race"]], optionally `"occurring": true`;
         - `"queries"`: each a conjunction as a list of literals [name, "=" or "!=", value], or an object
           {"literals": [...], "accepted": [numbers of true literals]};
@@ -200,7 +214,7 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
         raise WorkloadError(f'workload: expected "dpopt_workload": {WORKLOAD_VERSION}, found {found}')
     forms = ("workload", "marginals", "queries")
     refuse_unknown_keys(
-        spec, ("dpopt_workload", *forms, "occurring", "fingerprint"), "workload", WorkloadError
+        spec, ("dpopt_workload", *forms, "occurring", "ranks", "fingerprint"), "workload", WorkloadError
     )
     given = [key for key in forms if key in spec]
     if len(given) != 1:
@@ -220,7 +234,15 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
             raise WorkloadError(
                 f"workload: 'workload' is a short form such as \"marginals:3\", found {shown(text)}"
             )
-        return _from_short_form(text, schema, fingerprint)
+        form = ShortForm.parse(text)
+        if form.ranks_file is not None:
+            raise WorkloadError(
+                "workload: 'workload' names a file of ranks; a JSON file keeps the ranks themselves, under the key 'ranks'"
+            )
+        ranks = ranks_from_text(spec["ranks"]) if "ranks" in spec else None
+        return _from_short_form(form, ranks, schema, fingerprint)
+    if "ranks" in spec:
+        raise WorkloadError("workload: 'ranks' goes with 'workload': 'popular:K,...' only")
     canonical[given[0]] = spec[given[0]]
     if given[0] == "marginals":
         if occurring:
@@ -230,7 +252,10 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
     return Workload(schema, listed_queries(spec["queries"], schema), canonical, fingerprint)
 
 
-def _from_short_form(text: str, schema: Schema, fingerprint: str = "") -> Workload:
-    form = ShortForm.parse(text)
-    specification = {"dpopt_workload": WORKLOAD_VERSION, "workload": form.text()}
-    return Workload(schema, form.queries(schema), specification, fingerprint)
+def _from_short_form(
+    form: ShortForm, ranks: NDArray[np.int64] | None, schema: Schema, fingerprint: str = ""
+) -> Workload:
+    specification: dict[str, object] = {"dpopt_workload": WORKLOAD_VERSION, "workload": form.text()}
+    if ranks is not None:
+        specification["ranks"] = ranks_to_text(ranks)
+    return Workload(schema, form.queries(schema, ranks), specification, fingerprint)

@@ -17,6 +17,7 @@ from dpopt.private import measuring_curator, noisy_counts, selection
 from dpopt.private.candidate_scores import CandidateScores
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import Door
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.measurement import Measurement
 from dpopt.private.measuring_curator import MeasuringCurator
 from dpopt.private.selection import Selection
@@ -180,12 +181,12 @@ def draw_noise_of_half_the_scale(patch: pytest.MonkeyPatch) -> None:
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
-    original = noisy_counts.exact_counts
+    original = exact_counts
 
     def twice(*given: object, **more: object) -> NDArray[np.int64]:
         return 2 * original(*given, **more)  # type: ignore[arg-type]
 
-    patch.setattr(noisy_counts, "exact_counts", twice)
+    patch.setattr("dpopt.private.noisy_counts.exact_counts", twice)
 
 
 def charge_after_the_measurement(patch: pytest.MonkeyPatch) -> None:

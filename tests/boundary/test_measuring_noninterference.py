@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError
-from dpopt.private import noisy_counts
 from dpopt.private.candidate_scores import CandidateScores
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.measurement import Measurement
 from dpopt.private.measuring_curator import MeasuringCurator
 from dpopt.private.noise import ScriptedNoise
@@ -159,14 +159,14 @@ def test_other_draws_are_seen() -> None:
 
 
 def leak_counts_into_a_log(patch: pytest.MonkeyPatch) -> None:
-    original = noisy_counts.exact_counts
+    original = exact_counts
 
     def logged(*given: object, **more: object) -> NDArray[np.int64]:
         counts = original(*given, **more)  # type: ignore[arg-type]
         logging.getLogger("dpopt").debug("counts %s", counts)
         return counts
 
-    patch.setattr(noisy_counts, "exact_counts", logged)
+    patch.setattr("dpopt.private.noisy_counts.exact_counts", logged)
 
 
 def leak_scores_into_the_journal(patch: pytest.MonkeyPatch) -> None:

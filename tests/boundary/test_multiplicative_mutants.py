@@ -22,9 +22,10 @@ from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.private import multiplicative_curator, multiplicative_scores
 from dpopt.private.door import Door
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
 from dpopt.private.multiplicative_scores import SignedQueryLaw
-from dpopt.private.noisy_counts import exact_counts, with_noise
+from dpopt.private.noisy_counts import with_noise
 from dpopt.queries.workload import parse_workload
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, check_round, public_answers, tiny_plan

@@ -15,6 +15,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.private import net_boxes, net_curator
 from dpopt.private.door import Door
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.net_boxes import BoxSampler
 from dpopt.private.net_curator import NetCurator
 from dpopt.private.net_draw import draw_listed
@@ -155,8 +156,12 @@ def charge_half(patch: pytest.MonkeyPatch) -> None:
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
-    original = NetCurator._exact_counts
-    patch.setattr(NetCurator, "_exact_counts", lambda self, queries: 2 * original(self, queries))
+    original = exact_counts
+
+    def twice(*given: object, **more: object) -> NDArray[np.int64]:
+        return 2 * original(*given, **more)  # type: ignore[arg-type]
+
+    patch.setattr("dpopt.private.net_curator.exact_counts", twice)
 
 
 def take_the_nearest(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,10 @@ import pytest
 
 from dpopt.errors import PrivacyBoundaryError, PrivateDataError
 from dpopt.private.dataset import PrivateDataset, least_dtype
+from dpopt.private.exact_counts import exact_counts
 from dpopt.queries import Attribute, AttributeKind, Schema
+from dpopt.queries.binary_columns import SparseColumns
+from dpopt.queries.workload import parse_workload
 
 SCHEMA = Schema(
     (
@@ -128,3 +131,27 @@ def test_two_data_sets_are_equal_only_if_they_are_the_same_object() -> None:
     assert one == one  # noqa: PLR0124
     assert one != other
     assert len({one, other}) == 2
+
+
+def test_columns_of_zeros_and_ones_are_taken_as_they_are_and_stay_closed() -> None:
+    columns = SparseColumns(5, np.array([0, 2, 2, 3]), np.array([1, 4, 0], dtype=np.uint32))
+    dataset = PrivateDataset.from_binary(Schema.binary(3), columns)
+    workload = parse_workload("conjunctions:2,count=40,seed=1", Schema.binary(3))
+    listed = PrivateDataset.from_codes(workload.schema, list(columns))
+    assert np.array_equal(exact_counts(dataset, workload.clauses), exact_counts(listed, workload.clauses))
+    cells = parse_workload("marginals:2", Schema.binary(3)).queries
+    assert np.array_equal(exact_counts(dataset, cells), exact_counts(listed, cells))
+    for refused in (len, iter, np.asarray, pickle.dumps):
+        with pytest.raises(PrivacyBoundaryError):
+            refused(dataset)
+    assert "5" not in repr(dataset)
+
+
+def test_columns_of_zeros_and_ones_need_their_schema_and_a_record() -> None:
+    columns = SparseColumns(5, np.array([0, 2, 2, 3]), np.array([1, 4, 0], dtype=np.uint32))
+    for schema in (Schema.binary(4), Schema.binary(2), Schema(tuple(Schema.binary(3).attributes))):
+        with pytest.raises(PrivateDataError, match="binary attributes"):
+            PrivateDataset.from_binary(schema, columns)
+    empty = SparseColumns(0, np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.uint32))
+    with pytest.raises(PrivateDataError, match="no rows"):
+        PrivateDataset.from_binary(Schema.binary(3), empty)

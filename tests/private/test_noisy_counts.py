@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 
 from dpopt.private import noisy_counts as module
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.exact_counts import exact_counts
 from dpopt.private.measurement import Measurement
 from dpopt.private.noise import OpendpNoise
-from dpopt.private.noisy_counts import exact_counts, noisy_counts
+from dpopt.private.noisy_counts import noisy_counts
 from dpopt.queries.domains import Domains
 from dpopt.queries.workload import parse_workload
 from tests.tiny_measuring import SCHEMA, Exact, marginals

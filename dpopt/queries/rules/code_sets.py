@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from dpopt.errors import SchemaError
 from dpopt.queries.attribute import Attribute, AttributeKind, number_text, value_text
+from dpopt.queries.binary_attributes import BinaryAttributes
 from dpopt.queries.rules.formula import MEMBERSHIPS, ORDERS, Literal
 from dpopt.queries.rules.values import Bin, Named, values_text
 
@@ -25,7 +26,7 @@ class Columns:
         The position of a name; raises SchemaError with the closest names.
     """
 
-    def __init__(self, attributes: tuple[Attribute, ...], index: Callable[[str], int]) -> None:
+    def __init__(self, attributes: Sequence[Attribute], index: Callable[[str], int]) -> None:
         self._attributes = attributes
         self._index = index
         self._codes: dict[int, dict[object, int]] = {}
@@ -42,6 +43,8 @@ class Columns:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of codes of each attribute."""
+        if isinstance(self._attributes, BinaryAttributes):
+            return (2,) * len(self._attributes)
         return tuple(attribute.size for attribute in self._attributes)
 
     def set_of(self, name: str, values: Iterable[Named]) -> int:

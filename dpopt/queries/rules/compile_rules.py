@@ -29,7 +29,7 @@ MOST_COPIES = 2**18
 
 
 def compile_rules(
-    rules: Sequence[Rule], attributes: tuple[Attribute, ...], index: Callable[[str], int]
+    rules: Sequence[Rule], attributes: Sequence[Attribute], index: Callable[[str], int]
 ) -> ThresholdCircuit:
     """Return the circuit of rules over the attributes of a schema.
 

@@ -1,0 +1,165 @@
+"""Counting on a table that is read batch by batch: what is held in memory is one batch, the queries and their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.private.dataset import Codes, least_dtype
+from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.table_problems import ColumnProblems
+from dpopt.private.table_sources import BATCH_ROWS, Progress, TableSource
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.domains import Domains
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.schema import Schema
+
+BATCH_BYTES = 2**27
+"""What the codes of a batch and their bits may take, about; what else is held (values as read) takes no more than that."""
+
+_VALUE_BYTES = 16  # a value as it is read, and on its way to its code
+_FEWEST_ROWS, _MOST_ROWS = 2**12, 2**23
+
+
+class BatchReader:
+    """Reads columns of a table by a public schema, batch by batch; what does not fit is collected.
+
+    Parameters
+    ----------
+    source
+        The table: a source of files.
+    positions : sequence of int
+        Where the columns are in it, one for each attribute that is wanted.
+    attributes : (k,) integers
+        Positions of these attributes in the schema, at least one.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that were read so far. Private where the table is.
+    """
+
+    def __init__(
+        self,
+        source: TableSource,
+        positions: Sequence[int],
+        schema: Schema,
+        attributes: NDArray[np.integer],
+        policy: OnUnknown,
+    ) -> None:
+        from dpopt.private.encode import ColumnEncoder
+
+        self._source, self._positions = source, list(positions)
+        self._encoders = [ColumnEncoder(schema.attributes[attribute], policy) for attribute in attributes]
+        self.rows = 0
+
+    @property
+    def problems(self) -> list[ColumnProblems]:
+        """What did not fit, column by column."""
+        return [encoder.problems for encoder in self._encoders]
+
+    def batches(self, rows_at_a_time: int) -> Iterator[list[Codes]]:
+        """Yield the codes of the wanted attributes for some rows, then for the next ones; each array is (rows,).
+
+        After a value that has no code nothing more is yielded, but the table is read to its end, so that the message can
+        say how much does not fit.
+        """
+        held = 0
+        for rows in self._pieces(min(rows_at_a_time, BATCH_ROWS), None):
+            held += rows
+            if held >= rows_at_a_time:
+                yield from self._taken()
+                held = 0
+        if held:
+            yield from self._taken()
+
+    def read_through(self, progress: Progress | None = None) -> None:
+        """Read to the end and keep nothing but what does not fit."""
+        for _ in self._pieces(BATCH_ROWS, progress):
+            for encoder in self._encoders:
+                encoder.codes()
+
+    def _pieces(self, rows: int, progress: Progress | None) -> Iterator[int]:
+        """Yield the number of rows of the next piece, once its values are with the encoders."""
+        last = len(self._encoders) - 1
+        rows = min(rows, max(512, BATCH_BYTES // (_VALUE_BYTES * (last + 1))))
+        for index, array in self._source.pieces(self._positions, progress, batch_rows=rows):
+            self._encoders[index].add(array)
+            if index == last:
+                self.rows += len(array)
+                yield len(array)
+
+    def _taken(self) -> Iterator[list[Codes]]:
+        codes = [encoder.codes() for encoder in self._encoders]
+        if not any(self.problems):
+            yield codes
+
+
+class BatchCounter:
+    """Adds up how many records of batches lie in each cell, or satisfy each clause.
+
+    Parameters
+    ----------
+    queries
+        m clauses over the schema, or marginals with m cells.
+
+    Attributes
+    ----------
+    attributes : (k,) int64
+        The attributes that the queries name, in the order of the schema; batches consist of their codes. At least one.
+    rows_at_a_time : int
+        How many rows a batch should have, by its size in bytes.
+    counts : (m,) int64
+        The sums so far. Private.
+    """
+
+    def __init__(self, schema: Schema, queries: MarginalSet | Clauses, *, threads: int) -> None:
+        queries.check_against(schema.sizes)
+        named = np.unique(queries.attributes[queries.attributes >= 0]).astype(np.int64)
+        self.attributes = named if named.size else np.zeros(1, dtype=np.int64)
+        self._sizes = schema.sizes[self.attributes]
+        place = np.full(len(schema), -1, dtype=np.int32)
+        place[self.attributes] = np.arange(self.attributes.size, dtype=np.int32)
+        moved = freeze(np.where(queries.attributes >= 0, place[queries.attributes], np.int32(-1)))
+        self._queries: MarginalSet | Clauses
+        if isinstance(queries, MarginalSet):
+            self._queries = MarginalSet(_of(queries.domains, self.attributes), moved)
+            number, bits = queries.number_of_cells, 0
+        else:
+            self._queries = Clauses(moved, queries.values, queries.signs, queries.accepted)
+            number, bits = len(queries), int(self._sizes.sum())
+        self.counts = np.zeros(number, dtype=np.int64)
+        code_bytes = sum(least_dtype(int(size)).itemsize for size in self._sizes)
+        rows = BATCH_BYTES // (2 * code_bytes + bits // 8 + 1)
+        self.rows_at_a_time = min(max(rows, _FEWEST_ROWS), _MOST_ROWS) // 512 * 512
+        self._threads = threads
+
+    def add(self, codes: list[Codes]) -> None:
+        """Count on the next batch."""
+        if isinstance(self._queries, MarginalSet):
+            from dpopt.queries.marginal_kernels import count_cells
+
+            counts = count_cells(self._queries, codes, threads=self._threads)
+            self.counts += np.asarray(counts, dtype=np.int64)
+            return
+        from dpopt.queries.counting import count_on_columns
+
+        self.counts += count_on_columns(codes, self._sizes, self._queries, threads=self._threads)
+
+
+def count_in_batches(
+    reader: BatchReader, counter: BatchCounter, progress: Callable[[int], None] | None = None
+) -> None:
+    """Read a table once and count on every batch; `progress` is told how many rows have been counted."""
+    for codes in reader.batches(counter.rows_at_a_time):
+        counter.add(codes)
+        if progress is not None:
+            progress(reader.rows)
+
+
+def _of(domains: Domains, attributes: NDArray[np.int64]) -> Domains:
+    """Return the codes that queries may name for some attributes."""
+    return Domains(domains.counts[attributes], domains.starts[attributes], domains.codes)

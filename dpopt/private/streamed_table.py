@@ -1,0 +1,125 @@
+"""A table that stays in its files: every count reads it once more, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.batch_counts import BatchCounter, BatchReader, count_in_batches
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.open_table import AnyTable, open_table
+from dpopt.private.read_table import refuse_what_does_not_fit
+from dpopt.private.table_sources import Progress, TableSource, column_positions
+from dpopt.private.watched_files import WatchedFiles
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.schema import Schema
+
+
+class TableInFiles(PrivateDataset):
+    """Records that are counted without holding them: what reads columns of a table in memory refuses this one."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "_columns":
+            raise PrivateDataError(
+                "this needs the table in memory, and the table is read in parts; use --engine memory (engine='memory')"
+            )
+        raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+
+class StreamedTable(TableInFiles):
+    """A CSV file, a Parquet file or a folder of Parquet files, read anew for every count.
+
+    The answers are those of the table in memory, to the last bit: counts are whole numbers, and batches are added up. A first
+    pass reads all columns of the schema, so that the same tables are refused as in memory, with the same messages, before
+    anything is spent; it also finds the number of records. Later passes read the columns that the queries name, and check
+    their values again. Files that change between passes are refused, under both neighbouring relations: the counts of a run
+    must be those of one table.
+    """
+
+    __slots__ = ("_column_names", "_files", "_policy", "_table")
+    _table: AnyTable
+    _column_names: tuple[str, ...] | None
+    _policy: OnUnknown
+    _files: WatchedFiles
+
+    @classmethod
+    def open(
+        cls,
+        table: AnyTable,
+        schema: Schema,
+        *,
+        on_unknown: OnUnknown = OnUnknown.ERROR,
+        column_names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> StreamedTable:
+        """Read a table once, hold it against the schema, and forget its records. Parameters as for `read_table`.
+
+        Raises
+        ------
+        PrivateDataError
+            If the table is not in files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
+        """
+        source = open_table(table, column_names)
+        if not source.files:
+            raise PrivateDataError(
+                f"{source.title} is in memory already; use --engine memory (engine='memory'), or give the path of a file"
+            )
+        files = WatchedFiles.of(source.files)
+        positions = column_positions(source, schema.names)
+        reader = BatchReader(source, positions, schema, np.arange(len(schema)), on_unknown)
+        reader.read_through(progress)
+        files.check(source.files)
+        refuse_what_does_not_fit(source, reader.problems)
+        if reader.rows == 0:
+            raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
+        made = object.__new__(cls)
+        names = None if column_names is None else tuple(column_names)
+        for name, value in (
+            ("_schema", schema),
+            ("_rows", reader.rows),
+            ("_table", table),
+            ("_column_names", names),
+            ("_policy", on_unknown),
+            ("_files", files),
+        ):
+            object.__setattr__(made, name, value)
+        return made
+
+    def _count(
+        self,
+        queries: MarginalSet | Clauses,
+        *,
+        threads: int,
+        progress: Callable[[float], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`. Reads the table once."""
+        counter = BatchCounter(self._schema, queries, threads=threads)
+        source = self._opened()
+        names = self._schema.names
+        wanted = [names[attribute] for attribute in counter.attributes]
+        positions = column_positions(source, wanted)
+        reader = BatchReader(source, positions, self._schema, counter.attributes, self._policy)
+        count_in_batches(
+            reader, counter, None if progress is None else lambda rows: progress(min(rows / self._rows, 1.0))
+        )
+        self._files.check(source.files)
+        refuse_what_does_not_fit(source, reader.problems)
+        if reader.rows != self._rows:
+            raise PrivateDataError(
+                f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin again"
+            )
+        return counter.counts
+
+    def _opened(self) -> TableSource:
+        """Open the files again, if they are what they were."""
+        source = open_table(self._table, self._column_names)
+        self._files.check(source.files)
+        return source
