@@ -30,6 +30,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
 
 MODELS = Path(__file__).parent
+PLAIN_BYTES = 10_000  # longer programs are compressed
 FOLDERS = {
     "conjunctions": "best_response",
     "parities": "best_response_parities",
@@ -97,12 +98,15 @@ def write_programs() -> None:
         if "mip_fingerprint" not in instance.stated:
             continue
         line = f'mip_fingerprint = "{program(instance).fingerprint()}"'
-        text = re.sub(r"^mip_fingerprint = .*$", line, path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        path.write_text(text, encoding="utf-8")
-        if "family" in instance.stated:
-            path.with_suffix(".mps.gz").write_bytes(compressed(mps(instance)))
+        stated = re.sub(r"^mip_fingerprint = .*$", line, path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        path.write_text(stated, encoding="utf-8")
+        text = mps(instance)
+        plain, packed = path.with_suffix(".mps"), path.with_suffix(".mps.gz")
+        (packed if len(text) <= PLAIN_BYTES else plain).unlink(missing_ok=True)
+        if len(text) <= PLAIN_BYTES:
+            plain.write_bytes(text)
         else:
-            path.with_suffix(".mps").write_bytes(mps(instance))
+            packed.write_bytes(compressed(text))
 
 
 def write_transcript(folder: Path, numbers: list[int], out: Path) -> None:
