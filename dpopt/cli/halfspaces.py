@@ -9,13 +9,13 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
+from dpopt.cli.halfspaces_report import print_plan
 from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
 from dpopt.cli.spent import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.algorithms.halfspaces.halfspace_plan import HalfspacePlan
     from dpopt.algorithms.halfspaces.planning import Shape
     from dpopt.queries.halfspaces import PointColumns
 
@@ -153,7 +153,7 @@ def plan(
     if as_json:
         print_json({**planned.to_json(), "theory": {name: asdict(one) for name, one in theory.items()}})
         return
-    _print_plan(planned)
+    print_plan(planned)
     from dpopt.cli.reports import console
 
     for name, one in theory.items():
@@ -353,31 +353,3 @@ def _point_columns(
     from dpopt.algorithms.halfspaces.declared_columns import declared_columns
 
     return declared_columns(table, names, bounds, schema, normalise=normalise)
-
-
-def _print_plan(planned: HalfspacePlan) -> None:
-    from rich.table import Table
-
-    from dpopt.cli.reports import console
-
-    out = console()
-    noise = "Gaussian" if planned.gaussian else "Laplace"
-    table = Table(
-        "measured", "numbers", "noise: scale", title=f"measured with {noise} noise", title_justify="left"
-    )
-    for one, scale, numbers in zip(planned.measurements(), planned.scales, planned.numbers, strict=True):
-        table.add_row(one.name, f"{numbers:,}", f"{scale:.4g}")
-    out.print(table)
-    predicted = planned.prediction
-    out.print(
-        f"{planned.number:,} projections to R^{planned.dimension}, {2 * planned.directions} directions each"
-    )
-    out.print(
-        f"{predicted.queries:,} queries of margin {planned.margin:g}: within {predicted.error:.3g}, all of them with "
-        f"probability 95 %; {predicted.bias:.3g} of it for the projections (a single record is typically "
-        f"off by {predicted.typical:.2g}), {predicted.noise:.2g} for the noise"
-    )
-    out.print(
-        f"each of them counted with noise of its own: within {predicted.direct:.3g}; this release is worth it from "
-        f"{predicted.worth:,} queries on"
-    )

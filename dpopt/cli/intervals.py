@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,14 +17,10 @@ from dpopt.cli.histogram import (
     OrderedOption,
     SchemaFileOption,
 )
+from dpopt.cli.intervals_report import print_answers, print_plan, print_release, print_tree
 from dpopt.cli.plan import print_json
-from dpopt.cli.spent import print_spent, warn_if_not_private
+from dpopt.cli.spent import warn_if_not_private
 from dpopt.errors import PlanError
-
-if TYPE_CHECKING:
-    from dpopt.algorithms.intervals.against_trees import TreeBeside
-    from dpopt.algorithms.intervals.any_partition_plan import PartitionPlan
-    from dpopt.algorithms.intervals.partition_release import PartitionAnswer, PartitionRelease
 
 intervals_group = typer.Typer(
     help="Intervals of a column, or boxes of several, found so that each holds nearly equally many records.",
@@ -134,8 +130,8 @@ def plan(
     if as_json:
         print_json({**planned.to_json(), "tree": beside.to_json()})
         return
-    _print_plan(planned)
-    _print_tree(planned, beside)
+    print_plan(planned)
+    print_tree(planned, beside)
 
 
 @command("release", group=intervals_group)
@@ -201,7 +197,7 @@ def release(
         else:
             released = partition_of_counts(table, str(counts), settings, progress=progress)
         write_histogram(released, out)
-    _print_release(released, out)
+    print_release(released, out)
 
 
 @command("answer", group=intervals_group)
@@ -232,7 +228,7 @@ def answer(
         rows = [{"range": text, **asdict(found[text])} for text in asked]
         print_json({"columns": names, "ranges": rows})
         return
-    _print_answers(", ".join(names), found, confidence)
+    print_answers(", ".join(names), found, confidence)
 
 
 @command("export", group=intervals_group)
@@ -316,93 +312,3 @@ def _shape(text: str) -> tuple[int, ...]:
             f"found --bins {text[:_SHOWN]}; expected a number of bins for each column, as in 74x100"
         )
     return found
-
-
-def _print_plan(planned: PartitionPlan) -> None:
-    from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-    from dpopt.cli.reports import console
-
-    out = console()
-    noise = "Gaussian" if planned.gaussian else "Laplace"
-    if isinstance(planned, IntervalPlan):
-        out.print(
-            f"at most {planned.intervals:,} intervals of some {planned.threshold:,} records: {planned.searches:,} searches of "
-            f"{planned.comparisons} comparisons, each with {noise} noise of scale {planned.scale:,.4g}"
-        )
-        if planned.mass_scale is None:
-            out.print("weights are printed ones: each interval has as many records as it was searched for")
-        else:
-            out.print(f"intervals are counted with noise of scale {planned.mass_scale:,.4g}")
-    else:
-        steps = sum(cut.comparisons for cut in planned.cuts)
-        out.print(
-            f"each column is cut {planned.rounds} times, into {2**planned.depth:,} boxes: {steps} comparisons of all boxes, "
-            f"with {noise} noise of scale {planned.scale:,.4g}"
-        )
-        levels = ", ".join(
-            f"{depth} (scale {scale:,.4g})"
-            for depth, scale in zip(planned.mass_depths, planned.mass_scales, strict=True)
-        )
-        out.print(f"boxes are counted after these numbers of cuts: {levels}")
-        out.print(
-            f"expected bound of a large box: {planned.expected:,.0f} records ({planned.expected / planned.size:.3g} of all); "
-            "the bound of an answer comes from the counts of boxes"
-        )
-    _print_error(planned)
-
-
-def _print_error(planned: PartitionPlan) -> None:
-    from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-    from dpopt.cli.reports import console
-
-    out, share = console(), planned.error / planned.size
-    if share >= 1.0:
-        out.print("no error below all records is proven for so few records and so small a budget")
-        return
-    printed = isinstance(planned, IntervalPlan) and planned.mass_scale is None
-    what = "range" if isinstance(planned, IntervalPlan) else "box"
-    condition = ""
-    if printed and isinstance(planned, IntervalPlan):
-        condition = f", if no bin holds more than {planned.atom:,} of them"
-    elif not isinstance(planned, IntervalPlan):
-        condition = ", if few records share a value"
-    out.print(
-        f"proven: no {what} is off by more than {planned.error:,.0f} records ({share:.3g} of {planned.size:,}), with "
-        f"probability {1 - planned.beta:g}{condition}"
-    )
-
-
-def _print_tree(planned: PartitionPlan, beside: TreeBeside) -> None:
-    from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-    from dpopt.cli.reports import console
-
-    every = "no range is" if isinstance(planned, IntervalPlan) else "a box is not"
-    told = (
-        f"'{beside.command}' with this budget: standard error {beside.standard_error:,.2f} records (root of the mean "
-        f"variance), {every} off by more than {beside.bound:,.0f}"
-    )
-    advice = f"use '{beside.command}'" if beside.better else "use intervals"
-    console().print(f"{told}. Recommended: {advice}")
-
-
-def _print_release(released: PartitionRelease, out: Path) -> None:
-    from dpopt.cli.reports import console
-
-    print_spent(released.privacy)
-    what = "intervals" if len(released.axes) == 1 else "boxes"
-    console().print(
-        f"{len(released.partition):,} {what}, some {released.total:,.0f} records; written to {out}"
-    )
-
-
-def _print_answers(heading: str, answers: dict[str, PartitionAnswer], confidence: float) -> None:
-    from rich.table import Table
-
-    from dpopt.cli.reports import console
-
-    table = Table(
-        heading, "records", "off by at most", f"{100 * confidence:.12g}% interval", title_justify="left"
-    )
-    for text, one in answers.items():
-        table.add_row(text, f"{one.value:,.1f}", f"{one.bound:,.1f}", f"{one.low:,.1f} to {one.high:,.1f}")
-    console().print(table)
