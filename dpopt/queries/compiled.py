@@ -33,89 +33,34 @@ population_count = cast("Callable[[np.uint64], np.uint64]", intrinsic(_populatio
 
 
 @kernel
-def count_chunk(
+def count_tile(
     words: NDArray[np.uint64],
-    length: int,
-    block: int,
-    rows: int,
-    positions: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    attributes: NDArray[np.int32],
-    values: NDArray[np.int32],
-    signs: NDArray[np.bool_],
+    stride: int,
+    begin: int,
+    size: int,
+    columns: NDArray[np.int32],
+    flips: NDArray[np.uint32],
+    widths: NDArray[np.int8],
     accepted: NDArray[np.uint32],
-    counts: NDArray[np.int64],
-) -> bool:
-    """Write to `counts` the number of records of which each clause is true; False if a column is not packed.
+    totals: NDArray[np.int64],
+) -> None:
+    """Add to `totals` the numbers of places of which clauses are true, on one run of words of every column.
 
-    `words` holds the packed columns one after the other, `length` words each. They are gone through in blocks of
-    `block` words, so that a block of all columns stays in the cache while all clauses are counted on it. Clauses
-    with the same first column follow each other, which keeps that column in the first-level cache.
+    Word w of column c is words[c * stride + begin + w], w = 0 .. size - 1. Places are bits, also those beyond the last
+    record; every clause is counted as it stands, or as the complement of its negation where that is less work.
     """
-    m, k = attributes.shape
-    columns = np.zeros((m, k), np.int32)
-    flips = np.zeros(m, np.uint32)
-    widths = np.zeros(m, np.int8)
-    forms = np.empty(m, np.int8)
-    masks = np.empty(m, np.uint32)
-    complements = np.empty(m, np.bool_)
-    for i in range(m):
-        width = 0
-        flip = 0
-        while width < k and attributes[i, width] >= 0:
-            attribute, value = attributes[i, width], values[i, width]
-            if attribute >= offsets.size - 1 or value >= offsets[attribute + 1] - offsets[attribute]:
-                return False
-            columns[i, width] = positions[offsets[attribute] + value]
-            if columns[i, width] < 0:
-                return False
-            if not signs[i, width]:
-                flip |= 1 << width
-            width += 1
+    planes = np.empty(PLANES * size, np.uint64)
+    length, start, n = np.uint64(stride), np.uint64(begin), np.uint64(size)
+    for i in range(columns.shape[0]):
+        width, flip = widths[i], flips[i]
         form, mask, complement, invert = _normal_form(accepted[i], width)
         if form == PARITY:  # a flipped literal only turns odd into even
             complement ^= np.int64(population_count(np.uint64(flip))) & 1 == 1
-            flip = 0
-        flips[i] = flip ^ ((1 << width) - 1) if invert else flip
-        widths[i], forms[i], masks[i], complements[i] = width, form, mask, complement
-    order = _order(columns[:, 0])
-    columns, flips, widths, forms, masks = (
-        columns[order],
-        flips[order],
-        widths[order],
-        forms[order],
-        masks[order],
-    )
-    totals = np.zeros(m, np.int64)
-    planes = np.empty(PLANES * block, np.uint64)
-    for start in range(0, length, block):
-        size = min(block, length - start)
-        _count_block(words, length, start, size, columns, flips, widths, forms, masks, planes, totals)
-    padding = 64 * length - rows
-    for i in range(m):
-        total = totals[i]
-        if masks[i] >> np.uint32(population_count(np.uint64(flips[i]))) & np.uint32(1):
-            total -= padding  # there every column is 0, so exactly the flipped literals are true
-        counts[order[i]] = rows - total if complements[order[i]] else total
-    return True
-
-
-@kernel
-def _order(keys: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the stable order of keys >= 0, by a counting sort."""
-    bound = 0
-    for i in range(keys.size):
-        bound = max(bound, keys[i] + 1)
-    ends = np.zeros(bound + 1, np.int64)
-    for i in range(keys.size):
-        ends[keys[i] + 1] += 1
-    for key in range(bound):
-        ends[key + 1] += ends[key]
-    order = np.empty(keys.size, np.int64)
-    for i in range(keys.size):
-        order[ends[keys[i]]] = i
-        ends[keys[i]] += 1
-    return order
+            flip = np.uint32(0)
+        if invert:
+            flip ^= np.uint32((1 << width) - 1)
+        found = _count_form(words, length, start, n, columns, i, flip, width, form, mask, planes)
+        totals[i] += 64 * size - found if complement else found
 
 
 @kernel
@@ -141,58 +86,45 @@ def _normal_form(accepted: np.uint32, width: int) -> tuple[int, np.int64, bool, 
 
 
 @kernel
-def _count_block(
+def _count_form(
     words: NDArray[np.uint64],
-    length: int,
-    start: int,
-    size: int,
+    stride: np.uint64,
+    begin: np.uint64,
+    n: np.uint64,
     columns: NDArray[np.int32],
-    flips: NDArray[np.uint32],
-    widths: NDArray[np.int8],
-    forms: NDArray[np.int8],
-    masks: NDArray[np.uint32],
+    i: int,
+    flips: np.uint32,
+    width: int,
+    form: int,
+    mask: np.int64,
     planes: NDArray[np.uint64],
-    totals: NDArray[np.int64],
-) -> None:
-    """Add to `totals` the counts on the words start .. start + size - 1 of every column."""
-    stride, begin, n = np.uint64(length), np.uint64(start), np.uint64(size)
+) -> np.int64:
+    """Count the places of which clause i is true, in its normal form."""
+    if form == CONSTANT:
+        return np.int64(0)
     zero, ones = np.uint64(0), ~np.uint64(0)
-    for i in range(columns.shape[0]):
-        width = widths[i]
-        if forms[i] == CONSTANT:
-            continue
-        # The usual cases by themselves: handing over a row of an array costs as much as counting one block. A missing
-        # second literal is the first one again, a missing third one the second.
-        second, third = min(1, width - 1), min(2, width - 1)
-        a = np.uint64(columns[i, 0]) * stride + begin
-        b = np.uint64(columns[i, second]) * stride + begin
-        c = np.uint64(columns[i, third]) * stride + begin
-        if forms[i] == CONJUNCTION and width <= 3:
-            totals[i] += _count_three(
-                words,
-                words,
-                n,
-                a,
-                b,
-                c,
-                _flip(flips[i], 0),
-                _flip(flips[i], second),
-                _flip(flips[i], third),
-            )
-        elif forms[i] == CONJUNCTION:
-            totals[i] += _count_conjunction(words, stride, begin, n, columns[i], flips[i], width, planes)
-        elif forms[i] == PARITY and width <= 3:
-            totals[i] += _count_odd(words, words, n, a, b, c, ones if width == 3 else zero)
-        elif forms[i] == PARITY:
-            totals[i] += _count_parity(words, stride, begin, n, columns[i], width, planes)
-        elif width <= 4:
-            totals[i] += _count_four(words, stride, begin, n, columns[i], flips[i], width, masks[i])
-        elif width <= 7:
-            totals[i] += _count_seven(words, stride, begin, n, columns[i], flips[i], width, masks[i])
-        else:
-            totals[i] += _count_general(
-                words, stride, begin, n, columns[i], flips[i], width, masks[i], planes
-            )
+    # The usual cases by themselves: handing over a row of an array costs as much as counting one run. A missing second
+    # literal is the first one again, a missing third one the second.
+    second, third = min(1, width - 1), min(2, width - 1)
+    a = np.uint64(columns[i, 0]) * stride + begin
+    b = np.uint64(columns[i, second]) * stride + begin
+    c = np.uint64(columns[i, third]) * stride + begin
+    if form == CONJUNCTION and width <= 3:
+        flip_b, flip_c = _flip(flips, second), _flip(flips, third)
+        found = _count_three(words, words, n, a, b, c, _flip(flips, 0), flip_b, flip_c)
+    elif form == CONJUNCTION:
+        found = _count_conjunction(words, stride, begin, n, columns[i], flips, width, planes)
+    elif form == PARITY and width <= 3:
+        found = _count_odd(words, words, n, a, b, c, ones if width == 3 else zero)
+    elif form == PARITY:
+        found = _count_parity(words, stride, begin, n, columns[i], width, planes)
+    elif width <= 4:
+        found = _count_four(words, stride, begin, n, columns[i], flips, width, mask)
+    elif width <= 7:
+        found = _count_seven(words, stride, begin, n, columns[i], flips, width, mask)
+    else:
+        found = _count_general(words, stride, begin, n, columns[i], flips, width, mask, planes)
+    return found
 
 
 @kernel

@@ -6,23 +6,22 @@ per record; a conjunction is the AND of its columns, complemented for "!=", and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries.arrays import frozen
+from dpopt.queries.bitmap_counts import count_on_bitmaps
+from dpopt.queries.bitmaps import Bitmaps
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.compilation import kernel
-from dpopt.queries.compiled import count_chunk
 from dpopt.queries.packing_kernels import PackedColumns, pack_columns
+from dpopt.queries.working_threads import Progress, in_threads
 
-__all__ = ["PackedColumns", "count_clauses", "count_on_records", "pack_columns", "satisfied"]
+__all__ = ["PackedColumns", "count_clauses", "count_on_records", "in_threads", "pack_columns", "satisfied"]
 
-CACHE_WORDS = 64 * 1024  # words of all columns in one block: 512 kB, half of a second-level cache of 1 MB
-CHUNK = 1 << 14  # clauses that one call of the kernel takes through all blocks
 SATISFIED_CHUNK = 1 << 17
 
 
@@ -47,7 +46,7 @@ def count_clauses(
     threads
         Number of threads.
     progress
-        Called in the caller's thread with the share that is done, in (0, 1].
+        Called in the caller's thread with the shares 1/20, 2/20, ..., 1 of the work once they are done.
 
     Returns
     -------
@@ -64,33 +63,10 @@ def count_clauses(
         raise WorkloadError(
             f"the packed columns belong to another schema: {packed.positions.size} flat columns, expected {starts[-1]}"
         )
-    counts = np.zeros(len(clauses), dtype=np.int64)
-    columns, length = packed.words.shape
-    block = max(64, min(length, CACHE_WORDS // max(columns, 1)) // 8 * 8)
-
-    words = packed.words.reshape(-1)
-
-    def run(chunk: slice) -> None:
-        packed_all = count_chunk(
-            words,
-            length,
-            block,
-            packed.rows,
-            packed.positions,
-            starts,
-            clauses.attributes[chunk],
-            clauses.values[chunk],
-            clauses.signs[chunk],
-            clauses.accepted[chunk],
-            counts[chunk],
-        )
-        if not packed_all:
-            clauses.check_against(np.diff(starts))
-            raise WorkloadError(
-                "the clauses name a column that is not packed; pack the columns for these clauses"
-            )
-
-    in_threads(run, len(clauses), CHUNK, threads, progress)
+    bitmaps = Bitmaps.of_packed(packed)
+    told = Progress(progress)
+    counts = count_on_bitmaps(bitmaps, clauses, starts, packed.positions, threads=threads, progress=told)
+    told.reach(1)
     return counts
 
 
@@ -160,34 +136,6 @@ def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) 
 
     in_threads(run, len(clauses), SATISFIED_CHUNK, threads, None)
     return result
-
-
-def _chunks(size: int, step: int) -> Iterator[slice]:
-    return (slice(start, min(start + step, size)) for start in range(0, size, step))
-
-
-def in_threads(
-    run: Callable[[slice], None], size: int, step: int, threads: int, progress: Callable[[float], None] | None
-) -> None:
-    """Run `run` on all chunks, in threads if there is more than one chunk."""
-    chunks = list(_chunks(size, step))
-    if threads <= 1 or len(chunks) <= 1:
-        for chunk in chunks:
-            run(chunk)
-            if progress is not None:
-                progress(chunk.stop / size)
-        return
-    with ThreadPoolExecutor(max_workers=min(threads, len(chunks))) as pool:
-        futures = [pool.submit(run, chunk) for chunk in chunks]
-        try:
-            # Reported in order: a chunk once all before it are done, which is early enough.
-            for chunk, future in zip(chunks, futures, strict=True):
-                future.result()
-                if progress is not None:
-                    progress(chunk.stop / size)
-        except BaseException:  # an interruption too: do not count on to the end
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 @kernel

@@ -83,13 +83,25 @@ def pack_columns(
     WorkloadError
         If a clause names an attribute or a code that does not exist.
     """
-    bounds = [int(size) for size in sizes]
-    if len(codes) != len(bounds):
-        raise SchemaError(f"{len(codes)} columns of codes for {len(bounds)} attributes; give one for each")
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     if clauses is not None:
         clauses.check_against(sizes)
     positions = _positions(offsets, None if clauses is None else _named(clauses, offsets))
+    words, rows = pack_codes(codes, sizes, positions)
+    return PackedColumns(rows, freeze(words), freeze(positions))
+
+
+def pack_codes(
+    codes: Sequence[NDArray[np.integer]], sizes: NDArray[np.integer], positions: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], int]:
+    """Return the flat columns f with positions[f] >= 0 as bits, in row positions[f] of (c, W), and the number of records.
+
+    Arguments and errors as for `pack_columns`.
+    """
+    bounds = [int(size) for size in sizes]
+    if len(codes) != len(bounds):
+        raise SchemaError(f"{len(codes)} columns of codes for {len(bounds)} attributes; give one for each")
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     rows = codes[0].size if codes else 0
     words = aligned_zeros(int(positions.max(initial=-1)) + 1, words_for(rows))
     for attribute, (column, size) in enumerate(zip(codes, bounds, strict=True)):
@@ -97,7 +109,7 @@ def pack_columns(
         wanted = freeze(positions[offsets[attribute] : offsets[attribute + 1]].copy())
         if (wanted >= 0).any():
             _pack_attribute(_narrowed(column, size), wanted, words)
-    return PackedColumns(rows, freeze(words), freeze(positions))
+    return words, rows
 
 
 def words_for(rows: int) -> int:
@@ -165,3 +177,13 @@ def _pack_attribute(
         position = positions[codes[row]]
         if position >= 0:
             words[position, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+
+
+@kernel
+def copy_in_tiles(packed: NDArray[np.uint64], first: int, words: NDArray[np.uint64]) -> None:
+    """Copy the words of columns first, first + 1, ..., one per row, to words[tile, column], a run of them each."""
+    tiles, _, size = words.shape
+    for i in range(packed.shape[0]):
+        for tile in range(tiles):
+            for w in range(size):
+                words[tile, first + i, w] = packed[i, tile * size + w]
