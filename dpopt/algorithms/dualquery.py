@@ -6,6 +6,7 @@ player maximises sum_i q_i(x) over the drawn queries, a query's weight grows by 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.kept_records import KeptRecord, codes_of, kept, record_from_json, record_to_json
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.formulations.best_response import best_response
@@ -24,7 +26,6 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult, Termination
 from dpopt.programs.solver import Solver
-from dpopt.queries.arrays import frozen
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry, Journal
@@ -39,8 +40,8 @@ class Round:
     ----------
     sampled : SampledQueries
         The drawn queries.
-    record : (d,) int32 array
-        The synthetic record.
+    kept : KeptRecord
+        The synthetic record: its codes, or its bits where there are many attributes of two codes.
     certificate : Certificate
         Its value, recomputed exactly from the drawn queries and the record.
     stopped : str
@@ -49,25 +50,34 @@ class Round:
         Why the public fallback rule was used, or None if the solver gave the record.
     solver : str
         Name and version of the solver that was asked.
+    solve_seconds : float or None
+        How long it took, for the owner's log; None for a round read from file. Never written to a release.
+
+    Notes
+    -----
+    Held as long as the run lasts: 16 bytes for each distinct query of the draw, and the record in 4 bytes an attribute, or in
+    one bit.
     """
 
     sampled: SampledQueries
-    record: NDArray[np.int32]
+    kept: KeptRecord
     certificate: Certificate
     stopped: str
     fallback: str | None
     solver: str
+    solve_seconds: float | None = None
 
-    def __post_init__(self) -> None:
-        # The next round hands this record to a solver as its hint; nobody may change it there.
-        object.__setattr__(self, "record", frozen(self.record, np.int32))
+    @property
+    def record(self) -> NDArray[np.int32]:
+        """The synthetic record, (d,) codes, read-only: the next round hands it to a solver as its hint."""
+        return codes_of(self.kept)
 
     def to_json(self) -> Entry:
         """Return the record as a journal entry."""
         return {
             "kind": "record",
             "round": self.sampled.round,
-            "record": self.record.tolist(),
+            "record": record_to_json(self.kept),
             "objective": self.certificate.objective,
             "bound": self.certificate.bound,
             "stopped": self.stopped,
@@ -137,7 +147,9 @@ class BestResponder:
         problem = best_response(self.clauses, self.sizes, sampled, self.rules)
         hint = self.legal if hint is None else hint
         limits = self.limits.with_seed((self.limits.seed + sampled.round) % 2**31)
+        asked = time.perf_counter()
         result = self._ask(problem, limits, hint)
+        solve_seconds = time.perf_counter() - asked  # by our own clock, not by the solver's word
         record, fallback = read_record(problem, result)
         if record is None:
             record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]
@@ -147,11 +159,12 @@ class BestResponder:
         answered = result if fallback is None else None
         return Round(
             sampled,
-            record,
+            kept(record, self.sizes),
             certify(problem, record, bound=None if answered is None else answered.bound),
             result.termination.value if result.limit is None else f"{result.limit.value} limit",
             None if fallback is None else _plain(fallback),
             _plain(f"{result.solver} {result.version}"),
+            solve_seconds,
         )
 
     def _ask(self, problem: MaxCsp, limits: SolveLimits, hint: NDArray[np.int32] | None) -> SolveResult:
@@ -210,17 +223,17 @@ def recertify(
         If the record does not fit the schema, breaks a rule, or its recorded objective is not its exact one.
     """
     try:
-        record = np.array([_whole(code) for code in entry["record"]], dtype=np.int32)
+        found = record_from_json(entry["record"], sizes)
         objective = _whole(entry["objective"])
         bound = None if entry["bound"] is None else _whole(entry["bound"])
         stopped, solver = _text(entry["stopped"]), _text(entry["solver"])
         fallback = None if entry["fallback"] is None else _text(entry["fallback"])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except TranscriptError as error:
+        raise TranscriptError(f"round {sampled.round}: {error}") from error
+    except (KeyError, TypeError) as error:
         raise TranscriptError(f"round {sampled.round}: the record on file is damaged: {error!r}") from error
-    if record.shape != sizes.shape or np.any(record < 0) or np.any(record >= sizes):
-        raise TranscriptError(f"round {sampled.round}: the record on file does not fit the schema")
     problem = best_response(clauses, sizes, sampled, rules)
-    certificate = certify(problem, record)
+    certificate = certify(problem, codes_of(found))
     if certificate.broken_rules:
         raise TranscriptError(
             f"round {sampled.round}: the record on file breaks the rule {certificate.broken_rules[0]!r}; the transcript "
@@ -238,7 +251,7 @@ def recertify(
             )
         # The bound was made whole when it was recorded; read again as a float it could be rounded once more.
         certificate = replace(certificate, bound=bound, gap=bound - objective)
-    return Round(sampled, record, certificate, stopped, fallback, solver)
+    return Round(sampled, found, certificate, stopped, fallback, solver)
 
 
 def run(
@@ -276,9 +289,8 @@ def run(
     rounds: list[Round] = []
     charges = list(plan.charges()[-plan.rounds :])
     for sampled, entry in _recalled(plan, curator, past, charges):
-        hint = rounds[-1].record if rounds else None
         if entry is None:
-            done = responder.respond(sampled, hint=hint)
+            done = responder.respond(sampled, hint=rounds[-1].record if rounds else None)
             journal.append(done.to_json(), wait=False)
         else:
             done = recertify(responder.clauses, responder.sizes, sampled, entry, responder.rules)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,38 +43,80 @@ class FreeAttributeRule:
     ) -> None:
         self._rule = rule
         self._seed = seed
-        self._laws = _laws(rule, schema, encoding, marginals)
+        self._laws = None if rule is FreeAttributes.FIRST else _Laws.of(rule, schema, encoding, marginals)
 
     def fill(self, problem: MaxCsp, record: NDArray[np.int32], round_number: int) -> NDArray[np.int32]:
         """Return the record with every attribute that no clause of `problem` mentions set by the rule.
 
         Attributes that hard rules mention are set one after the other, each by the rule among the codes that leave every
-        hard rule obeyed, so a record that obeys them still does.
+        hard rule obeyed, so a record that obeys them still does. All others are set at once; what is held meanwhile is some
+        numbers for each attribute (and, where an attribute has more than two codes, for each code).
         """
-        used = np.unique(problem.clauses.attributes)
-        free = np.setdiff1d(np.arange(len(record)), used, assume_unique=False)
-        if len(free) == 0:
+        free = np.ones(len(record), dtype=np.bool_)
+        mentioned = problem.clauses.attributes
+        free[mentioned[mentioned >= 0]] = False
+        if not free.any():
             return record
-        filled = record.copy()
-        bound = np.isin(free, problem.rules.attributes())
-        if self._rule is FreeAttributes.FIRST:
-            filled[free[~bound]] = 0
-            for attribute in free[bound].tolist():
+        ruled = problem.rules.attributes()
+        bound = ruled[free[ruled]]
+        free[bound] = False
+        if self._laws is None:
+            filled = np.where(free, np.int32(0), record)
+            for attribute in bound.tolist():
                 filled[attribute] = _legal_codes(problem, filled, attribute)[0]
             return filled
         points = uniforms(public_stream(self._seed, f"free attributes of round {round_number}"), len(record))
-        for attribute in free[~bound].tolist():
-            filled[attribute] = self._drawn(attribute, points[attribute], None)
-        for attribute in free[bound].tolist():
+        filled = np.where(free, self._laws.codes_at(points), record)
+        for attribute in bound.tolist():
             legal = _legal_codes(problem, filled, attribute)
-            filled[attribute] = self._drawn(attribute, points[attribute], legal)
+            filled[attribute] = self._laws.legal_code_at(attribute, points[attribute], legal)
         return filled
 
-    def _drawn(self, attribute: int, point: float, legal: NDArray[np.int64] | None) -> int:
-        """Return the code of the attribute's law at a point in [0, 1); one of the legal codes, if they are given."""
-        cumulative = self._laws[attribute]
-        if legal is None:
-            return min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Laws:
+    """The law of each of d attributes, c codes in all.
+
+    Attributes
+    ----------
+    offsets : (d + 1,) int64
+        Attribute a has the shares from offsets[a] to offsets[a + 1] - 1.
+    cumulative : (c,) float64
+        Shares of the codes of each attribute, added up from its first code on.
+    """
+
+    offsets: NDArray[np.int64]
+    cumulative: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, rule: FreeAttributes, schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
+    ) -> _Laws:
+        """Return the laws of the random rule, or of the estimated one where there are marginals."""
+        estimated = rule is FreeAttributes.ESTIMATED
+        shares = _shares(schema, marginals if estimated else None)
+        if encoding is Encoding.BITS:
+            bits = 1.0 - shares if estimated else np.full(shares.size, 0.5)
+            cumulative = np.stack((bits, np.ones(shares.size)), axis=1).ravel()
+            return cls(2 * np.arange(shares.size + 1, dtype=np.int64), cumulative)
+        cumulative = np.empty_like(shares)
+        for size in np.unique(schema.sizes).tolist():
+            places = _places(schema, size)
+            cumulative[places] = np.cumsum(shares[places], axis=1)
+        return cls(schema.offsets, cumulative)
+
+    def codes_at(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the code of each attribute's law at its point in [0, 1), (d,): how many cumulative shares do not exceed it."""
+        sizes = np.diff(self.offsets)
+        if (sizes == 2).all():
+            return np.asarray(points >= self.cumulative[::2], dtype=np.int32)
+        passed = self.cumulative <= np.repeat(points, sizes)
+        number = np.add.reduceat(passed, self.offsets[:-1], dtype=np.int64)
+        return np.asarray(np.minimum(number, sizes - 1), dtype=np.int32)
+
+    def legal_code_at(self, attribute: int, point: float, legal: NDArray[np.int64]) -> int:
+        """Return the code of an attribute's law at a point in [0, 1), given that it is one of the legal codes."""
+        cumulative = self.cumulative[self.offsets[attribute] : self.offsets[attribute + 1]]
         shares = np.diff(cumulative, prepend=0.0)[legal]
         if shares.sum() <= 0:
             shares = np.ones(legal.size)
@@ -88,17 +132,21 @@ def _legal_codes(problem: MaxCsp, record: NDArray[np.int32], attribute: int) -> 
     return np.flatnonzero(~problem.rules.broken(candidates).any(axis=1))
 
 
-def _laws(
-    rule: FreeAttributes, schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
-) -> list[NDArray[np.float64]]:
-    """Return the cumulative law of each attribute of the coded record."""
-    if rule is FreeAttributes.ESTIMATED and marginals is not None:
-        histograms = np.split(np.maximum(marginals.values, 0).astype(np.float64), schema.offsets[1:-1])
-        shares = [h / h.sum() if h.sum() > 0 else np.full(len(h), 1 / len(h)) for h in histograms]
-    else:
-        shares = [np.full(size, 1 / size) for size in schema.sizes.tolist()]
-    if encoding is Encoding.BITS:
-        if rule is not FreeAttributes.ESTIMATED:
-            return [np.array([0.5, 1.0])] * schema.number_of_columns
-        return [np.array([1.0 - share, 1.0]) for share in np.concatenate(shares).tolist()]
-    return [np.cumsum(share) for share in shares]
+def _shares(schema: Schema, marginals: NoisyAnswers | None) -> NDArray[np.float64]:
+    """Return the share of each code of each attribute, (c,): estimated, or equal where nothing is estimated above 0."""
+    equal = np.repeat(1.0 / schema.sizes, schema.sizes)
+    if marginals is None:
+        return equal
+    shares = np.maximum(marginals.values, 0).astype(np.float64)
+    for size in np.unique(schema.sizes).tolist():
+        places = _places(schema, size)
+        totals = shares[places].sum(axis=1, keepdims=True)
+        shares[places] = np.where(
+            totals > 0, shares[places] / np.where(totals > 0, totals, 1.0), equal[places]
+        )
+    return shares
+
+
+def _places(schema: Schema, size: int) -> NDArray[np.int64]:
+    """Return the flat columns of the attributes with this number of codes, (attributes, size)."""
+    return schema.offsets[:-1][schema.sizes == size, None] + np.arange(size)

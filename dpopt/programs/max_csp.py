@@ -128,8 +128,10 @@ class MaxCsp:
             )
         if record.size == 0:
             return 0
+        if int(record.min()) >= 0 and not (record >= self.sizes).any():
+            return 0
         codes = record.astype(np.int64)
-        return max(0, int((-codes).max()), int((codes - self.sizes + 1).max()))
+        return max(int((-codes).max()), int((codes - self.sizes + 1).max()))
 
     def require_record(self, record: NDArray[np.int32]) -> None:
         """Raise ProgramError unless the record holds one existing code for every attribute."""

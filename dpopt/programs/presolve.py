@@ -73,7 +73,12 @@ def presolve(program: MaxCsp, hint: Point | None = None) -> Presolve:
     ProgramError
         The hint is no record of this problem.
     """
-    reduction, constant, gained = reduce_max_csp(program, hint), 0, False
+    return presolve_reduced(reduce_max_csp(program, hint))
+
+
+def presolve_reduced(reduction: Reduction) -> Presolve:
+    """Return what presolve makes of a problem that has been reduced already."""
+    constant, gained = 0, False
     while True:
         problem = reduction.problem
         rules, impossible = simplified(problem.rules)

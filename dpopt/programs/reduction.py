@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.programs.circuit_reduction import codes_told_apart, with_codes
+from dpopt.programs.circuit_reduction import codes_told_apart, ranges, with_codes
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, as_record
 from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.threshold_circuit import starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,46 +79,57 @@ def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
         The hint is no record of this problem.
     """
     background = _background(program, hint)
-    clauses, offsets, rules = program.clauses, program.offsets(), program.rules
+    attributes, number = _mentioned(program)
+    # From here on everything is over the mentioned attributes: a draw names a few of very many.
+    clauses, before, own = program.clauses, program.sizes[attributes], background[attributes]
+    offsets = starts(before)
+    rules = with_codes(program.rules, number, before, ranges(before).astype(np.int32))
     used = clauses.attributes >= 0
-    flat = offsets[clauses.attributes[used]] + clauses.values[used]
-    named, place = np.unique(flat, return_inverse=True)  # columns that clauses name, by attribute and code
-    owner = np.asarray(np.searchsorted(offsets, named, side="right"), dtype=np.int64) - 1
+    literals = number[clauses.attributes[used]]
+    flat = offsets[literals] + clauses.values[used]
+    owner_of = np.full(int(offsets[-1]), -1, dtype=np.int64)
+    owner_of[flat] = literals
+    named = np.flatnonzero(owner_of >= 0)  # columns that clauses name, by attribute and code
+    owner = owner_of[named]
     code = (named - offsets[owner]).astype(np.int32)
-    count = np.bincount(owner, minlength=program.sizes.size)
+    count = np.bincount(owner, minlength=before.size)
     rank = (np.arange(named.size) - (np.cumsum(count) - count)[owner]).astype(np.int32)
+    rank_of = np.zeros(int(offsets[-1]), dtype=np.int32)
+    rank_of[named] = rank
 
-    ruled = np.zeros(program.sizes.size, dtype=np.bool_)
+    ruled = np.zeros(before.size, dtype=np.bool_)
     ruled[rules.term_attributes] = True
-    merged = np.flatnonzero(
-        (count > 0) & (count < program.sizes) & ~ruled
-    )  # some codes are named, some are not
-    stand_ins = _stand_ins(background, owner, code, rank)[merged]
+    merged = np.flatnonzero((count > 0) & (count < before) & ~ruled)  # some codes are named, some are not
+    stand_ins = _stand_ins(own, owner, code, rank)[merged]
     if rules.number_of_rules:
-        told_apart, representatives = codes_told_apart(rules, offsets, background, named)
+        told_apart, representatives = codes_told_apart(rules, offsets, own, named)
         merged = np.concatenate((merged, told_apart))
         stand_ins = np.concatenate((stand_ins, representatives))
         order = np.argsort(merged, kind="stable")
         merged, stand_ins = merged[order], stand_ins[order]
 
-    counts = count + np.bincount(merged, minlength=program.sizes.size)
-    attributes = np.flatnonzero(counts).astype(np.int32)
-    sizes = counts[attributes].astype(np.int32)
-    number = np.full(program.sizes.size, -1, dtype=np.int32)
-    number[attributes] = np.arange(attributes.size, dtype=np.int32)
-    owners = np.concatenate((owner, merged))
-    codes = np.concatenate((code, stand_ins))[
-        np.argsort(owners, kind="stable")
-    ]  # named codes first, then merged
+    sizes = (count + np.bincount(merged, minlength=before.size)).astype(np.int32)
+    order = np.argsort(np.concatenate((owner, merged)), kind="stable")  # named codes first, then merged
+    codes = np.concatenate((code, stand_ins))[order]
 
     new_attributes = np.full_like(clauses.attributes, -1)
-    new_attributes[used] = number[clauses.attributes[used]]
+    new_attributes[used] = literals
     new_values = np.zeros_like(clauses.values)
-    new_values[used] = rank[place]
+    new_values[used] = rank_of[flat]
     reduced = Clauses(freeze(new_attributes), freeze(new_values), clauses.signs, clauses.accepted)
-    circuit = with_codes(rules, number, sizes, codes)
+    circuit = with_codes(rules, np.arange(before.size, dtype=np.int32), sizes, codes)
     problem = MaxCsp(freeze(sizes), reduced, program.weights, circuit)
-    return Reduction(problem, background, freeze(attributes), freeze(codes))
+    return Reduction(problem, background, attributes, freeze(codes))
+
+
+def _mentioned(program: MaxCsp) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the attributes that clauses or rules name, (d',) increasing, and the number of each one among them, (d,)."""
+    seen = np.zeros(program.sizes.size, dtype=np.bool_)
+    named = program.clauses.attributes
+    seen[named[named >= 0]] = True
+    seen[program.rules.term_attributes] = True
+    number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return freeze(np.flatnonzero(seen).astype(np.int32)), freeze(number)
 
 
 def _stand_ins(

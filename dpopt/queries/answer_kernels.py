@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError
-from dpopt.queries.arrays import frozen
+from dpopt.queries.arrays import freeze, frozen
+from dpopt.queries.bit_records import BitRecords, are_kept_as_bits
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.compilation import kernel
 from dpopt.queries.compiled import population_count
+from dpopt.queries.counting import count_on_columns
 from dpopt.queries.kernels import count_on_records, in_threads
 from dpopt.queries.marginal_kernels import count_cells
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.packing_kernels import PackedColumns, pack_columns
+from dpopt.queries.packing_kernels import pack_columns
 
 __all__ = ["shares_on_records", "weigh_on_records"]
 
@@ -24,7 +28,7 @@ PLANES = 5  # binary digits of a number of true literals (at most 31)
 
 def shares_on_records(
     queries: MarginalSet | Clauses,
-    records: NDArray[np.int32],
+    records: NDArray[np.int32] | BitRecords,
     sizes: NDArray[np.integer],
     weights: NDArray[np.float64] | None = None,
     *,
@@ -36,8 +40,9 @@ def shares_on_records(
     ----------
     queries
         m clauses, or marginals with m cells.
-    records : (r, d) int32
-        Codes, one record per row; r >= 1.
+    records : (r, d) int32, or BitRecords
+        Codes, one record per row; r >= 1. Records over many attributes of two codes are turned into bits by attribute, r d / 8
+        bytes, and no loop runs over the attributes.
     sizes : (d,) integers
         Number of codes of each attribute.
     weights : (r,) float64, optional
@@ -55,17 +60,12 @@ def shares_on_records(
     SchemaError
         If the records or their codes do not fit the sizes, there is none, or the weights do not fit them.
     """
-    table = np.asarray(records)
-    if table.ndim != 2 or table.shape[1] != len(sizes) or len(table) == 0:
-        raise SchemaError(
-            f"records of shape {table.shape} have no answers over a schema of {len(sizes)} attributes; expected at least "
-            f"one record of {len(sizes)} codes"
-        )
-    if (table < 0).any() or (table >= np.asarray(sizes)).any():
-        raise SchemaError("a record has a code that its attribute does not have; codes are 0 .. size - 1")
+    table = _fitting(records, sizes)
     if weights is None:
         if isinstance(queries, MarginalSet):
-            return count_cells(queries, list(table.T), threads=threads) / len(table)
+            return count_cells(queries, _columns(table), threads=threads) / len(table)
+        if isinstance(table, BitRecords):
+            return count_on_columns(table.columns(), sizes, queries, threads=threads) / len(table)
         return count_on_records(queries, table, sizes, threads=threads) / len(table)
     given = frozen(weights, np.float64)
     total = float(given.sum())
@@ -75,16 +75,39 @@ def shares_on_records(
             f"{given.shape} with the sum {total}"
         )
     if isinstance(queries, MarginalSet):
-        held = count_cells(queries, list(table.T), weights=given, threads=threads)
+        held = count_cells(queries, _columns(table), weights=given, threads=threads)
     else:
         held = weigh_on_records(queries, table, sizes, given, threads=threads)
     # The sums are rounded one by one, so that a query that is always true could pass 1 by a last digit.
     return np.minimum(held / total, 1.0)
 
 
+def _fitting(
+    records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer]
+) -> NDArray[np.int32] | BitRecords:
+    """Return the records, as bits where there are many attributes of two codes; refuse those that do not fit the sizes."""
+    table = records if isinstance(records, BitRecords) else np.asarray(records)
+    if len(table.shape) != 2 or table.shape[1] != len(sizes) or len(table) == 0:
+        raise SchemaError(
+            f"records of shape {table.shape} have no answers over a schema of {len(sizes)} attributes; expected at least "
+            f"one record of {len(sizes)} codes"
+        )
+    if isinstance(table, BitRecords):
+        if (np.asarray(sizes) == 2).all():
+            return table
+        table = table.codes()
+    if (table < 0).any() or (table >= np.asarray(sizes)).any():
+        raise SchemaError("a record has a code that its attribute does not have; codes are 0 .. size - 1")
+    return BitRecords.of(table) if are_kept_as_bits(sizes) and (np.asarray(sizes) == 2).all() else table
+
+
+def _columns(table: NDArray[np.int32] | BitRecords) -> Sequence[NDArray[np.integer]]:
+    return table.columns() if isinstance(table, BitRecords) else list(table.T)
+
+
 def weigh_on_records(
     clauses: Clauses,
-    records: NDArray[np.int32],
+    records: NDArray[np.int32] | BitRecords,
     sizes: NDArray[np.integer],
     weights: NDArray[np.float64],
     *,
@@ -96,7 +119,7 @@ def weigh_on_records(
     ----------
     clauses
         m clauses.
-    records : (r, d) int32
+    records : (r, d) int32, or BitRecords where every attribute has two codes
         Codes, one record per row.
     sizes : (d,) integers
         Number of codes of each attribute.
@@ -116,35 +139,61 @@ def weigh_on_records(
     WorkloadError
         If a clause names an attribute or a code that does not exist.
     """
-    table, given = np.asarray(records), frozen(weights, np.float64)
-    if table.ndim != 2 or table.shape[1] != len(sizes) or given.shape != table.shape[:1]:
+    given = frozen(weights, np.float64)
+    if len(records.shape) != 2 or records.shape[1] != len(sizes) or given.shape != records.shape[:1]:
         raise SchemaError(
-            f"records of shape {table.shape} with weights of shape {given.shape} do not fit a schema of {len(sizes)} "
+            f"records of shape {records.shape} with weights of shape {given.shape} do not fit a schema of {len(sizes)} "
             "attributes; expected one weight for each record"
         )
     clauses.check_against(sizes)
-    starts = frozen(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), np.int64)
     result = np.zeros(len(clauses), dtype=np.float64)
-    for begin in range(0, len(table), BLOCK):
-        part = table[begin : begin + BLOCK]
-        packed = pack_columns(list(part.T), sizes, clauses)
+    if isinstance(records, BitRecords):
+        if (np.asarray(sizes) != 2).any():
+            raise SchemaError("records as bits need attributes of two codes each")
+        words, each = records.columns().words, np.arange(len(sizes) + 1)
+        _weigh_in_threads(words, frozen(each[:-1], np.int32), each, given, _of_ones(clauses), result, threads)
+        return result
+    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    for begin in range(0, len(records), BLOCK):
+        packed = pack_columns(list(records[begin : begin + BLOCK].T), sizes, clauses)
         share = given[begin : begin + BLOCK]
-
-        def run(chunk: slice, packed: PackedColumns = packed, share: NDArray[np.float64] = share) -> None:
-            _weigh(
-                packed.words,
-                packed.positions,
-                starts,
-                share,
-                clauses.attributes[chunk],
-                clauses.values[chunk],
-                clauses.signs[chunk],
-                clauses.accepted[chunk],
-                result[chunk],
-            )
-
-        in_threads(run, len(clauses), CHUNK, threads, None)
+        _weigh_in_threads(packed.words, packed.positions, starts, share, clauses, result, threads)
     return result
+
+
+def _of_ones(clauses: Clauses) -> Clauses:
+    """Return the same clauses over attributes of two codes by their only column, that of code 1, which is number 0 here."""
+    used = clauses.attributes >= 0
+    signs = freeze(used & (clauses.signs == (clauses.values == 1)))
+    return Clauses(clauses.attributes, freeze(np.zeros_like(clauses.values)), signs, clauses.accepted)
+
+
+def _weigh_in_threads(
+    words: NDArray[np.uint64],
+    positions: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    clauses: Clauses,
+    result: NDArray[np.float64],
+    threads: int,
+) -> None:
+    """Add to `result` (m,) the weight of the packed records of which each clause is true."""
+    starts = frozen(offsets, np.int64)
+
+    def run(chunk: slice) -> None:
+        _weigh(
+            words,
+            positions,
+            starts,
+            weights,
+            clauses.attributes[chunk],
+            clauses.values[chunk],
+            clauses.signs[chunk],
+            clauses.accepted[chunk],
+            result[chunk],
+        )
+
+    in_threads(run, len(clauses), CHUNK, threads, None)
 
 
 @kernel

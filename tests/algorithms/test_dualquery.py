@@ -18,10 +18,14 @@ from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.errors import TranscriptError
 from dpopt.formulations.best_response import best_response
 from dpopt.private.curator import Curator
+from dpopt.private.dataset import PrivateDataset
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
+from dpopt.queries.bit_records import WIDE, BitRecords
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal
@@ -370,3 +374,62 @@ def test_what_is_no_whole_number_or_text_on_file_is_damage(field: str, value: ob
     entry = {**done.to_json(), field: value}
     with pytest.raises(TranscriptError, match="damaged"):
         recertify(WORKLOAD.clauses, SCHEMA.sizes, done.sampled, entry)
+
+
+WIDE_SCHEMA = Schema.binary(WIDE)
+
+
+def wide_clauses() -> Clauses:
+    """Return 300 triples of neighbouring columns, signs mixed: two thirds of the columns are named."""
+    first = np.random.default_rng(8).integers(0, 2 * WIDE // 3, (300, 1))
+    signs = np.random.default_rng(9).random((300, 3)) < 0.7
+    return Clauses.conjunctions(first + np.arange(3), np.ones((300, 3)), signs)
+
+
+def wide_run(rule: FreeAttributes) -> tuple[list[Round], MemoryJournal]:
+    made, clauses = plan(draws=10), wide_clauses()
+    ledger, journal = Ledger(made.budget, REPLACE), MemoryJournal()
+    ledger.reserve(made.charges())
+    table = BitRecords.of((np.random.default_rng(7).random((200, WIDE)) < 0.3).astype(np.int32))
+    curator = Curator(
+        PrivateDataset.from_binary(WIDE_SCHEMA, table.columns()),
+        clauses,
+        ledger,
+        journal,
+        size=made.size,
+        step=made.step,
+        sampler=seeded(),
+    )
+    asked = responder(
+        get_solver("local-search"),
+        clauses=clauses,
+        sizes=WIDE_SCHEMA.sizes,
+        limits=SolveLimits(work=20, seed=3),
+        free_attributes=FreeAttributeRule(rule, WIDE_SCHEMA, Encoding.RECORDS, seed=0),
+    )
+    return run(made, curator, asked, journal), journal
+
+
+@pytest.mark.parametrize(("rule", "form"), [(FreeAttributes.FIRST, "ones"), (FreeAttributes.RANDOM, "bits")])
+def test_records_over_many_columns_of_bits_are_kept_written_and_read_as_bits(
+    rule: FreeAttributes, form: str
+) -> None:
+    rounds, journal = wide_run(rule)
+    entries = [entry for entry in journal.entries if entry["kind"] == "record"]
+    assert len(rounds) == len(entries) == plan().rounds
+    for done, entry in zip(rounds, entries, strict=True):
+        assert isinstance(done.kept, BitRecords)
+        assert set(entry["record"]) == {"columns", form}
+        mentioned = np.unique(wide_clauses().take(done.sampled.queries).attributes)
+        free = np.setdiff1d(np.arange(WIDE), mentioned)
+        assert done.record[free].any() == (rule is FreeAttributes.RANDOM)
+        again = recertify(wide_clauses(), WIDE_SCHEMA.sizes, done.sampled, entry)
+        assert again.to_json() == entry
+        assert again.record.tolist() == done.record.tolist()
+        as_list = recertify(
+            wide_clauses(), WIDE_SCHEMA.sizes, done.sampled, {**entry, "record": done.record.tolist()}
+        )
+        assert as_list.to_json() == entry
+    damaged = {**entries[0], "record": {"columns": WIDE - 1, form: entries[0]["record"][form]}}
+    with pytest.raises(TranscriptError, match="round 1: the record on file does not fit the schema"):
+        recertify(wide_clauses(), WIDE_SCHEMA.sizes, rounds[0].sampled, damaged)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import Encoding, FreeAttributes
+from dpopt.algorithms.public_choice import public_stream, uniforms
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.queries.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 from tests.algorithms.small_runs import REPLACE, SCHEMA
 from tests.strategies import clauses_of
@@ -131,3 +133,38 @@ def test_a_round_s_values_do_not_depend_on_the_rounds_before_it() -> None:
     later = made.fill(ASKED, RECORD, 9)
     assert later.tolist() == rule(RANDOM, Encoding.RECORDS).fill(ASKED, RECORD, 9).tolist()
     assert later.dtype == np.int32
+
+
+WIDE = Schema.binary(3000)
+
+
+@pytest.mark.parametrize(
+    ("schema", "encoding", "marginals"),
+    [
+        (SCHEMA, Encoding.RECORDS, None),
+        (SCHEMA, Encoding.RECORDS, measured(9, 9, 9, 30, -8, 10, 60, 40, 0, 40, -1, 10)),
+        (SCHEMA, Encoding.BITS, measured(9, 9, 9, 30, -8, 10, 60, 40, 0, 40, -1, 10)),
+        (WIDE, Encoding.RECORDS, None),
+        (WIDE, Encoding.RECORDS, measured(*(np.arange(6000) % 17).tolist())),
+    ],
+)
+def test_codes_are_where_the_public_points_fall_into_the_laws(
+    schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
+) -> None:
+    """One attribute after the other, by bisection, against all at once."""
+    kind = RANDOM if marginals is None else ESTIMATED
+    made = FreeAttributeRule(kind, schema, encoding, seed=3, marginals=marginals)
+    counts = np.ones(schema.number_of_columns) if marginals is None else np.maximum(marginals.values, 0.0)
+    shares = [part / part.sum() for part in np.split(counts, schema.offsets[1:-1])]
+    if encoding is Encoding.BITS:
+        shares = [np.array([1 - share, share]) for share in np.concatenate(shares)]
+    sizes = np.array([share.size for share in shares], dtype=np.int32)
+    asked, record = problem(sizes, 1), np.zeros(sizes.size, dtype=np.int32)
+    for number in (1, 2):
+        points = uniforms(public_stream(3, f"free attributes of round {number}"), sizes.size)
+        expected = [
+            min(int(np.searchsorted(np.cumsum(share), point, side="right")), share.size - 1)
+            for share, point in zip(shares, points, strict=True)
+        ]
+        expected[1] = 0
+        assert made.fill(asked, record, number).tolist() == expected

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.algorithms.synthetic import SyntheticRecords, merged
 from dpopt.errors import PlanError
+from dpopt.queries.bit_records import BitRecords
 from tests.algorithms.small_runs import SCHEMA
 
 RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=40)
@@ -90,3 +91,29 @@ def test_a_record_of_bits_decodes_if_each_attribute_has_exactly_one() -> None:
     no_town = (0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0)
     rows: list[tuple[int, ...]] = [one, one, two_colours, no_town, (0,) * 12]
     assert records_of(rows).decodable(SCHEMA, Encoding.BITS) == 2
+
+
+@given(
+    rows=st.lists(st.tuples(*[st.integers(0, 1)] * 11), min_size=1, max_size=30), number=st.integers(1, 99)
+)
+def test_records_as_bits_are_the_same_records(rows: list[tuple[int, ...]], number: int) -> None:
+    codes = records_of(rows)
+    bits = SyntheticRecords.of([BitRecords.of(np.array([row])) for row in rows])
+    assert isinstance(bits.held, BitRecords)
+    assert len(bits) == len(codes) == len(codes.distinct)
+    assert bits.distinct.dtype == np.int32
+    assert np.array_equal(bits.distinct, codes.distinct)
+    assert np.array_equal(bits.multiplicity, codes.multiplicity)
+    assert np.array_equal(bits.per_round(), codes.per_round())
+    assert np.array_equal(bits.rows(number), codes.rows(number))
+    assert np.array_equal(codes.distinct[codes.places(number)], codes.rows(number))
+
+
+def test_merging_says_where_each_record_went() -> None:
+    rows = np.array([[1, 0], [0, 1], [1, 0], [0, 0]], dtype=np.int32)
+    for given_records in (list(rows), [BitRecords.of(row[None, :]) for row in rows]):
+        held, multiplicity, place = merged(given_records)
+        assert multiplicity.tolist() == [1, 1, 2]
+        assert place.tolist() == [2, 1, 2, 0]
+        distinct = held.codes() if isinstance(held, BitRecords) else held
+        assert np.array_equal(distinct[place], rows)

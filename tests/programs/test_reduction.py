@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
 from dpopt.programs import MaxCsp, reduce_max_csp
+from dpopt.programs.circuit_reduction import with_codes
 from dpopt.queries import Clauses
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import Amount, Gate, among, best_legal_value, circuit_of, circuits, every_record, some
@@ -136,3 +138,34 @@ def test_an_attribute_in_a_rule_alone_stays() -> None:
     reduction = reduce_max_csp(program)
     assert reduction.problem.sizes.tolist() == [2, 2]
     assert reduction.codes.tolist() == [0, 1, 2, 0]
+
+
+@settings(max_examples=30)
+@given(clause_lists(SIZES, max_size=4, widest=3), circuits(SIZES), HINTS, st.integers(0, 2**32 - 1))
+def test_attributes_that_nothing_names_do_not_matter(
+    clauses: Clauses,
+    rules: ThresholdCircuit,
+    hint: np.ndarray[tuple[int], np.dtype[np.int32]],
+    seed: int,
+) -> None:
+    """The same problem spread over many attributes is reduced to the same one."""
+    small = weighted(clauses, rules)
+    generator = np.random.default_rng(seed)
+    places = np.sort(generator.choice(300, len(SIZES), replace=False)).astype(np.int32)
+    sizes, background = np.full(300, 2, dtype=np.int32), generator.integers(0, 2, 300).astype(np.int32)
+    sizes[places], background[places] = SIZES, hint
+    spread = Clauses(
+        np.where(clauses.attributes >= 0, places[clauses.attributes], -1),
+        clauses.values,
+        clauses.signs,
+        clauses.accepted,
+    )
+    number = np.arange(len(SIZES), dtype=np.int32)
+    moved = with_codes(rules, number, small.sizes, np.concatenate([np.arange(n) for n in SIZES]))
+    moved = replace(moved, term_attributes=places[moved.term_attributes])
+    one = reduce_max_csp(small, hint)
+    other = reduce_max_csp(MaxCsp(sizes, spread, small.weights, moved), background)
+    assert other.problem.fingerprint() == one.problem.fingerprint()
+    assert other.attributes.tolist() == places[one.attributes].tolist()
+    assert other.codes.tolist() == one.codes.tolist()
+    assert other.background.tolist() == background.tolist()

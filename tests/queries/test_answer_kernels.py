@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries import Clauses, answer_kernels
+from dpopt.queries import Clauses, answer_kernels, bit_records
 from dpopt.queries.answer_kernels import shares_on_records, weigh_on_records
 from dpopt.queries.answers import RecordAnswers, UniformAnswers, shares_of_cells
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.marginal_kernels import cells_of_records
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import added_in_order, marginal_sets, marginals_of
@@ -105,3 +106,50 @@ def test_uniform_answers_on_cells_are_those_of_the_whole_universe(marginals: Mar
     universe = np.array(list(product(*map(range, sizes.tolist()))), dtype=np.int32)
     expected = shares_on_records(marginals, universe, sizes)
     assert UniformAnswers().on(marginals, sizes) == pytest.approx(expected, abs=1e-15)
+
+
+TWO = (2,) * 6
+
+
+@given(clause_lists(TWO), tables(TWO), st.integers(0, 2**32 - 1), st.sampled_from([1, 1 << 20]))
+def test_records_as_bits_have_the_answers_of_their_codes(
+    clauses: Clauses, records: NDArray[np.int32], seed: int, wide: int
+) -> None:
+    """Whether they are given as bits, or turned into bits because there are many attributes; to the last digit."""
+    sizes = np.full(6, 2, dtype=np.int32)
+    records = np.concatenate([records, np.zeros((1, 6), dtype=np.int32)])
+    weights, held = np.random.default_rng(seed).random(len(records)) + 1e-3, BitRecords.of(records)
+    truth = naive_truth(clauses, records)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bit_records, "WIDE", wide)
+        for table in (records, held):
+            assert np.array_equal(shares_on_records(clauses, table, sizes), truth.sum(axis=1) / len(records))
+            found = shares_on_records(clauses, table, sizes, weights)
+            expected = np.array(added_in_order(weights, truth)) / float(weights.sum())
+            assert np.array_equal(found, np.minimum(expected, 1.0))
+            assert weigh_on_records(clauses, held, sizes, weights).tolist() == added_in_order(weights, truth)
+
+
+def test_cells_of_records_as_bits_are_those_of_their_codes() -> None:
+    records = np.random.default_rng(5).integers(0, 2, (90, 6)).astype(np.int32)
+    sizes, weights = np.full(6, 2), np.arange(90.0) + 1
+    marginals = marginals_of([range(2)] * 6, [[0, 3], [1, 2, 5], [4]])
+    for given_weights in (None, weights):
+        expected = shares_on_records(marginals, records, sizes, given_weights)
+        found = shares_on_records(marginals, BitRecords.of(records), sizes, given_weights)
+        assert np.array_equal(found, expected)
+
+
+def test_records_as_bits_that_do_not_fit_are_refused() -> None:
+    clauses, held = clauses_of([([(0, 1, True)], 2)]), BitRecords.of(np.ones((2, 6), dtype=np.int32))
+    with pytest.raises(SchemaError, match=r"records of shape \(2, 6\) have no answers"):
+        shares_on_records(clauses, held, np.full(7, 2))
+    with pytest.raises(SchemaError, match="has a code that its attribute does not have"):
+        shares_on_records(clauses, held, np.array([2, 1, 2, 2, 2, 2]))
+    assert shares_on_records(clauses, held, np.array([2, 3, 2, 2, 2, 2])).tolist() == [1.0]
+    with pytest.raises(SchemaError, match="need attributes of two codes"):
+        weigh_on_records(clauses, held, np.array([2, 3, 2, 2, 2, 2]), np.ones(2))
+    with pytest.raises(SchemaError, match="one weight for each record"):
+        weigh_on_records(clauses, held, np.full(6, 2), np.ones(3))
+    with pytest.raises(WorkloadError, match="clause 0 asks for code 2"):
+        weigh_on_records(clauses_of([([(0, 2, True)], 2)]), held, np.full(6, 2), np.ones(2))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.programs import Capability, Limit, MaxCsp, SolveLimits, SolveResult, Termination, reduce_max_csp
 from dpopt.queries import Clauses
+from dpopt.solvers import local_search
 from dpopt.solvers import local_search_kernels as kernels
 from dpopt.solvers.local_search import LocalSearch
 from dpopt.solvers.local_search_layout import boltzmann_table, build_index, new_state
@@ -296,3 +297,14 @@ def test_it_says_when_it_had_which_value_in_hand() -> None:
     assert len(values) > 1
     assert values == sorted(set(values))
     assert values[-1] == result.objective
+
+
+def test_many_attributes_get_fewer_sweeps_and_no_fewer_than_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = random_problem([3] * 40, 200, 1)
+    kept = reduce_max_csp(program).problem.sizes.size
+    for moves, sweeps in ((10**9, 4000), (1500 * kept + 1, 1500), (1, 500)):
+        monkeypatch.setattr(local_search, "MOVES", moves)
+        result = SOLVER.solve(program)
+        assert result.report["sweeps"] == sweeps
+        assert (result.termination, result.limit) == (Termination.LIMIT, Limit.WORK)
+    assert SOLVER.solve(program, SolveLimits(work=2000)).report["sweeps"] == 2000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dpopt.programs import Limit, MaxCsp, Point, SolveLimits, Termination, reduce_max_csp
+from dpopt.programs import Limit, MaxCsp, SolveLimits, Termination, reduce_max_csp
 from dpopt.programs.presolve import Presolve
 from dpopt.queries import Clauses
 from dpopt.queries.threshold_circuit import ThresholdCircuit
@@ -39,14 +39,10 @@ def wanting(wishes: list[tuple[int, int, int]], sizes: list[int], rules: Thresho
     return MaxCsp(np.array(sizes), clauses, np.array([weight for *_, weight in wishes]), rules)
 
 
-def only_reduced(program: MaxCsp, hint: Point | None) -> Presolve:
-    return Presolve.of(reduce_max_csp(program, hint))
-
-
 @pytest.fixture(params=["with presolve", "by the search alone"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "by the search alone":
-        monkeypatch.setattr(local_search, "presolve", only_reduced)
+        monkeypatch.setattr(local_search, "presolve_reduced", Presolve.of)
 
 
 @settings(max_examples=200)
@@ -64,7 +60,7 @@ def test_small_problems_are_solved_to_optimality_whatever_the_rules(
                 assert result.termination in {Termination.LIMIT, Termination.INFEASIBLE}
             else:
                 assert not program.broken_rules(result.require_record())
-            patch.setattr(local_search, "presolve", only_reduced)
+            patch.setattr(local_search, "presolve_reduced", Presolve.of)
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
@@ -256,7 +252,7 @@ def test_meeting_every_reward_is_proven_optimal_under_rules_too() -> None:
 
 
 def test_a_record_that_breaks_a_rule_is_never_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_search, "presolve", only_reduced)
+    monkeypatch.setattr(local_search, "presolve_reduced", Presolve.of)
     rules = circuit_of({"not both": [some(among(0, [0], (2, 2)), among(1, [0], (2, 2)))]})
     program = wanting([(0, 1, 2), (1, 1, 3)], [2, 2], rules)
     reduction = reduce_max_csp(program, np.array([1, 1], dtype=np.int32))

@@ -1,0 +1,160 @@
+"""How much memory a run of DualQuery will take, from public numbers alone, and a refusal where the machine has less.
+
+The table itself is not in the sum: how it is held depends on what is in it, and once it has been read it is no longer part of
+what the machine has available.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PlanError
+from dpopt.queries.bit_records import are_kept_as_bits, octets_for
+from dpopt.queries.clauses import Clauses
+
+MEMORY_INFORMATION = Path("/proc/meminfo")
+
+STEP = 1 << 18  # clauses looked at together: bounds the temporary arrays
+PROGRAM = 100  # bytes for each literal of a draw while its problem is made smaller and searched
+DRAW = 80  # bytes for each query that a round draws: random words, order, queries and net counts, text
+ATTRIBUTE = 64  # bytes for each attribute while a record is found, filled and checked
+NUMBER = 40  # bytes of a whole number in a list of Python's
+LIBRARIES = 200_000_000  # NumPy, Numba and the compiled loops
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedMemory:
+    """What a run will hold, item by item.
+
+    Attributes
+    ----------
+    items : tuple of (str, int)
+        What is held, in words, and its bytes. They are added up as if all were held at the same time.
+    """
+
+    items: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> int:
+        """The sum of all items, in bytes."""
+        return sum(size for _, size in self.items)
+
+    def describe(self) -> str:
+        """Return total and items in words, the largest first."""
+        ordered = sorted(self.items, key=lambda item: -item[1])
+        return f"{_gigabytes(self.total)}: " + ", ".join(
+            f"{what} {_gigabytes(size)}" for what, size in ordered
+        )
+
+
+def expected_memory(
+    clauses: Clauses,
+    sizes: NDArray[np.integer],
+    *,
+    rows: int,
+    rounds: int,
+    draws: int,
+    rows_at_once: int | None = None,
+    binary: bool = False,
+    resumed: bool = False,
+) -> ExpectedMemory:
+    """Return the memory of a run of DualQuery or DQRS, the table aside.
+
+    Parameters
+    ----------
+    clauses
+        The m base queries.
+    sizes : (d,) integers
+        Number of codes of each attribute of the table.
+    rows
+        Public size n; under add-remove, n0.
+    rounds, draws
+        T and s.
+    rows_at_once
+        Records that are counted together where the table is streamed; all of them if left out.
+    binary
+        The table is one of zeros and ones (`Schema.binary`), whose columns are counted some at a time if they are very many.
+    resumed
+        The transcript of an earlier run is read, too.
+    """
+    from dpopt.queries.counting import MOST_BYTES  # imports numba
+
+    m, d, drawn = len(clauses), len(sizes), min(draws, len(clauses))
+    counted = rows if rows_at_once is None else min(rows, rows_at_once)
+    record = octets_for(d) if are_kept_as_bits(sizes) else 4 * d
+    columns = number_of_named_columns(clauses, sizes) * (counted // 8 + 64)
+    items = [
+        ("libraries", LIBRARIES),
+        ("columns that queries name, as bits", min(columns, MOST_BYTES) if binary else columns),
+        ("queries", m * (9 * clauses.width + 4)),
+        ("queries while they are counted", m * (9 * clauses.width + 4)),
+        ("counts, scores and answers of the queries", m * (8 + 8 + 8 + 8 + 1)),
+        ("one round's draw and problem", draws * DRAW + drawn * clauses.width * PROGRAM),
+        ("one round's record", d * ATTRIBUTE),
+        ("draws of all rounds", rounds * drawn * 16),
+        ("records of all rounds", rounds * record),
+    ]
+    if resumed:
+        items.append(
+            ("transcript", rounds * (drawn * 2 * NUMBER + (2 * record if record < d else d * NUMBER)))
+        )
+    return ExpectedMemory(tuple(items))
+
+
+def number_of_named_columns(clauses: Clauses, sizes: NDArray[np.integer]) -> int:
+    """Return how many pairs of an attribute and a code occur in clauses; one for each attribute of two codes."""
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    named = np.zeros(int(offsets[-1]), dtype=np.bool_)
+    for begin in range(0, len(clauses), STEP):
+        attributes, values = clauses.attributes[begin : begin + STEP], clauses.values[begin : begin + STEP]
+        used = attributes >= 0
+        literals = attributes[used]
+        named[offsets[literals] + np.where(np.asarray(sizes)[literals] == 2, 0, values[used])] = True
+    return int(np.count_nonzero(named))
+
+
+def available_memory() -> int | None:
+    """Return the bytes that the machine can still give to a process, None if it does not tell."""
+    try:
+        told = re.search(r"^MemAvailable:\s+(\d+) kB$", MEMORY_INFORMATION.read_text("ascii"), re.MULTILINE)
+    except (OSError, UnicodeDecodeError):
+        told = None
+    if told is not None:
+        return 1024 * int(told[1])
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None
+    return free if free > 0 else None
+
+
+def check_memory(expected: ExpectedMemory, available: int | None) -> None:
+    """Refuse a run that would need more memory than there is; nothing is refused where that is not known.
+
+    Parameters
+    ----------
+    expected
+        From `expected_memory`.
+    available
+        Bytes; from `available_memory`.
+
+    Raises
+    ------
+    PlanError
+        With the numbers and what to do.
+    """
+    if available is not None and expected.total > available:
+        raise PlanError(
+            f"the run needs about {expected.describe()}; the machine has {_gigabytes(available)} available. Ask fewer queries, "
+            "draw fewer in each round (--draws), count the table in parts (--engine stream), or use a machine with more memory"
+        )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.2f} GB"

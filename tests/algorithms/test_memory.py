@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.typing import NDArray
+
+from dpopt.algorithms import memory
+from dpopt.algorithms.memory import (
+    ExpectedMemory,
+    available_memory,
+    check_memory,
+    expected_memory,
+    number_of_named_columns,
+)
+from dpopt.errors import PlanError
+from dpopt.queries import Clauses
+from dpopt.queries.arrays import freeze
+from tests.strategies import clause_lists, clauses_of
+
+SIZES = (3, 2, 5, 2)
+
+
+def triples(queries: int, attributes: int) -> Clauses:
+    base = np.random.default_rng(0).integers(0, attributes - 2, (queries, 1))
+    ones = np.ones((queries, 3), dtype=np.int32)
+    return Clauses.conjunctions(
+        freeze((base + np.arange(3)).astype(np.int32)), freeze(ones), freeze(ones == 1)
+    )
+
+
+def two(width: int) -> NDArray[np.int32]:
+    return np.full(width, 2, dtype=np.int32)
+
+
+@given(clause_lists(SIZES))
+def test_named_columns_are_counted_one_by_one(clauses: Clauses) -> None:
+    """An attribute of two codes is one column of bits, whichever of its codes are named."""
+    named = {
+        (a, v if SIZES[a] != 2 else 0)
+        for a, v in zip(clauses.attributes.ravel().tolist(), clauses.values.ravel().tolist(), strict=True)
+        if a >= 0
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        for step in (1 << 18, 3):
+            patched.setattr(memory, "STEP", step)
+            assert number_of_named_columns(clauses, np.array(SIZES)) == len(named)
+
+
+def test_items_follow_the_public_numbers() -> None:
+    clauses, sizes = triples(2_000, 1_500), two(1_500)
+    usual = dict(expected_memory(clauses, sizes, rows=80_000, rounds=50, draws=300).items)
+    assert usual["columns that queries name, as bits"] == number_of_named_columns(clauses, sizes) * 10_064
+    assert usual["queries"] == sum(
+        array.nbytes for array in (clauses.attributes, clauses.values, clauses.signs, clauses.accepted)
+    )
+    assert usual["draws of all rounds"] == 50 * 300 * 16
+    assert usual["records of all rounds"] == 50 * 188
+    many = dict(expected_memory(clauses, sizes, rows=80_000, rounds=50, draws=5_000).items)
+    assert many["draws of all rounds"] == 50 * 2_000 * 16
+    streamed = dict(
+        expected_memory(clauses, sizes, rows=80_000, rounds=50, draws=300, rows_at_once=8_000).items
+    )
+    assert streamed["columns that queries name, as bits"] < usual["columns that queries name, as bits"] / 9
+    assert streamed["queries"] == usual["queries"]
+
+
+def test_very_many_columns_of_bits_are_counted_some_at_a_time() -> None:
+    clauses, sizes, item = triples(2_000, 1_500), two(1_500), "columns that queries name, as bits"
+    for binary, most in ((False, 2**50), (True, 2**32)):
+        found = dict(expected_memory(clauses, sizes, rows=10**10, rounds=5, draws=9, binary=binary).items)
+        assert found[item] == min(number_of_named_columns(clauses, sizes) * (10**10 // 8 + 64), most)
+
+
+def test_records_of_more_codes_take_four_bytes_an_attribute() -> None:
+    clauses = clauses_of([([(0, 1, True)], 2)])
+    found = dict(expected_memory(clauses, np.full(2_000, 3), rows=10, rounds=7, draws=5).items)
+    assert found["records of all rounds"] == 7 * 8_000
+
+
+def test_a_transcript_is_counted_where_it_is_read() -> None:
+    clauses, sizes = triples(2_000, 1_500), two(1_500)
+    fresh = expected_memory(clauses, sizes, rows=10, rounds=9, draws=300)
+    resumed = expected_memory(clauses, sizes, rows=10, rounds=9, draws=300, resumed=True)
+    assert resumed.total - fresh.total == 9 * (300 * 80 + 2 * 188)
+
+
+def test_a_run_over_half_a_million_columns_fits_a_small_machine() -> None:
+    clauses, sizes = triples(100_000, 512_000), two(512_000)
+    found = expected_memory(clauses, sizes, rows=100_000, rounds=63, draws=50_000)
+    assert 2e9 < found.total < 5e9
+
+
+SMALL = ExpectedMemory((("queries", 3_000_000_000), ("scores", 5_000_000_000)))
+
+
+def test_a_run_that_does_not_fit_is_refused_with_the_numbers() -> None:
+    with pytest.raises(PlanError) as refusal:
+        check_memory(SMALL, 7_999_999_999)
+    text = str(refusal.value)
+    assert "needs about 8.00 GB: scores 5.00 GB, queries 3.00 GB; the machine has 8.00 GB available" in text
+    assert "--draws" in text
+    assert "--engine stream" in text
+
+
+@pytest.mark.parametrize("available", [8_000_000_000, None])
+def test_a_run_that_fits_or_of_which_that_is_not_known_is_not_refused(available: int | None) -> None:
+    check_memory(SMALL, available)
+
+
+def test_the_machine_tells_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "meminfo"
+    told.write_text("MemTotal:       99 kB\nMemAvailable:   24 kB\nMemFree:    1 kB\n")
+    monkeypatch.setattr(memory, "MEMORY_INFORMATION", told)
+    assert available_memory() == 24 * 1024
+
+
+@pytest.mark.parametrize("text", [None, "MemTotal: 99 kB\n", "MemAvailable: plenty\n"])
+def test_where_the_file_does_not_tell_the_system_is_asked(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "meminfo"
+    if text is not None:
+        told.write_text(text)
+    monkeypatch.setattr(memory, "MEMORY_INFORMATION", told)
+    answers = {"SC_AVPHYS_PAGES": 3, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", answers.__getitem__)
+    assert available_memory() == 3 * 4096
+    answers["SC_AVPHYS_PAGES"] = -1
+    assert available_memory() is None
+
+    def unknown(name: str) -> int:
+        raise ValueError(name)
+
+    monkeypatch.setattr(os, "sysconf", unknown)
+    assert available_memory() is None
