@@ -239,18 +239,35 @@ def check_bin_game(game: BinGame) -> float:
             known[counts, script] = game.played(counts, script)
         return known[counts, script]
 
-    shares = set()
+    shares: dict[object, float] = {}
     for one, two in game.pairs():
         runs = [(played(one, script), played(two, script)) for script in game.scripts()]
         (charges,) = {run.charges for pair in runs for run in pair}
         for pair in runs:
             check_alike(*pair)
+        matters = (charges, *(what_matters(game, *pair) for pair in runs))
+        if matters in shares:
+            continue
         if all(charge.kind is ChargeKind.PURE for charge in charges):
-            shares.add(_pure_share(game, charges, tuple(runs)))
+            shares[matters] = _pure_share(game, charges, tuple(runs))
         else:
-            shares.add(_concentrated_share(game, charges, tuple(runs)))
+            shares[matters] = _concentrated_share(game, charges, tuple(runs))
     assert len(game.pairs()) > 1
-    return max(shares)
+    return max(shares.values())
+
+
+def what_matters(game: BinGame, one: Played, two: Played) -> object:
+    """Return all that the laws of two runs depend on: the first draw as it is if others depend on it, else differences.
+
+    Noise is added to counts, so that the laws of counts further up are the same laws, further up.
+    """
+    skipped = 1 if game.adaptive else 0
+    first = tuple((tuple(drawn.counts), drawn.scale) for run in (one, two) for drawn in run.drawn[:skipped])
+    moves = tuple(
+        (left.scale, right.scale, tuple(b - a for a, b in zip(left.counts, right.counts, strict=True)))
+        for left, right in zip(one.drawn[skipped:], two.drawn[skipped:], strict=True)
+    )
+    return first, moves
 
 
 def check_alike(one: Played, two: Played) -> None:

@@ -251,6 +251,7 @@ def check_dqrs_game(game: DqrsGame) -> float:
     """
     tables = {table for pair in game.pairs() for table in pair}
     played = {table: game.laws(table) for table in sorted(tables)}
+    whole = {table: game.law(laws) for table, (laws, _) in played.items()}
     (charges,) = {charged for _, charged in played.values()}
     assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
     reached = 0.0
@@ -263,7 +264,7 @@ def check_dqrs_game(game: DqrsGame) -> float:
             check_divergences([charge], first, second)
             if law.keep is not None:
                 reached = max(reached, share_of_rho(total_rho([charge]), first, second))
-        check_divergences(charges, game.law(laws), game.law(others))
+        check_divergences(charges, whole[one], whole[two])
     return reached
 
 

@@ -220,6 +220,7 @@ def check_fem_game(game: FemGame) -> Decimal:
     """Check every pair of neighbours; return the largest share of the range charged for a selection that a pair uses up."""
     tables = {table for pair in game.pairs() for table in pair}
     played = {table: game.laws(table) for table in sorted(tables)}
+    whole = {table: game.law(laws) for table, (laws, _) in played.items()}
     (charges,) = {charged for _, charged in played.values()}
     assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
     reached = Decimal(0)
@@ -230,7 +231,7 @@ def check_fem_game(game: FemGame) -> Decimal:
             found = range_between(law, others[past])
             assert found <= charged, f"range {found}, charged {charged}"
             reached = max(reached, found / charged)
-        check_losses(charges, game.law(laws), game.law(others))
+        check_losses(charges, whole[one], whole[two])
     return reached
 
 

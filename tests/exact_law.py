@@ -36,6 +36,7 @@ def exp_minus(exponent: Fraction) -> Fraction:
     return Fraction(total, one)
 
 
+@lru_cache(maxsize=20_000)
 def logarithm(ratio: Fraction) -> Decimal:
     """Return ln of a positive ratio to about 55 digits."""
     return _LN.ln(_LN.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))

@@ -217,13 +217,13 @@ def check_renyi(rho: float, one: list[Decimal], two: list[Decimal], ratios: list
 
 def check_game(game: Game, sizes: Sequence[int]) -> Decimal:
     """Check every pair of neighbours; return the largest share of the charged pure epsilon that a pair uses up."""
-    laws: dict[Table, list[Decimal]] = {}
+    pairs = neighbours(game, sizes)
+    tables = sorted({table for pair in pairs for table in pair})
+    laws = {table: game.law(table) for table in tables}
+    charges = {table: game.charges(table) for table in tables}
     shares = [Decimal(0)]
-    for one, two in neighbours(game, sizes):
-        for table in (one, two):
-            if table not in laws:
-                laws[table] = game.law(table)
-        assert game.charges(one) == game.charges(two)
-        shares.append(check_losses(game.charges(one), laws[one], laws[two]))
+    for one, two in pairs:
+        assert charges[one] == charges[two]
+        shares.append(check_losses(charges[one], laws[one], laws[two]))
     assert len(shares) > 1
     return max(shares)

@@ -12,6 +12,7 @@ from dpopt.algorithms.choosing import CANDIDATES
 from dpopt.algorithms.demo_population import demo_codes, demo_schema
 from dpopt.algorithms.settings import ALGORITHMS
 from dpopt.algorithms.write_records import write_records
+from dpopt.cli.reports import report_plan
 from tests.cli.command_line import call, inputs, refuse, succeed
 
 NAMED = [name for name in ALGORITHMS if name != "auto"]
@@ -84,14 +85,17 @@ def test_a_release_says_which_algorithm_was_chosen_and_why(
     assert predicted["mean_error"] == chosen["considered"][chosen["algorithm"]]["mean_error"]
 
 
-def test_a_plan_prints_the_choice_and_what_was_considered(tmp_path: Path) -> None:
+def test_a_plan_prints_the_choice_and_what_was_considered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, schema = inputs(tmp_path)
     asked = ["plan", "--schema", schema, "--workload", "marginals:2", "--n", 5000, *BUDGET]
     found = json.loads(succeed(*asked, "--json"))
     chosen = found["chosen"]
     assert found["plan"]["algorithm"] == chosen["algorithm"]
     assert set(chosen["considered"]) == set(ALGORITHMS) - {"auto"}
-    text = succeed(*asked)
+    report_plan(found)  # what the command prints without --json, of the same plan
+    text = capsys.readouterr().out
     assert f"chosen:    {chosen['because']}" in text
     for name, errors in chosen["considered"].items():
         assert (

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import dpopt
+from tests.cli.command_line import call
 from tests.source_code import ROOT, source_files
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -64,13 +63,15 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def run_command(line: str, folder: Path) -> None:
-    """Run ``dpopt ...`` and say what it printed if it fails."""
-    arguments = shlex.split(line, comments=True)
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+def run_command(line: str) -> None:
+    """Run ``dpopt ...`` in this process and this folder, and say what it printed if it fails.
+
+    Starting `dpopt` as a process is tested in tests/cli; the many lines of the documents need not wait for it each time.
+    """
+    command, *arguments = shlex.split(line, comments=True)
+    assert command == "dpopt"
+    result = call(*arguments)
+    assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
 def commands(text: str) -> list[str]:
@@ -89,7 +90,7 @@ def test_the_code_of_a_document_runs(document: Path, tmp_path: Path, monkeypatch
             exec(compile(block.text, f"{document.name}, line {block.line}", "exec"), names)
         elif block.language == "console":
             for line in commands(block.text):
-                run_command(line, tmp_path)
+                run_command(line)
 
 
 @pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
