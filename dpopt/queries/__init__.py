@@ -4,15 +4,19 @@ Comes in: the public schema (attributes with their values or bins, rules on reco
 Goes out: `Schema`, `ThresholdCircuit` (its rules, as gates over codes), `Clauses` (millions of queries as four arrays),
 `MarginalSet` (cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.kernels`,
 `counting`, `marginal_kernels` and `answer_kernels`, how many records satisfy each clause or lie in each cell.
-May import: `dpopt.errors`, numpy; numba only in the files named kernels or ..._kernels, compiled, compilation and
-counting, which are therefore not imported here but by their users.
+May import: `dpopt.errors`, numpy; numba only in the files named kernels or ..._kernels, compiled, compilation, and in
+counting, bitmaps, ..._counts, which use them: these are therefore not imported here but by their users.
 
 | file | what it holds |
 |---|---|
 | attribute.py, schema.py, schema_json.py | the public schema, its checks and its JSON form |
 | binary_attributes.py | the attributes of a wide table of zeros and ones, by their number |
 | binary_columns.py, binary_kernels.py | columns of zeros and ones, as lists of ones or as bits |
+| bit_records.py | public records of zeros and ones as bits |
 | counting.py | counting clauses on columns, however they are kept |
+| bitmaps.py, bitmap_counts.py, set_count_kernels.py | columns of bits in tiles; counting on them, singly or by sets |
+| list_counts.py, list_clause_kernels.py, list_count_kernels.py | counting on columns that are lists of ones |
+| resolved_kernels.py, working_threads.py | clauses over columns, in sets; work in threads, and what is told of it |
 | rules/ | rules on records as users declare them, and their passage to gates; a room with a card of its own |
 | threshold_circuit.py, circuit_kernels.py | the circuit: hard rules as solvers read them |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |

@@ -102,12 +102,11 @@ class Clauses:
         chosen = np.asarray(indices)
         if chosen.size == 0:
             chosen = chosen.astype(np.int64)
-        return Clauses(
-            freeze(self.attributes[chosen]),
-            freeze(self.values[chosen]),
-            freeze(self.signs[chosen]),
-            freeze(self.accepted[chosen]),
-        )
+        taken = object.__new__(Clauses)  # each row has been checked already
+        for name in ("attributes", "values", "signs", "accepted"):
+            object.__setattr__(taken, name, freeze(getattr(self, name)[chosen]))
+        taken._check_shapes()
+        return taken
 
     def negated(self) -> Clauses:
         """Return the negations: the same literals with the complement of each mask over 0 .. width."""
@@ -232,13 +231,13 @@ class Clauses:
         )
 
     def _check_distinct(self) -> None:
-        ordered = np.sort(self.attributes, axis=1) if self.width > 4 else None
+        wide = self.width > 4  # then equal ones are brought together first
+        ordered = np.sort(self.attributes, axis=1) if wide else self.attributes
         for left in range(self.width - 1):
-            if ordered is not None:
-                twice = (ordered[:, left] == ordered[:, left + 1]) & (ordered[:, left] >= 0)
-            else:
-                first, rest = self.attributes[:, left, None], self.attributes[:, left + 1 :]
-                twice = ((first == rest) & (first >= 0)).any(axis=1)
+            twice = np.zeros(len(self), dtype=np.bool_)
+            for right in range(left + 1, left + 2 if wide else self.width):
+                twice |= ordered[:, left] == ordered[:, right]
+            twice &= ordered[:, left] >= 0
             _refuse(twice[:, None], "names an attribute twice; merge its two literals, or drop the clause")
 
 

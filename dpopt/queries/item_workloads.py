@@ -21,6 +21,7 @@ from dpopt.queries.schema import Schema
 EXPONENTS = {"0": 0, "0.5": 1, "1": 2, "1.5": 3, "2": 4}
 """How an exponent is written, and twice its value."""
 
+MOST_ITEMS = 1 << 22  # so that all weights together stay below 2^63
 _UNIT = 80  # weights are whole parts of 2^40 / rank^exponent; part of the definition, never to be changed
 _LEAST_DISTINCT = 1e-3  # of so many draws at least this share must have distinct items
 
@@ -101,8 +102,13 @@ def popularity_weights(items: int, twice_exponent: int) -> NDArray[np.uint64]:
     Raises
     ------
     WorkloadError
-        If there are so many items that the last one has no weight, or all weights together pass 2^63.
+        If there are more than 4,194,304 items, or so many that the last one has no weight.
     """
+    if items > MOST_ITEMS or items**twice_exponent > 1 << _UNIT:
+        raise WorkloadError(
+            f"{items:,} ranked items are too many for the exponent {twice_exponent / 2:g} (at most {MOST_ITEMS:,}, and the "
+            "last one must have a weight); rank fewer, or give another 'exponent='"
+        )
     if twice_exponent % 2 == 0:  # then the root is exact: the integer part of 2^40 / rank^exponent
         ranks = np.arange(1, items + 1, dtype=np.uint64)
         powers = ranks ** np.uint64(twice_exponent // 2)
@@ -110,11 +116,6 @@ def popularity_weights(items: int, twice_exponent: int) -> NDArray[np.uint64]:
     else:
         exact = (isqrt((1 << _UNIT) // rank**twice_exponent) for rank in range(1, items + 1))
         weights = np.fromiter(exact, dtype=np.uint64, count=items)
-    if items and (weights[-1] == 0 or float(weights.astype(np.float64).sum()) >= 2.0**63):
-        raise WorkloadError(
-            f"{items:,} ranked items are too many for the exponent {twice_exponent / 2:g}; rank fewer, or give another "
-            "'exponent='"
-        )
     return weights
 
 
@@ -154,10 +155,12 @@ def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64
         # What is neither name nor number is the mistake; where all are numbers, the one out of range.
         strange = next((place for place, at in enumerate(found) if at < 0 and numbers[place] < 0), wrong)
         line, text = named[strange]
-        raise WorkloadError(
-            f"the ranks {os.fspath(path)!r}, line {line}: {text!r} is no attribute of the schema and no column number from 0 "
-            f"to {last:,}"
+        problem = (
+            "is a name, and other lines are not; give names or column numbers, one or the other"
+            if found[strange] >= 0
+            else f"is no attribute of the schema and no column number from 0 to {last:,}"
         )
+        raise WorkloadError(f"the ranks {os.fspath(path)!r}, line {line}: {text!r} {problem}")
     return np.array(numbers, dtype=np.int64)
 
 

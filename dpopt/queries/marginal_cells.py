@@ -15,6 +15,7 @@ from dpopt.queries.domains import Domains
 
 STEP = 1 << 21  # cells written at a time: bounds the temporary arrays
 FEW = 16  # marginals in one step that are written one after the other: scalars divide faster than arrays do
+LARGE = 256  # so are marginals with as many cells each on average: calling numpy for each of them is then worth it
 SHAPES_VERSION = 1
 
 
@@ -117,7 +118,7 @@ def _values(marginals: Shapes, part: slice) -> NDArray[np.int32]:
     """Return the codes that the cells of the part name, (cells, k); 0 in padding."""
     first, cells = _in_part(marginals, part)
     values = np.zeros((part.stop - part.start, marginals.attributes.shape[1]), dtype=np.int32)
-    if cells.size > FEW:
+    if cells.size > FEW and part.stop - part.start < LARGE * cells.size:
         marginal = np.repeat(np.arange(first, first + cells.size), cells)
         _write(marginals, marginal, np.arange(part.start, part.stop) - marginals.starts[marginal], values)
         return values

@@ -23,7 +23,7 @@ def counting(setting: Setting) -> Result:
     """Measure packing and counting on 2 threads, and NumPy on a part of the queries; the counts must agree."""
     from dpopt.queries.kernels import count_clauses, pack_columns
 
-    schema, codes = _made_up() if setting.quick else load_codes("kdd99-coded")
+    schema, codes = made_up() if setting.quick else load_codes("kdd99-coded")
     queries, sample = setting.pick((500_000, 2_000), (300, 20))
     clauses = parse_workload(f"conjunctions:3,count={queries},seed=7", schema).clauses
     columns = [np.ascontiguousarray(column) for column in codes.T]
@@ -97,7 +97,8 @@ def _triples(clauses: Clauses) -> Iterator[tuple[list[int], list[int], list[bool
     return zip(clauses.attributes.tolist(), clauses.values.tolist(), clauses.signs.tolist(), strict=True)
 
 
-def _made_up() -> tuple[Schema, Codes]:
+def made_up() -> tuple[Schema, Codes]:
+    """Return a few made-up records over the attributes of KDD99."""
     from dpopt.algorithms.population import public_population
 
     schema = Schema.read(SCHEMAS / "kdd99.json")
