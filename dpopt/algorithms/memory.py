@@ -14,9 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import PlanError
+from dpopt.private.table_sources import BATCH_ROWS
 from dpopt.queries.bit_records import are_kept_as_bits, octets_for
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workload import Workload
 
 MEMORY_INFORMATION = Path("/proc/meminfo")
 
@@ -45,6 +50,10 @@ class ExpectedMemory:
         """The sum of all items, in bytes."""
         return sum(size for _, size in self.items)
 
+    def to_json(self) -> dict[str, object]:
+        """Return the bytes of each item and of all as a JSON object."""
+        return {"bytes": self.total, "items": dict(self.items)}
+
     def describe(self) -> str:
         """Return total and items in words, the largest first."""
         ordered = sorted(self.items, key=lambda item: -item[1])
@@ -53,8 +62,23 @@ class ExpectedMemory:
         )
 
 
+def memory_of_plan(plan: Plan, workload: Workload, *, streamed: bool = False) -> ExpectedMemory | None:
+    """Return the memory of a run of DualQuery or DQRS, None for other algorithms; `streamed`: the table is read in parts."""
+    if not isinstance(plan, DualQueryPlan):
+        return None
+    return expected_memory(
+        workload.queries,
+        workload.schema.sizes,
+        rows=plan.size,
+        rounds=plan.rounds,
+        draws=plan.draws,
+        rows_at_once=BATCH_ROWS if streamed else None,
+        binary=workload.schema.is_binary,
+    )
+
+
 def expected_memory(
-    clauses: Clauses,
+    queries: Clauses | MarginalSet,
     sizes: NDArray[np.integer],
     *,
     rows: int,
@@ -68,8 +92,8 @@ def expected_memory(
 
     Parameters
     ----------
-    clauses
-        The m base queries.
+    queries
+        The m base queries; cells of marginals are written out as clauses.
     sizes : (d,) integers
         Number of codes of each attribute of the table.
     rows
@@ -85,17 +109,19 @@ def expected_memory(
     """
     from dpopt.queries.counting import MOST_BYTES  # imports numba
 
-    m, d, drawn = len(clauses), len(sizes), min(draws, len(clauses))
+    m = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+    width = queries.attributes.shape[1]
+    d, drawn = len(sizes), min(draws, m)
     counted = rows if rows_at_once is None else min(rows, rows_at_once)
     record = octets_for(d) if are_kept_as_bits(sizes) else 4 * d
-    columns = number_of_named_columns(clauses, sizes) * (counted // 8 + 64)
+    columns = number_of_named_columns(queries, sizes) * (counted // 8 + 64)
     items = [
         ("libraries", LIBRARIES),
         ("columns that queries name, as bits", min(columns, MOST_BYTES) if binary else columns),
-        ("queries", m * (9 * clauses.width + 4)),
-        ("queries while they are counted", m * (9 * clauses.width + 4)),
+        ("queries", m * (9 * width + 4)),
+        ("queries while they are counted", m * (9 * width + 4)),
         ("counts, scores and answers of the queries", m * (8 + 8 + 8 + 8 + 1)),
-        ("one round's draw and problem", draws * DRAW + drawn * clauses.width * PROGRAM),
+        ("one round's draw and problem", draws * DRAW + drawn * width * PROGRAM),
         ("one round's record", d * ATTRIBUTE),
         ("draws of all rounds", rounds * drawn * 16),
         ("records of all rounds", rounds * record),
@@ -107,8 +133,13 @@ def expected_memory(
     return ExpectedMemory(tuple(items))
 
 
-def number_of_named_columns(clauses: Clauses, sizes: NDArray[np.integer]) -> int:
-    """Return how many pairs of an attribute and a code occur in clauses; one for each attribute of two codes."""
+def number_of_named_columns(queries: Clauses | MarginalSet, sizes: NDArray[np.integer]) -> int:
+    """Return how many pairs of an attribute and a code occur in queries; one for each attribute of two codes."""
+    if isinstance(queries, MarginalSet):
+        attributes = np.unique(queries.attributes[queries.attributes >= 0])
+        codes = queries.domains.counts[attributes]
+        return int(np.where(np.asarray(sizes)[attributes] == 2, 1, codes).sum())
+    clauses = queries
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     named = np.zeros(int(offsets[-1]), dtype=np.bool_)
     for begin in range(0, len(clauses), STEP):
