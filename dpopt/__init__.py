@@ -41,7 +41,11 @@ if TYPE_CHECKING:
     from dpopt.algorithms.synthesize import synthesize as synthesize
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
+    from dpopt.private.binary.bit_file import write_bit_file as write_bit_file
+    from dpopt.private.binary.bit_table import bit_table as bit_table
+    from dpopt.private.binary.reading import BinaryReading as BinaryReading
     from dpopt.private.draft_schema import draft_schema as draft_schema
+    from dpopt.private.read_binary_table import read_binary_table as read_binary_table
     from dpopt.private.read_table import read_table as read_table
     from dpopt.queries.attribute import Attribute as Attribute
     from dpopt.queries.attribute import AttributeKind as AttributeKind
@@ -59,6 +63,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Accountant": "dpopt.accounting.accountants",
     "Attribute": "dpopt.queries.attribute",
     "AttributeKind": "dpopt.queries.attribute",
+    "BinaryReading": "dpopt.private.binary.reading",
     "Budget": "dpopt.accounting.budget",
     "Clauses": "dpopt.queries.clauses",
     "DpoptError": "dpopt.errors",
@@ -70,16 +75,19 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Settings": "dpopt.algorithms.settings",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "Workload": "dpopt.queries.workload",
+    "bit_table": "dpopt.private.binary.bit_table",
     "continue_run": "dpopt.algorithms.synthesize",
     "draft_schema": "dpopt.private.draft_schema",
     "evaluate": "dpopt.algorithms.evaluate",
     "make_plan": "dpopt.algorithms.planning",
     "parse_workload": "dpopt.queries.workload",
     "predict_error": "dpopt.algorithms.simulation",
+    "read_binary_table": "dpopt.private.read_binary_table",
     "read_table": "dpopt.private.read_table",
     "replay": "dpopt.algorithms.replay",
     "reweight_release": "dpopt.algorithms.reweighted_release",
     "synthesize": "dpopt.algorithms.synthesize",
+    "write_bit_file": "dpopt.private.binary.bit_file",
 }
 
 _ROOMS = (

@@ -81,22 +81,40 @@ def occupied(folder: Path) -> ReleaseFolderError:
     """Return the error that a folder holds something; it names `dpopt resume` if that is a run which has not ended."""
     begun = (folder / PLAN).exists() and (folder / TRANSCRIPT).exists() and not (folder / RELEASE).exists()
     hint = f", or continue the run in it with 'dpopt resume {folder} TABLE'" if begun else ""
+    hint = ", or remove it: a run in it was killed before anything was spent" if never_began(folder) else hint
     return ReleaseFolderError(f"{folder} is not empty. Choose a new folder{hint}")
+
+
+def never_began(folder: Path) -> bool:
+    """Return whether a run was killed while its folder was being made: its journal is there and empty, and no plan."""
+    transcript = folder / TRANSCRIPT
+    return not (folder / PLAN).exists() and transcript.exists() and transcript.stat().st_size == 0
 
 
 def _cannot_make(folder: Path, error: OSError) -> ReleaseFolderError:
     return ReleaseFolderError(f"cannot make {folder}: {error.strerror}. Choose a folder that can be written")
 
 
-def write_json(path: Path, obj: Mapping[str, Any]) -> None:
-    """Write a JSON file whole: temporary file in the same folder, on the disk, then renamed."""
+def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] | None = None) -> None:
+    """Write a JSON file whole: temporary file in the same folder, on the disk, then renamed; `ready` is called before that."""
     temporary = _unfinished(path)
     with temporary.open("w", encoding="utf-8", newline="\n") as file:
         json.dump(obj, file, indent=1, ensure_ascii=False)
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
+    if ready is not None:
+        ready()
     temporary.replace(path)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files that a killed run left half-written; only for whoever holds the lock of the journal."""
+    files = [_unfinished(folder / name) for name in (SCHEMA, WORKLOAD, PLAN, TRANSCRIPT, RELEASE)]
+    files += [path for what in ("synthetic", "weights", "answers") for path in folder.glob(f".{what}.*.tmp")]
+    for path in files:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _unfinished(path: Path) -> Path:

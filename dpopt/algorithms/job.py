@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.any_plan import Plan
-from dpopt.algorithms.plan import Encoding, whole_number
+from dpopt.algorithms.measured_plan import NOISE
+from dpopt.algorithms.output_format import FORMATS, check_format, check_size, most_ones
+from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
 from dpopt.errors import PlanError, WorkloadError
+from dpopt.private.binary.items import Items
+from dpopt.private.binary.reading import BinaryReading
+from dpopt.queries.bit_records import are_kept_as_bits
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.json_files import sha256_of_json
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 from dpopt.queries.threshold_circuit import ThresholdCircuit
 from dpopt.queries.workload import Workload
-
-FORMATS = ("csv", "parquet")
-MOST_CELLS = 300_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,12 @@ class Job:
         check_output(self.output)
         check_workload(self.workload, self.schema)
         check_rules(self.schema, self.plan.encoding)
-        cells = (self.rows or 0) * len(self.record_sizes())
-        if cells > MOST_CELLS:
-            raise PlanError(
-                f"{self.rows:,} rows of {len(self.record_sizes()):,} attributes are {cells:,} cells, more than the "
-                f"{MOST_CELLS:,} that are written at once. Ask for fewer rows: they repeat a few hundred records anyway"
-            )
+        check_bits(self.schema, self.plan.encoding)
+        check_format(str(self.output.get("format", "csv")), self.schema, answers_only=self.answers_only)
+        if self.output.get("format") == "baskets":
+            self.items().separators()  # refuses names between which no separator can stand
+        columns = len(self.record_sizes())
+        check_size(self.rows, self.output, columns, most_ones(self.plan, self.workload, columns))
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of all public inputs; it stands in the transcript, so that later changes are noticed."""
@@ -81,6 +83,16 @@ class Job:
         """The number of rows that are to be written; None for distinct records with weights."""
         rows = self.output.get("rows")
         return None if rows is None else int(rows)
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether the run releases answers and no records."""
+        return self.plan.algorithm == NOISE
+
+    def items(self) -> Items:
+        """Return what stands for the columns of a wide table where records are written as text: as the table was read."""
+        reading = BinaryReading.from_json(self.statement.get("reading", {}).get("binary", {}))
+        return Items.of(self.schema, reading.first_item)
 
     def ledger(self) -> Ledger:
         """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
@@ -123,8 +135,15 @@ class Job:
     def expected_bytes(self) -> int:
         """Return about how many bytes the release folder will take, generously."""
         width = len(self.record_sizes())
-        transcript = self.plan.transcript_bytes(len(self.workload), width)
-        return 4_000_000 + transcript + (self.rows or 1_000) * 12 * width
+        # Where a round's record is written as bits it takes at most a sixth of a byte for each, not eight bytes.
+        bits = isinstance(self.plan, DualQueryPlan) and are_kept_as_bits(self.record_sizes())
+        written = width // 40 if bits else width
+        transcript = self.plan.transcript_bytes(len(self.workload), written)
+        records = self.rows or 1_000
+        if self.schema.is_binary:
+            most = min(self.rows or getattr(self.plan, "rounds", records), records)
+            return 4_000_000 + transcript + most * 8 * most_ones(self.plan, self.workload, width)
+        return 4_000_000 + transcript + records * 12 * width
 
     def _in_bits(self) -> bool:
         return self.plan.encoding is Encoding.BITS
@@ -160,6 +179,21 @@ def check_rules(schema: Schema, encoding: Encoding) -> None:
         )
 
 
+def check_bits(schema: Schema, encoding: Encoding) -> None:
+    """Refuse indicator bits for a wide table of zeros and ones, whose columns are bits already.
+
+    Raises
+    ------
+    PlanError
+        With what to do.
+    """
+    if encoding is Encoding.BITS and schema.is_binary:
+        raise PlanError(
+            "--encoding bits makes an indicator bit for each value, and the columns of a wide table are bits already. Use "
+            "--encoding records"
+        )
+
+
 def check_workload(workload: Workload, schema: Schema) -> None:
     """Refuse a workload that was made for another schema: its codes would mean other values.
 
@@ -170,6 +204,11 @@ def check_workload(workload: Workload, schema: Schema) -> None:
     """
     if workload.schema.attributes == schema.attributes:
         return
+    if workload.schema.is_binary and schema.is_binary:
+        raise WorkloadError(
+            f"the workload was made for another schema: {len(workload.schema):,} binary columns, and the schema has "
+            f"{len(schema):,}, or their names differ. Make it with this schema"
+        )
     pairs = zip_longest(workload.schema.attributes, schema.attributes)
     one, other = next((one, other) for one, other in pairs if one != other)
     names = " and ".join("nothing" if found is None else repr(found.name) for found in (one, other))

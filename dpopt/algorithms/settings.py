@@ -14,12 +14,14 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import check_output
 from dpopt.algorithms.measured_plan import FitPlan
 from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, PMW, MultiplicativeRequest
+from dpopt.algorithms.output_format import usual_format
 from dpopt.algorithms.plan import Encoding, FreeAttributes, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA, FitRequest, PlanBy, PlanRequest
 from dpopt.algorithms.small_database_plan import SMALLDB
 from dpopt.algorithms.solver_choice import clause_solver, require_available
 from dpopt.errors import PlanError
 from dpopt.private.on_unknown import parse_on_unknown
+from dpopt.queries.schema import Schema
 
 AUTO = "auto"
 ALGORITHMS = (
@@ -105,10 +107,13 @@ class Settings:
         Whether a drafted, unreviewed schema may be used; recorded in the release.
     rows : int or None
         Number of rows to write; None writes the distinct records with weights.
-    format : str
-        csv or parquet.
+    format : str or None
+        csv or parquet; npz or baskets for wide tables of zeros and ones. None stands for npz there, and for csv elsewhere.
     predict : bool
         Whether to simulate the errors on public synthetic data first.
+    fill : float or None
+        Public share of ones in a table of zeros and ones, such as the average basket divided by the number of items: what
+        predictions assume, and how rounds and draws are chosen for sparse tables. Recorded in the release.
     """
 
     algorithm: str = "auto"
@@ -142,8 +147,9 @@ class Settings:
     on_unknown: str = "error"
     accept_draft: bool = False
     rows: int | None = None
-    format: str = "csv"
+    format: str | None = None
     predict: bool = True
+    fill: float | None = None
 
     def budget(self) -> Budget:
         """Return the budget.
@@ -189,6 +195,7 @@ class Settings:
             multiplicative=MultiplicativeRequest(
                 self.alpha, self.select, self.update, self.selection_share, self.replays, self.average
             ),
+            fill=self.fill,
         )
 
     def _fit(self) -> FitRequest:
@@ -212,10 +219,11 @@ class Settings:
         exact = self.solver not in {"auto", "local-search"}
         return EXACT_SECONDS if exact and self.seconds is None and self.work is None else self.seconds
 
-    def output(self) -> dict[str, Any]:
-        """Return how the records are to be written."""
+    def output(self, schema: Schema | None = None, *, answers_only: bool = False) -> dict[str, Any]:
+        """Return how the records (or answers) over a schema are to be written; without one, what is known before it is."""
         rows = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
-        return {"format": self.format, "rows": rows}
+        usual = "csv" if schema is None else usual_format(schema, answers_only=answers_only)
+        return {"format": usual if self.format is None else self.format, "rows": rows}
 
     def check(self) -> None:
         """Refuse, before any table is read, what the settings alone rule out.

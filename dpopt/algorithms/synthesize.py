@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.folder_files import check_empty
-from dpopt.algorithms.job import Job, check_rules, check_workload
+from dpopt.algorithms.job import Job, check_bits, check_rules, check_workload
+from dpopt.algorithms.measured_plan import NOISE
+from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan
+from dpopt.algorithms.output_format import check_format
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
@@ -19,18 +23,23 @@ from dpopt.algorithms.settings import Settings, choice, require_solver
 from dpopt.algorithms.stating import delta_warning, plan_and_statement, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import parse_on_unknown
+from dpopt.private.open_dataset import check_engine, open_dataset
 from dpopt.private.open_table import AnyTable
 from dpopt.private.public_facts import public_size
-from dpopt.private.read_table import read_table
+from dpopt.private.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
 from dpopt.private.rule_report import broken_rows
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
 
+MUCH_MEMORY = 1_000_000_000
+"""Bytes from which on a run says beforehand what it will hold."""
+
 
 def synthesize(
-    table: AnyTable,
+    table: AnyTable | AnyBinaryTable,
     schema: Schema | str | os.PathLike[str],
     workload: Workload | str,
     *,
@@ -38,16 +47,18 @@ def synthesize(
     settings: Settings | None = None,
     progress: Progress | None = None,
     column_names: list[str] | None = None,
+    reading: BinaryReading | None = None,
+    engine: str = "memory",
     **options: Any,
 ) -> SyntheticRelease:
     """Release differentially private synthetic records of a table.
 
     Parameters
     ----------
-    table : path or DataFrame
-        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
+    table : path, DataFrame, sparse matrix or table of bits
+        CSV (also .gz), Parquet, or a pandas DataFrame; with `Schema.binary`, what `read_binary_table` reads. Private.
     schema : Schema or path
-        Declared attributes. Public.
+        Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str
         The queries whose answers the synthetic records should keep. Public.
     out : path, optional
@@ -58,11 +69,16 @@ def synthesize(
         Told about stages and rounds.
     column_names : list of str, optional
         Names of the columns of a CSV file without a header line.
+    reading : BinaryReading, optional
+        How a file with a wide table is laid out, where its first bytes do not tell.
+    engine : str
+        Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
+        "dask:tls://host:8786" (by worker processes). The release does not depend on it.
     **options
         The fields of `dpopt.Settings` (``help(dpopt.Settings)`` explains each): epsilon, delta, rho, accountant, neighbours,
         n0; algorithm, rounds, draws, step, plan_by, selections, records, smoothing, columns, fit_seconds; alpha, select,
         update, selection_share, replays, average; solver, work,
-        seconds, seed, free_attributes, encoding; on_unknown, accept_draft; rows, format, predict.
+        seconds, seed, free_attributes, encoding; on_unknown, accept_draft; rows, format, predict, fill.
 
     Raises
     ------
@@ -89,30 +105,37 @@ def synthesize(
             and folder.resolve().is_relative_to(Path(table).resolve())
         ):
             raise ReleaseFolderError(
-                f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name another folder"
+                f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name "
+                "another folder"
             )
     queries = parse_workload(workload, schema) if isinstance(workload, str) else workload
     check_workload(queries, schema)
     check_rules(schema, choice(Encoding, chosen.encoding, "encoding"))
+    check_bits(schema, choice(Encoding, chosen.encoding, "encoding"))
+    answers_only = chosen.algorithm == NOISE
+    wanted = chosen.output(schema, answers_only=answers_only)
+    check_format(wanted["format"], schema, answers_only=answers_only)
+    how = _reading(table, schema, chosen.on_unknown, column_names, reading)
     if schema.rules:
         with stage(told, "checking the rules"):
             legal_record(schema.circuit(), schema.sizes)  # refuses rules that contradict each other
     with stage(told, "reading the table"):
-        dataset = read_table(
-            table, schema, on_unknown=parse_on_unknown(chosen.on_unknown), column_names=column_names
-        )
+        dataset = _read(table, schema, how, column_names, engine)
     _tell_owner_of_broken_rules(dataset, schema, told)
     size = public_size(dataset, choice(NeighbouringRelation, chosen.neighbours, "neighbours"), chosen.n0)
     with stage(told, "planning"):
         plan, statement = plan_and_statement(chosen, size, queries, told)
-    statement["reading"] = {
-        "on_unknown": chosen.on_unknown,
-        "column_names": _used_names(column_names, schema),
-    }
+    statement["reading"] = how
     for remark in (delta_warning(plan), size_note(plan)):
         if remark is not None:
             told.note(remark)
-    job = Job(plan, schema, queries, chosen.output(), statement)
+    needed = memory_of_plan(plan, queries, streamed=engine != "memory")
+    if needed is not None:
+        check_memory(needed, available_memory())
+        if needed.total > MUCH_MEMORY:
+            told.note(f"memory: about {needed.describe()}")
+    output = chosen.output(schema, answers_only=plan.algorithm == NOISE)
+    job = Job(plan, schema, queries, output, statement)
     return release(dataset, job, folder, progress=told)
 
 
@@ -137,17 +160,18 @@ def _tell_owner_of_broken_rules(dataset: PrivateDataset, schema: Schema, told: P
 
 def continue_run(
     folder: str | os.PathLike[str],
-    table: AnyTable,
+    table: AnyTable | AnyBinaryTable,
     *,
     progress: Progress | None = None,
+    engine: str = "memory",
 ) -> SyntheticRelease:
-    """Continue an interrupted run; the table must be the one that it began with, and is read in the same way."""
+    """Continue an interrupted run; the table must be the one that it began with, and is read in the same way, by any engine."""
     told = progress or Silent()
     refuse_ended(Path(folder))
     job = read_job(Path(folder))
     require_solver(job.plan.solver)
     with stage(told, "reading the table"):
-        dataset = read_again(job, table)
+        dataset = read_again(job, table, engine=engine)
     return resume(Path(folder), dataset, job, progress=told)
 
 
@@ -159,12 +183,56 @@ def _used_names(column_names: list[str] | None, schema: Schema) -> list[str] | N
     return [name if name in used else f"unused {number}" for number, name in enumerate(column_names, start=1)]
 
 
-def read_again(job: Job, table: AnyTable) -> PrivateDataset:
-    """Read a table as the run of a job reads it: by its schema, with its rule for unknown values and its column names."""
-    reading = job.statement.get("reading", {})
-    return read_table(
-        table,
-        job.schema,
-        on_unknown=parse_on_unknown(reading.get("on_unknown", "error")),
-        column_names=reading.get("column_names"),
+def _reading(
+    table: AnyTable | AnyBinaryTable,
+    schema: Schema,
+    on_unknown: str,
+    column_names: list[str] | None,
+    reading: BinaryReading | None,
+) -> dict[str, Any]:
+    """Return how a table is read, for publication: options that the user gave, no path.
+
+    Raises
+    ------
+    DpoptError
+        If an option does not suit the schema, or the layout of a file cannot be told.
+    """
+    if not schema.is_binary:
+        if reading is not None:
+            raise PlanError(
+                "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for "
+                "this schema"
+            )
+        return {"on_unknown": on_unknown, "column_names": _used_names(column_names, schema)}
+    if on_unknown != "error" or column_names is not None:
+        raise PlanError(
+            "a wide table of zeros and ones has no unknown values and no columns by name; leave --on-unknown and "
+            "names of columns out"
+        )
+    how = reading or BinaryReading()
+    if isinstance(table, str | os.PathLike):
+        how = found_layout(table, how)
+    return {"on_unknown": on_unknown, "column_names": None, "binary": how.to_json()}
+
+
+def _read(
+    table: AnyTable | AnyBinaryTable,
+    schema: Schema,
+    how: Mapping[str, Any],
+    column_names: list[str] | None,
+    engine: str,
+) -> PrivateDataset:
+    check_engine(engine, schema)
+    if schema.is_binary:
+        layout = BinaryReading.from_json(how.get("binary", {}))
+        return read_binary_table(cast("AnyBinaryTable", table), schema, layout)
+    policy = parse_on_unknown(how.get("on_unknown", "error"))
+    return open_dataset(
+        cast("AnyTable", table), schema, engine=engine, on_unknown=policy, column_names=column_names
     )
+
+
+def read_again(job: Job, table: AnyTable | AnyBinaryTable, *, engine: str = "memory") -> PrivateDataset:
+    """Read a table as the run of a job reads it: by its schema and layout, its rule for unknown values, its column names."""
+    how = job.statement.get("reading", {})
+    return _read(table, job.schema, how, how.get("column_names"), engine)

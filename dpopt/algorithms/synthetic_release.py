@@ -15,15 +15,20 @@ from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.folder_files import RELEASE, give_one_time, write_json
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome
+from dpopt.algorithms.output_format import WIDE_FORMATS, WIDEST_TABLE
 from dpopt.algorithms.statement import release_statement
 from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.algorithms.wide_output import ones_of
 from dpopt.algorithms.write_answers import write_answers
 from dpopt.algorithms.write_records import write_records
+from dpopt.algorithms.write_wide import write_wide
 from dpopt.errors import PlanError
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,9 +60,7 @@ class SyntheticRelease:
 
     def __repr__(self) -> str:
         spent = self.ledger.spent()
-        held = (
-            "answers only" if self.synthetic is None else f"{len(self.synthetic.distinct)} distinct records"
-        )
+        held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
         return (
             f"SyntheticRelease({self.job.plan.algorithm}, {held}, "
             f"epsilon={spent.epsilon:.4f}, delta={spent.delta:g}, {self.ledger.relation.describe()})"
@@ -79,14 +82,54 @@ class SyntheticRelease:
         return self.synthetic
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the synthetic records, decoded: the rows asked for, or distinct records and a column of weights."""
+        """Return the synthetic records, decoded: the rows asked for, or distinct records and a column of weights.
+
+        Raises
+        ------
+        PlanError
+            If there are more columns than a table holds with profit; `to_sparse` gives them.
+        """
         from dpopt.algorithms.table_output import records_table
         from dpopt.algorithms.write_records import weight_name
 
+        if len(self.record_schema) > WIDEST_TABLE:
+            raise PlanError(
+                f"a DataFrame of {len(self.record_schema):,} columns, more than {WIDEST_TABLE:,}, would be slow and "
+                "large; take to_sparse() for a sparse matrix"
+            )
         written, weights = written_records(self.job, self.records)
         schema = self.record_schema
         frame: pd.DataFrame = records_table(schema, written, weights, weight_name(schema)).to_pandas()
         return frame
+
+    def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
+        """Return records of zeros and ones as a sparse matrix, a row for each: the rows asked for, or the distinct records.
+
+        Returns
+        -------
+        matrix : (r, d) scipy.sparse.csr_array of uint8
+        weights : (r,) float64 array or None
+            Those of the distinct records; None where rows were asked for.
+
+        Raises
+        ------
+        PlanError
+            If the schema is not that of a wide table (`Schema.binary`).
+        """
+        from scipy.sparse import csr_array
+
+        if not self.job.schema.is_binary:
+            raise PlanError(
+                "to_sparse is for wide tables of zeros and ones (Schema.binary); take to_pandas()"
+            )
+        starts, items = ones_of(self.records.held)
+        matrix = csr_array(
+            (np.ones(items.size, dtype=np.uint8), items, starts),
+            shape=(len(self.records), len(self.job.schema)),
+        )
+        if self.job.rows is None:
+            return matrix, self.records.weights
+        return matrix[self.records.places(self.job.rows)], None
 
     def answers(self) -> NDArray[np.float64]:
         """Return the release's answer to every base query of the workload, (m,): the share of synthetic records."""
@@ -94,9 +137,13 @@ class SyntheticRelease:
 
         if self.noisy is not None:
             return self.noisy
-        weights: NDArray[np.float64] | None = None
+        written, weights = self.records.held, None
         if self.job.rows is None:
-            written, weights = self.records.distinct, self.records.weights
+            weights = self.records.weights
+        elif isinstance(written, BitRecords):  # rows would be many times as large
+            weights = np.bincount(self.records.places(self.job.rows), minlength=len(written)).astype(
+                np.float64
+            )
         else:
             written = self.records.rows(self.job.rows)
         return shares_on_records(self.job.record_queries(), written, self.job.record_sizes(), weights)
@@ -116,14 +163,16 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
         output = write_answers(folder, job, outcome.answers)
     statement = release_statement(job, outcome, output)
     if folder is not None:
-        write_json(folder / RELEASE, statement)
-        give_one_time(folder)
+        # Times are made equal before the release has its name: a kill in between could never be made good.
+        write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
     return SyntheticRelease(job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement)
 
 
 def write_synthetic(job: Job, folder: Path, records: SyntheticRecords) -> dict[str, Any]:
     """Write synthetic records into a folder as a job's output asks for; return the file's name, rows and column of weights."""
     file_format = str(job.output.get("format", "csv"))
+    if file_format in WIDE_FORMATS:
+        return write_wide(folder, job, records)
     name = f"synthetic.{file_format}"
     written, weights = written_records(job, records)
     weight_column = write_records(

@@ -39,7 +39,7 @@ def replay(
 def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
     if rebuilt.noisy is not None:
         return f"{len(rebuilt.noisy):,} noisy answers"
-    records = f"{len(rebuilt.records.distinct):,} distinct records"
+    records = f"{len(rebuilt.records):,} distinct records"
     if rebuilt.rounds:
         return f"{len(rebuilt.rounds):,} rounds certified again, {records}"
     return f"{records} checked again"
@@ -49,6 +49,7 @@ def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
 def evaluate(
     folder: options.FolderArgument,
     table: options.TableArgument,
+    engine: options.EngineOption = "memory",
     as_json: options.JsonOption = False,
 ) -> None:
     """Compare a release with its table. NOT private: the figures are computed from the exact answers."""
@@ -58,7 +59,7 @@ def evaluate(
     from dpopt.cli.reports import report_errors
 
     finished = load(folder)
-    errors = compare(finished, read_again(finished.job, table))
+    errors = compare(finished, read_again(finished.job, table, engine=engine))
     if as_json:
         print_json(errors)
     else:

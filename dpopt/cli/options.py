@@ -14,13 +14,61 @@ FolderArgument = Annotated[Path, typer.Argument(help="Release folder.")]
 SchemaOption = Annotated[
     Path, typer.Option("--schema", help="Schema file (JSON): the declared attributes. Public.")
 ]
+DeclaredSchemaOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", help="Schema file (JSON): the declared attributes. Public. This or --binary-columns."
+    ),
+]
+BinaryColumnsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--binary-columns",
+        help="In place of a schema: the table has this many columns of zeros and ones (items). Public.",
+    ),
+]
+NamesOption = Annotated[
+    Path | None,
+    typer.Option("--names", help="Names of the binary columns, one on each line, in order. Public."),
+]
+LayoutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--layout",
+        help="Layout of a wide table: npz (SciPy), mtx (Matrix Market), bits (these three are recognized); baskets (the items "
+        "of a record on each line), pairs (a user and an item on each line).",
+    ),
+]
+FirstItemOption = Annotated[
+    int | None,
+    typer.Option(
+        "--first-item",
+        help="baskets, pairs: number of the first item, 0 if left out. With --names: items are numbers all the same.",
+    ),
+]
+PairColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pair-columns",
+        help="pairs: columns of user and item, from 1, such as 1,2; needed if there are more than two.",
+    ),
+]
 WorkloadOption = Annotated[
     str,
     typer.Option(
         "--workload",
         help="Queries to keep: marginals:3, marginals:3,count=64,seed=1, conjunctions:3,count=500000,seed=7, "
         "threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), parity:3,count=100000,seed=7 (an odd number of 3 hold), "
-        "or a JSON file. ',occurring' restricts to values declared as occurring. Public.",
+        "popular:3,count=500000,seed=7,ranks=FILE (popular items more often), or a JSON file. ',occurring' restricts to values "
+        "declared as occurring, ',positive' to conjunctions without '!='. Public.",
+    ),
+]
+FillOption = Annotated[
+    float | None,
+    typer.Option(
+        "--fill",
+        help="Tables of zeros and ones: the public share of ones, such as average basket / number of items. Predictions and "
+        "the rule for rounds and draws use it; the release records it.",
     ),
 ]
 EpsilonOption = Annotated[
@@ -172,10 +220,18 @@ OnUnknownOption = Annotated[
         help="Values outside the schema: error, clip (numbers), other (declared bucket), or clip,other.",
     ),
 ]
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        help="Where the table is counted: memory, stream (more rows than memory), dask:N (N local processes), or dask:ADDRESS.",
+    ),
+]
 NoHeaderOption = Annotated[
     bool,
     typer.Option(
-        "--no-header", help="The CSV file has no header line; its columns are those of the schema, in order."
+        "--no-header",
+        help="The CSV file has no header line; its columns are those of the schema, in order. pairs: the first line is a pair.",
     ),
 ]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads that a solver may use.")]

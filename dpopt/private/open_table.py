@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.binary.bit_table import BitTable
+from dpopt.private.binary.matrices import is_sparse_matrix
 from dpopt.private.csv_source import CsvSource
 from dpopt.private.parquet_source import ParquetSource
 from dpopt.private.table_sources import MemorySource, TableSource
@@ -32,6 +34,10 @@ _FOREIGN = {
     b"\xfe\xff": "text in UTF-16",
 }
 
+_FOR_WIDE_TABLES = (
+    "declare its number of columns by Schema.binary or --binary-columns (plan, release, resume, evaluate)"
+)
+
 
 def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSource:
     """Return the source for a path, a pandas DataFrame or a pyarrow Table.
@@ -43,26 +49,48 @@ def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSour
     PrivateDataError
         If there is no such file, its format is none of those that can be read, or names of columns repeat.
     """
+    if isinstance(table, BitTable) or is_sparse_matrix(table):
+        raise PrivateDataError(
+            f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}"
+        )
     if not isinstance(table, str | os.PathLike):
         return MemorySource(table, column_names)
     path = Path(table)
     if path.is_dir():
         return ParquetSource(_parts(path), path.name or str(path), column_names)
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(8)
-    except FileNotFoundError:
-        raise PrivateDataError(f"there is no file {str(path)!r}{_neighbours(path)}") from None
-    except OSError as problem:
-        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+    start = first_bytes(path)
     if start.startswith(b"PAR1"):
         return ParquetSource([path], path.name, column_names)
     if path.suffix.lower() in {".parquet", ".pq"}:
         raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
-    for mark, what in _FOREIGN.items():
-        if start.startswith(mark):
-            raise PrivateDataError(f"{path.name} is {what}; save the table as CSV (UTF-8, commas) or Parquet")
+    if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
+        raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
+    if what := foreign_format(start):
+        raise PrivateDataError(f"{path.name} is {what}; save the table as CSV (UTF-8, commas) or Parquet")
     return CsvSource(path, column_names)
+
+
+def first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file, 64 at most.
+
+    Raises
+    ------
+    PrivateDataError
+        If there is no such file, or it cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(64)
+    except FileNotFoundError:
+        raise PrivateDataError(f"there is no file {str(path)!r}{_neighbours(path)}") from None
+    except OSError as problem:
+        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+    return start
+
+
+def foreign_format(start: bytes) -> str | None:
+    """Return what a file that starts with these bytes is, None if it is none of the formats that are known by their marks."""
+    return next((what for mark, what in _FOREIGN.items() if start.startswith(mark)), None)
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -1,0 +1,148 @@
+"""Reading a wide table of zeros and ones: memory grows with its ones (or bits), never with records times columns."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.private.binary.baskets import read_baskets
+from dpopt.private.binary.bit_file import MARK as BITS_MARK
+from dpopt.private.binary.bit_file import read_bit_file
+from dpopt.private.binary.bit_table import BitTable
+from dpopt.private.binary.items import Items
+from dpopt.private.binary.matrices import columns_of_matrix, is_sparse_matrix, read_npz
+from dpopt.private.binary.matrix_market import MARK as MTX_MARK
+from dpopt.private.binary.matrix_market import read_matrix_market
+from dpopt.private.binary.pairs import read_pairs
+from dpopt.private.binary.reading import BinaryReading, Layout
+from dpopt.private.binary.text_blocks import first_line
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.open_table import first_bytes, foreign_format
+from dpopt.queries.binary_columns import BinaryColumns
+from dpopt.queries.schema import Schema
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
+AnyBinaryTable: TypeAlias = "str | os.PathLike[str] | BitTable | sparray | spmatrix"
+"""What can be read as a wide table: a path, a table of bits, or a sparse matrix of SciPy."""
+
+
+def read_binary_table(
+    table: AnyBinaryTable, schema: Schema, reading: BinaryReading | None = None
+) -> PrivateDataset:
+    """Read a wide table of zeros and ones. All of it fits, or nothing is returned.
+
+    Parameters
+    ----------
+    table
+        Path of a file in one of the layouts of `Layout`; or a sparse matrix of SciPy with a row for each record, whose entries
+        that are not 0 are ones; or what `bit_table` made. Private.
+    schema
+        Made by `Schema.binary`: the number of columns is declared in public, and the table must have as many.
+    reading
+        The layout and what belongs to it, for files only.
+
+    Returns
+    -------
+    PrivateDataset
+        At least one record.
+
+    Raises
+    ------
+    PrivateDataError
+        If the table cannot be read or does not fit the declared columns. The message names file, line and entry: it is for the
+        owner of the table only.
+    SchemaError
+        If the schema is of another kind, or the layout does not take what `reading` says.
+    """
+    if not schema.is_binary:
+        raise SchemaError(
+            "a wide table of zeros and ones needs a schema that declares their number, Schema.binary(d) or --binary-columns; "
+            f"this one lists {len(schema):,} attributes"
+        )
+    return PrivateDataset.from_binary(schema, _columns(table, schema, reading or BinaryReading()))
+
+
+def found_layout(table: str | os.PathLike[str], reading: BinaryReading) -> BinaryReading:
+    """Return the reading of a file with its layout: the one that is given, or the one that the first bytes tell.
+
+    Raises
+    ------
+    PrivateDataError
+        If the file cannot be read, or its first bytes tell no layout or another one.
+    """
+    path = Path(table)
+    start = first_bytes(path)
+    told = None
+    if start.startswith(b"PK\x03\x04"):
+        told = Layout.NPZ
+    elif start.startswith(BITS_MARK):
+        told = Layout.BITS
+    elif start.startswith(MTX_MARK) or (
+        start.startswith(b"\x1f\x8b") and first_line(path).startswith(MTX_MARK.decode())
+    ):
+        told = Layout.MTX
+    if reading.layout is None:
+        if told is None:
+            raise PrivateDataError(
+                f"the first bytes of {path.name} do not tell its layout{_but(start)}; give --layout baskets (the items of a "
+                "record on each line) or --layout pairs (a user and an item on each line), or save the table as npz, "
+                "mtx or bits"
+            )
+        return reading.as_layout(told)
+    if told is not reading.layout and (
+        told is not None or reading.layout in {Layout.NPZ, Layout.MTX, Layout.BITS}
+    ):
+        what = "something else" if told is None else told.value
+        raise PrivateDataError(
+            f"{path.name} is no file of the layout {reading.layout}: its first bytes tell {what}; name the layout "
+            "that it has"
+        )
+    if told is None and (foreign := foreign_format(start)):
+        raise PrivateDataError(f"{path.name} is {foreign}; save the table as a text in UTF-8")
+    return reading
+
+
+def _columns(table: AnyBinaryTable, schema: Schema, reading: BinaryReading) -> BinaryColumns:
+    width = len(schema)
+    if isinstance(table, BitTable):
+        if len(table._columns) != width:
+            raise PrivateDataError(
+                f"the table of bits has {len(table._columns):,} columns, and {width:,} are declared; declare the "
+                "number it has"
+            )
+        return table._columns
+    if is_sparse_matrix(table):
+        return columns_of_matrix(table, width)
+    if not isinstance(table, str | os.PathLike):
+        raise PrivateDataError(
+            f"a wide table is a path, a sparse matrix of SciPy or what dpopt.bit_table makes; found {type(table).__name__}. "
+            "Columns of truth values become a table of bits by dpopt.bit_table(rows, columns)"
+        )
+    return _columns_of_file(Path(table), schema, found_layout(table, reading))
+
+
+def _columns_of_file(path: Path, schema: Schema, found: BinaryReading) -> BinaryColumns:
+    width = len(schema)
+    match found.layout:
+        case Layout.NPZ:
+            return read_npz(path, width)
+        case Layout.MTX:
+            return read_matrix_market(path, width)
+        case Layout.BITS:
+            return read_bit_file(path, width)
+        case Layout.BASKETS:
+            return read_baskets(path, Items.of(schema, found.first_item))
+        case _:
+            items = Items.of(schema, found.first_item)
+            return read_pairs(path, items, pair_columns=found.pair_columns, header=found.header)
+
+
+def _but(start: bytes) -> str:
+    if start.startswith(b"PAR1"):
+        return " (it is a Parquet file, whose columns are declared by a schema that lists them)"
+    foreign = foreign_format(start)
+    return f" (it is {foreign})" if foreign else ""

@@ -1,0 +1,260 @@
+"""Releases of wide tables of zeros and ones: from every kind of table, in every format, resumed and replayed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpopt
+from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.reweighted_release import reweight_release
+from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
+from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
+from dpopt.private.binary.reading import BinaryReading
+from dpopt.private.read_binary_table import read_binary_table
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
+from tests.algorithms.small_runs import SCHEMA
+from tests.wide_tables import FILES, IN_MEMORY, cells_of, some_cells, write_baskets, write_pairs
+
+WIDTH = 1100  # records of so many columns are kept as bits
+CELLS = some_cells(50, WIDTH, share=0.02)
+BINARY = Schema.binary(WIDTH)
+WORKLOAD = "conjunctions:2,count=300,seed=1"
+USUAL: dict[str, Any] = {
+    "algorithm": "dualquery",
+    "epsilon": 1e5,
+    "delta": 1e-6,
+    "rounds": 5,
+    "draws": 20,
+    "predict": False,
+}
+
+
+def matrix() -> sp.csr_array:
+    return sp.csr_array(CELLS)
+
+
+def written_cells(folder: Path) -> np.ndarray[Any, Any]:
+    return np.asarray(sp.load_npz(folder / "synthetic.npz").toarray())
+
+
+@pytest.mark.parametrize("name", ["csr", "packed mtx", "baskets from 1", "bits"])
+def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -> None:
+    reading = FILES[name](tmp_path / "table", CELLS)
+    out, again = tmp_path / "out", tmp_path / "again"
+    finished = synthesize(tmp_path / "table", BINARY, WORKLOAD, out=out, reading=reading, **USUAL)
+    replay(out, again)
+    assert differing_files(out, again) == []
+    held = read_again(load(out).job, tmp_path / "table")
+    np.testing.assert_array_equal(cells_of(held), CELLS)
+    errors = dpopt.evaluate(out, held)
+    assert errors["queries"] == 300
+    assert errors["max_error"] <= 1
+    published = "".join(path.read_text() for path in out.iterdir() if path.suffix == ".json")
+    assert str(tmp_path) not in published
+    how = json.loads((out / "plan.json").read_text())["statement"]["reading"]["binary"]
+    assert (
+        how["layout"]
+        == {"csr": "npz", "packed mtx": "mtx", "baskets from 1": "baskets", "bits": "bits"}[name]
+    )
+    assert how["first_item"] == (1 if name == "baskets from 1" else None)
+    assert finished.statement["records"]["file"] == "synthetic.npz"
+    np.testing.assert_array_equal(written_cells(out), finished.records.distinct)
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_a_table_in_memory_is_released_and_read_again(tmp_path: Path, name: str) -> None:
+    table: Any = IN_MEMORY[name](CELLS)
+    synthesize(table, BINARY, WORKLOAD, out=tmp_path / "out", **USUAL)
+    np.testing.assert_array_equal(cells_of(read_again(load(tmp_path / "out").job, table)), CELLS)
+
+
+def test_pairs_are_read_again_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "pairs"
+    reading = write_pairs(path, CELLS, separator="\t", header=False)
+    synthesize(path, BINARY, WORKLOAD, out=tmp_path / "out", reading=reading, **USUAL)
+    assert cells_of(read_again(load(tmp_path / "out").job, path)).sum() == CELLS.sum()
+
+
+def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_path: Path) -> None:
+    path, out = tmp_path / "baskets", tmp_path / "out"
+    reading = write_baskets(path, CELLS, first=1)
+    whole = synthesize(path, BINARY, WORKLOAD, out=out, reading=reading, **USUAL)
+    lines = (out / "transcript.jsonl").read_bytes().splitlines(keepends=True)
+    records = [number for number, line in enumerate(lines) if b'"kind":"record"' in line]
+    (out / "transcript.jsonl").write_bytes(b"".join(lines[: records[2] + 1]))
+    (out / "release.json").unlink()
+    continued = continue_run(out, path)
+    assert len(continued.rounds) == 5
+    for before, after in zip(whole.rounds[:3], continued.rounds[:3], strict=True):
+        assert before.sampled.to_json() == after.sampled.to_json()
+        assert before.to_json() == after.to_json()
+    replay(out, tmp_path / "again")
+    assert differing_files(out, tmp_path / "again") == []
+
+
+@pytest.mark.parametrize("rows", [None, 12])
+def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
+    finished = synthesize(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, **USUAL)
+    path = tmp_path / "out" / "synthetic.npz"
+    expected = finished.records.distinct if rows is None else finished.records.rows(rows)
+    np.testing.assert_array_equal(cells_of(read_binary_table(path, BINARY)), expected.astype(np.bool_))
+    sparse, weights = finished.to_sparse()
+    np.testing.assert_array_equal(sparse.toarray(), expected)
+    with np.load(path) as held:
+        if rows is None:
+            assert weights is not None
+            assert held["weights"].tolist() == weights.tolist() == finished.records.weights.tolist()
+        else:
+            assert weights is None
+            assert "weights" not in held
+    record = finished.statement["records"]
+    assert (record["rows"], record["weight_column"]) == (len(expected), "weights" if rows is None else None)
+
+
+@pytest.mark.parametrize("rows", [None, 12])
+def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
+    names = [f"item {number}" for number in range(WIDTH)]
+    schema = Schema.binary(WIDTH, names)
+    finished = synthesize(
+        matrix(), schema, WORKLOAD, out=tmp_path / "out", format="baskets", rows=rows, **USUAL
+    )
+    path = tmp_path / "out" / "synthetic.txt"
+    expected = finished.records.distinct if rows is None else finished.records.rows(rows)
+    found = read_binary_table(path, schema, BinaryReading("baskets"))
+    np.testing.assert_array_equal(cells_of(found), expected.astype(np.bool_))
+    weights = tmp_path / "out" / "weights.txt"
+    assert weights.exists() == (rows is None)
+    if rows is None:
+        assert [float(line) for line in weights.read_text().split()] == finished.records.weights.tolist()
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+
+
+def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
+    finished = synthesize(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", format="csv", **USUAL)
+    head = (tmp_path / "out" / "synthetic.csv").read_text().splitlines()[0].split(",")
+    assert head == [*BINARY.names, "weight"]
+    assert finished.to_pandas().shape == (len(finished.records), WIDTH + 1)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
+    "csv": ({"format": "csv"}, PlanError, "--format csv would write 20,000 columns, more than the 10,000"),
+    "parquet": ({"format": "parquet"}, PlanError, "take npz"),
+    "npz of answers": ({"format": "npz", "algorithm": "noise"}, PlanError, "this run releases answers"),
+    "bits": ({"encoding": "bits"}, PlanError, "the columns of a wide table are bits already"),
+    "clip": ({"on_unknown": "clip"}, PlanError, "no unknown values"),
+    "names": ({"column_names": ["a"]}, PlanError, "no columns by name"),
+    "rows": ({"rows": 10**8, "rounds": 5, "draws": 20}, PlanError, "ones, more than the 1,000,000,000"),
+    "engine": ({"engine": "stream"}, PlanError, "use --engine memory"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_suit_a_wide_table_is_refused_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    changes, kind, message = REFUSED[name]
+    usual = {
+        key: value
+        for key, value in USUAL.items()
+        if changes.get("algorithm") is None or key in ("epsilon", "delta")
+    }
+    table = sp.csr_array((3, 20_000), dtype=np.uint8)
+    with pytest.raises(kind, match=message):
+        synthesize(table, Schema.binary(20_000), WORKLOAD, out=tmp_path / "out", **{**usual, **changes})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_without_a_sign_to_separate_them_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    schema = Schema.binary(3, ["a b", "c,d", "e\tf"])
+    with pytest.raises(SchemaError, match="nothing is left to separate items"):
+        synthesize(sp.eye_array(3), schema, "marginals:1", out=tmp_path / "out", format="baskets", **USUAL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_for_wide_tables_is_refused_for_others(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("colour,age,smoker,town\nred,30,true,north\n")
+    for changes, message in (
+        ({"format": "npz"}, "--format npz is for wide tables"),
+        ({"format": "baskets"}, "--format baskets is for wide tables"),
+        ({"reading": BinaryReading("baskets")}, "a layout is for wide tables"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            synthesize(table, SCHEMA, "marginals:1", **USUAL, **changes)
+    with pytest.raises(PlanError, match="to_sparse is for wide tables"):
+        synthesize(table, SCHEMA, "marginals:1", **USUAL).to_sparse()
+
+
+def test_a_workload_of_other_columns_is_refused() -> None:
+    other = parse_workload(WORKLOAD, Schema.binary(WIDTH + 1))
+    with pytest.raises(
+        WorkloadError, match="1,101 binary columns, and the schema has 1,100, or their names differ"
+    ):
+        synthesize(matrix(), BINARY, other, **USUAL)
+
+
+def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(PrivateDataError, match="1,100 columns, and 1,099 are declared"):
+        synthesize(matrix(), Schema.binary(1099), WORKLOAD, out=tmp_path / "out", **USUAL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_frame_of_very_many_columns_is_refused() -> None:
+    table = sp.csr_array((np.ones(3), ([0, 1, 2], [5, 19_999, 7])), shape=(3, 20_000))
+    finished = synthesize(table, Schema.binary(20_000), WORKLOAD, **USUAL)
+    with pytest.raises(PlanError, match="to_sparse"):
+        finished.to_pandas()
+    assert finished.to_sparse()[0].shape == (len(finished.records), 20_000)
+
+
+def test_likelier_weights_are_written_in_the_same_format(tmp_path: Path) -> None:
+    synthesize(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", **USUAL)
+    likelier = reweight_release(tmp_path / "out", tmp_path / "likelier")
+    np.testing.assert_array_equal(written_cells(tmp_path / "likelier"), likelier.records.distinct)
+
+
+@pytest.mark.parametrize("algorithm", ["noise", "projection"])
+def test_other_algorithms_release_wide_tables(tmp_path: Path, algorithm: str) -> None:
+    cells = some_cells(300, 30)
+    finished = synthesize(
+        sp.csr_array(cells), Schema.binary(30), "marginals:2", out=tmp_path / "out",
+        algorithm=algorithm, epsilon=1e4, delta=1e-6, predict=False,
+    )  # fmt: skip
+    errors = dpopt.evaluate(finished, read_binary_table(sp.csr_array(cells), Schema.binary(30)))
+    assert errors["mean_error"] < 0.05
+    name = "answers.csv" if algorithm == "noise" else "synthetic.npz"
+    assert (tmp_path / "out" / name).exists()
+
+
+def test_a_table_with_half_a_million_columns_leaves_a_small_folder(tmp_path: Path) -> None:
+    """Everything that a release does by schema takes well below a second, and no file grows with the columns."""
+    width = 500_000
+    places = (np.arange(2_000) * 7_919) % width
+    table = sp.csr_array((np.ones(2_000), (np.arange(2_000) % 40, places)), shape=(40, width))
+    schema = Schema.binary(width)
+    finished = synthesize(table, schema, WORKLOAD, out=tmp_path / "out", **USUAL)
+    assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 100_000
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+    assert dpopt.evaluate(finished, read_binary_table(table, schema))["queries"] == 300
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+@settings(max_examples=5, deadline=None)
+def test_nothing_of_the_folder_before_the_first_draw_depends_on_the_records(one: int, other: int) -> None:
+    """Two tables of the same size: the same plan, schema and workload, byte for byte."""
+    jobs = []
+    for seed in (one, other):
+        table = sp.csr_array(some_cells(20, 30, seed=seed))
+        jobs.append(
+            synthesize(table, Schema.binary(30), "conjunctions:2,count=50,seed=1", **USUAL).job.fingerprint()
+        )
+    assert jobs[0] == jobs[1]

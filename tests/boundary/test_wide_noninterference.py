@@ -1,0 +1,84 @@
+"""With the draws scripted, two wide tables leave the same folder, byte for byte, and print and tell the same."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.algorithms.job import Job
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.progress import Silent
+from dpopt.algorithms.release import release
+from dpopt.private.query_weights import ScriptedSampler
+from dpopt.private.read_binary_table import read_binary_table
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
+from tests.tiny_runs import REPLACE
+from tests.wide_tables import FILES, some_cells
+
+ROWS, WIDTH, ROUNDS, DRAWS = 70, 1_030, 3, 5
+SCHEMA = Schema.binary(WIDTH)
+WORKLOAD = parse_workload("conjunctions:2,count=40,seed=1", SCHEMA)
+
+
+class Watched(Silent):
+    """Keeps what is told of a run but its times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def share(self, done: float) -> None:
+        self.seen.append(f"share {done}")
+
+    def note(self, text: str) -> None:
+        self.seen.append(text)
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        self.seen.append(f"{number} {rounds} {value}")
+
+
+def left_by(seed: int, layout: str, script: list[list[int]], file_format: str) -> dict[str, object]:
+    """Release a table that depends on the seed, and return everything that can be seen of it."""
+    plan = DualQueryPlan(
+        rounds=ROUNDS, draws=DRAWS, step=Decimal("1.4"), size=ROWS, relation=REPLACE,
+        budget=Budget(1e6, 1e-6, None, Accountant.ZCDP), attributes=WIDTH,
+    )  # fmt: skip
+    job = Job(plan, SCHEMA, WORKLOAD, {"format": file_format, "rows": None}, {})
+    watched, printed = Watched(), io.StringIO()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
+        reading = FILES[layout](
+            Path(folder) / "table", some_cells(ROWS, WIDTH, seed=seed, share=0.01 + seed % 7 / 10)
+        )
+        dataset = read_binary_table(Path(folder) / "table", SCHEMA, reading)
+        release(dataset, job, Path(folder) / "out", sampler=ScriptedSampler(script), progress=watched)
+        files: dict[str, object] = {path.name: path.read_bytes() for path in (Path(folder) / "out").iterdir()}
+    return {**files, "told": watched.seen, "printed": printed.getvalue()}
+
+
+@pytest.mark.parametrize(("layout", "file_format"), [("csr", "npz"), ("baskets", "baskets"), ("bits", "npz")])
+@given(st.integers(0, 999), st.integers(0, 999), st.data())
+@settings(max_examples=2, deadline=None)
+def test_two_wide_tables_leave_the_same(
+    layout: str, file_format: str, one: int, other: int, data: st.DataObject
+) -> None:
+    script = [
+        data.draw(st.lists(st.integers(0, 2 * len(WORKLOAD) - 1), min_size=DRAWS, max_size=DRAWS))
+        for _ in range(ROUNDS)
+    ]
+    first, second = (left_by(seed, layout, script, file_format) for seed in (one, other))
+    assert len(first) >= 7
+    assert first == second

@@ -1,0 +1,155 @@
+"""Wide tables of zeros and ones on the command line: declared by a number, read in every layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import scipy.sparse as sp
+
+from dpopt.queries.schema import Schema
+from tests.cli.command_line import inputs, refuse, succeed
+from tests.wide_tables import FILES, some_cells, write_baskets, write_pairs
+
+CELLS = some_cells(50, 40)
+QUICK = [
+    "--algorithm",
+    "dualquery",
+    "--epsilon",
+    "1e5",
+    "--delta",
+    "1e-6",
+    "--rounds",
+    4,
+    "--draws",
+    8,
+    "--no-predict",
+]
+QUERIES = ["--workload", "conjunctions:2,count=100,seed=1"]
+COLUMNS = ["--binary-columns", 40]
+
+
+def release(table: Path, *more: object) -> list[object]:
+    return ["release", table, *QUERIES, *QUICK, "--out", table.parent / "out", *more]
+
+
+def reading_of(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "plan.json").read_text())["statement"]["reading"][
+        "binary"
+    ]
+    return found
+
+
+def test_a_sparse_matrix_is_released_evaluated_and_replayed(tmp_path: Path) -> None:
+    table, out = tmp_path / "table.npz", tmp_path / "out"
+    FILES["csr"](table, CELLS)
+    text = succeed(*release(table, *COLUMNS))
+    assert "rows in synthetic.npz with weights in 'weights'" in text
+    assert sp.load_npz(out / "synthetic.npz").shape[1] == 40
+    assert "100 queries (NOT private)" in succeed("evaluate", out, table)
+    assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
+    assert "error" in refuse("resume", out, table)
+
+
+def test_baskets_with_names_come_out_as_baskets_with_names(tmp_path: Path) -> None:
+    table, names = tmp_path / "table.txt", tmp_path / "names.txt"
+    names.write_text("\ufeff" + "".join(f"item no {i}\r\n" for i in range(40)))
+    table.write_text("".join(",".join(f"item no {i}" for i in range(40) if row[i]) + "\n" for row in CELLS))
+    arguments = [*COLUMNS, "--names", names, "--layout", "baskets", "--format", "baskets"]
+    assert "with weights in 'weights.txt'" in succeed(*release(table, *arguments))
+    first = (tmp_path / "out" / "synthetic.txt").read_text().splitlines()
+    assert {name for line in first for name in line.split(",")} - {""} <= {f"item no {i}" for i in range(40)}
+    assert Schema.read(tmp_path / "out" / "schema.json").names[3] == "item no 3"
+    assert "(NOT private)" in succeed("evaluate", tmp_path / "out", table)
+
+
+def test_baskets_and_pairs_say_how_they_are_numbered(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    write_baskets(table, CELLS, first=1)
+    succeed(*release(table, *COLUMNS, "--layout", "baskets", "--first-item", 1, "--rows", 7))
+    assert reading_of(tmp_path / "out") == {
+        "layout": "baskets",
+        "first_item": 1,
+        "pair_columns": None,
+        "header": True,
+    }
+    other = tmp_path / "other"
+    other.mkdir()
+    write_pairs(other / "table", CELLS, separator=" ", header=False)
+    arguments = [*COLUMNS, "--layout", "pairs", "--no-header", "--pair-columns", "1, 2"]
+    succeed(*release(other / "table", *arguments))
+    assert reading_of(other / "out")["pair_columns"] == [1, 2]
+    assert reading_of(other / "out")["header"] is False
+    assert "(NOT private)" in succeed("evaluate", other / "out", other / "table")
+
+
+def test_a_schema_file_of_a_wide_table_serves_as_well(tmp_path: Path) -> None:
+    table, schema = tmp_path / "table.npz", tmp_path / "schema.json"
+    FILES["csc"](table, CELLS)
+    Schema.binary(40).write(schema)
+    assert "synthetic.npz" in succeed(*release(table, "--schema", schema))
+
+
+def test_a_plan_needs_the_number_of_columns_alone() -> None:
+    more = ["--epsilon", 1, "--delta", "1e-6", "--n", 1000, "--algorithm", "dualquery", "--no-predict"]
+    text = succeed("plan", "--binary-columns", 200_000, *QUERIES, *more)
+    assert text.startswith("DualQuery: T = ")
+    explained = json.loads(succeed("plan", "--binary-columns", 200_000, *QUERIES, *more, "--json"))
+    assert explained["queries"] == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either --schema (a file that declares the attributes) or --binary-columns"),
+        ([*COLUMNS, "--schema", "SCHEMA"], "found both"),
+        (["--schema", "SCHEMA", "--names", "NAMES"], "--names goes with --binary-columns"),
+        (["--schema", "SCHEMA", "--layout", "npz"], "--layout: for wide tables"),
+        (
+            ["--schema", "SCHEMA", "--first-item", 1, "--pair-columns", "1,2"],
+            "--first-item and --pair-columns",
+        ),
+        (["--binary-columns", 0], "the number of binary attributes is a whole number from 1"),
+        (["--binary-columns", 39], "40 columns, and 39 are declared"),
+        ([*COLUMNS, "--names", "NAMES"], "40 columns are declared, and 2 names were given"),
+        ([*COLUMNS, "--names", "none.txt"], "none.txt cannot be read: No such file"),
+        (
+            [*COLUMNS, "--layout", "csv"],
+            "the layout of a wide table is one of npz, mtx, baskets, pairs, bits",
+        ),
+        ([*COLUMNS, "--layout", "baskets"], "first bytes tell npz"),
+        ([*COLUMNS, "--first-item", 1], "--first-item) is for the layout baskets or pairs"),
+        ([*COLUMNS, "--no-header"], "--no-header) is for the layout pairs"),
+        ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1"], "such as 1,2; found '1'"),
+        ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1,1"], "two different numbers"),
+        ([*COLUMNS, "--format", "excel"], "the format is one of csv, parquet, npz, baskets"),
+        ([*COLUMNS, "--encoding", "bits"], "are bits already"),
+        ([*COLUMNS, "--engine", "stream"], "--engine memory"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(tmp_path: Path, arguments: list[object], message: str) -> None:
+    inputs(tmp_path)
+    FILES["csr"](tmp_path / "table.npz", CELLS)
+    (tmp_path / "names.txt").write_text("a\nb\n")
+    places: dict[object, object] = {"SCHEMA": tmp_path / "schema.json", "NAMES": tmp_path / "names.txt"}
+    assert message in refuse(*release(tmp_path / "table.npz", *(places.get(one, one) for one in arguments)))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_owner_alone_is_told_which_lines_do_not_fit(tmp_path: Path) -> None:
+    table = tmp_path / "table.txt"
+    table.write_text("1 2\n3 40\n")
+    message = refuse(*release(table, *COLUMNS, "--layout", "baskets"))
+    assert "line 2: '40' is no item" in message
+    assert "it is for its owner and is stored nowhere" in message
+
+
+def test_other_commands_say_where_a_wide_table_belongs(tmp_path: Path) -> None:
+    table, schema = tmp_path / "table.npz", tmp_path / "schema.json"
+    FILES["csr"](table, CELLS)
+    assert "--binary-columns" in refuse("schema", "infer", table, "--out", tmp_path / "draft.json")
+    Schema.binary(40).write(schema)
+    budget = ["--epsilon", 1, "--schema", schema, "--ordered", "--out", tmp_path / "answers.json"]
+    assert "--binary-columns" in refuse("histogram", "release", table, "--column", "item3", *budget)
+    assert "wide table" in refuse("schema", "check", "--schema", schema, table)

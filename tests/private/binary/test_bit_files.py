@@ -1,0 +1,148 @@
+"""Bits column by column: on file, which is never torn unnoticed, and in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.binary import bit_table as module
+from dpopt.private.binary.bit_file import packed_column, read_bit_file, write_bit_file
+from dpopt.private.binary.bit_table import bit_table
+
+HEAD = 64
+
+
+def packed(column: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return the words of a column by plain arithmetic."""
+    words = [0] * ((column.size + 63) // 64)
+    for row in np.flatnonzero(column).tolist():
+        words[row // 64] |= 1 << row % 64
+    return np.array(words, dtype=np.uint64)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=200))
+@settings(max_examples=60, deadline=None)
+def test_a_column_is_packed_the_same_from_every_form(values: list[bool]) -> None:
+    column = np.array(values)
+    for form in (column, column.astype(np.uint8), packed(column)):
+        assert packed_column(form, column.size, 0).tolist() == packed(column).tolist()
+
+
+def test_what_is_written_is_read_back_in_place(tmp_path: Path) -> None:
+    cells = np.random.default_rng(1).random((9, 130)) < 0.3
+    path = tmp_path / "table.bits"
+
+    def columns() -> Iterator[NDArray[Any]]:
+        for number, column in enumerate(cells):
+            yield (column, column.astype(np.uint8), packed(column))[number % 3]
+
+    assert write_bit_file(path, 130, columns()) == 9
+    found = read_bit_file(path, 9)
+    assert isinstance(found.words, np.memmap)
+    assert not found.words.flags.writeable
+    assert [found.dense(i).astype(bool).tolist() for i in range(9)] == cells.tolist()
+    assert path.stat().st_size == HEAD + 9 * 3 * 8
+    assert path.read_bytes()[:8] == b"DPOPTBIT"
+    assert [file.name for file in tmp_path.iterdir()] == ["table.bits"]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (np.zeros(64, dtype=np.bool_), "column 1: expected 65 truth values, or 2 words"),
+        (np.zeros((65, 1), dtype=np.bool_), "shape (65, 1)"),
+        (np.zeros(65), "found float64"),
+        (np.zeros(9, dtype=np.uint8), "found uint8 of shape (9,)"),
+        (np.full(65, 2, dtype=np.uint8), "column 1, record 1: 2 is neither 0 nor 1"),
+        (np.array([0, 2], dtype=np.uint64), "column 1: a bit is set beyond the last of 65 records"),
+    ],
+)
+def test_a_column_of_another_form_is_refused_and_nothing_is_left(
+    tmp_path: Path, column: NDArray[Any], message: str
+) -> None:
+    good = np.ones(65, dtype=np.bool_)
+    for take in (bit_table, lambda rows, columns: write_bit_file(tmp_path / "table.bits", rows, columns)):
+        with pytest.raises(PrivateDataError) as told:
+            take(65, iter([good, column]))
+        assert message in str(told.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_record_and_no_column_are_refused(tmp_path: Path) -> None:
+    for take in (bit_table, lambda rows, columns: write_bit_file(tmp_path / "t", rows, columns)):
+        for rows in (0, -1, 2**32, True, 1.5):
+            with pytest.raises(PrivateDataError, match="the number of records is a whole number from 1"):
+                take(rows, iter([np.ones(1, dtype=np.bool_)]))  # type: ignore[arg-type]
+        with pytest.raises(PrivateDataError, match="0 columns were given"):
+            take(3, iter([]))
+
+
+def test_a_failing_generator_leaves_nothing(tmp_path: Path) -> None:
+    def columns() -> Iterator[NDArray[Any]]:
+        yield np.ones(3, dtype=np.bool_)
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_bit_file(tmp_path / "table.bits", 3, columns())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PrivateDataError, match="cannot be written"):
+        write_bit_file(tmp_path / "no folder" / "table.bits", 3, iter([np.ones(3, dtype=np.bool_)]))
+
+
+@pytest.fixture
+def bits(tmp_path: Path) -> Path:
+    path = tmp_path / "table.bits"
+    write_bit_file(path, 65, iter(np.ones((4, 65), dtype=np.bool_)))
+    return path
+
+
+def test_a_torn_file_is_refused_wherever_it_ends(bits: Path) -> None:
+    whole = bits.read_bytes()
+    for end in range(len(whole)):
+        bits.write_bytes(whole[:end])
+        with pytest.raises(PrivateDataError, match="table.bits"):
+            read_bit_file(bits, 4)
+    bits.write_bytes(whole + b"\0")
+    with pytest.raises(PrivateDataError, match="take 128: the file is torn"):
+        read_bit_file(bits, 4)
+
+
+@pytest.mark.parametrize(
+    ("place", "byte", "message"),
+    [
+        (0, b"X", "is no bit file"),
+        (8, b"\x02", "another version"),
+        (12, b"\x41", "another version"),
+        (16, b"\x00\x00", "another version"),
+        (24, b"\x05", "5 columns, and 4 are declared"),
+        (32, b"\x03", "another version"),
+        (40, b"\x01", "another version"),
+        (HEAD + 8, b"\x03", "a bit is set beyond the last record"),
+        (HEAD + 4 * 16 - 1, b"\x80", "a bit is set beyond the last record"),
+    ],
+)
+def test_a_damaged_file_is_refused(bits: Path, place: int, byte: bytes, message: str) -> None:
+    content = bytearray(bits.read_bytes())
+    content[place : place + len(byte)] = byte
+    bits.write_bytes(bytes(content))
+    with pytest.raises(PrivateDataError, match=message):
+        read_bit_file(bits, 4)
+
+
+def test_a_table_in_memory_grows_with_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GROWTH", 40)
+    cells = np.random.default_rng(2).random((23, 70)) < 0.5
+    table = bit_table(70, iter(cells))
+    assert [table._columns.dense(i).astype(bool).tolist() for i in range(23)] == cells.tolist()
+    assert not table._columns.words.flags.writeable

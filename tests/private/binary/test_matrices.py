@@ -1,0 +1,162 @@
+"""Sparse matrices: which entries are ones, and damaged npz files."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.binary.matrices import columns_of_matrix, is_sparse_matrix, read_npz
+from dpopt.queries.binary_columns import SparseColumns
+
+GOOD: dict[str, Any] = {
+    "format": np.array(b"csr"),
+    "shape": np.array([2, 3]),
+    "data": np.ones(3),
+    "indices": np.array([0, 2, 1]),
+    "indptr": np.array([0, 2, 3]),
+}
+COO: dict[str, Any] = {
+    "format": np.array("coo"),
+    "shape": np.array([2, 3]),
+    "data": np.ones(3),
+    "row": np.array([0, 0, 1]),
+    "col": np.array([0, 2, 1]),
+}
+
+
+def cells_of(columns: SparseColumns) -> list[list[int]]:
+    found: list[list[int]] = np.stack([columns.dense(i) for i in range(len(columns))], axis=1).tolist()
+    return found
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(-2, 2)), max_size=25),
+    st.sampled_from([np.int8, np.int64, np.float32, np.float64]),
+)
+@settings(max_examples=60, deadline=None)
+def test_repeated_entries_are_added_up_and_a_sum_that_is_not_zero_is_a_one(
+    entries: list[tuple[int, int, int]], dtype: type[np.generic]
+) -> None:
+    rows, items, values = (np.array([entry[i] for entry in entries], dtype=np.int64) for i in range(3))
+    expected = np.zeros((4, 5), dtype=np.int64)
+    np.add.at(expected, (rows, items), values)
+    coo = sp.coo_array((values.astype(dtype), (rows, items)), shape=(4, 5))
+    order = np.argsort(rows, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=4))))
+    csr = sp.csr_array((values[order].astype(dtype), items[order], starts), shape=(4, 5))
+    by_item = np.argsort(items, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(items, minlength=5))))
+    csc = sp.csc_array((values[by_item].astype(dtype), rows[by_item], starts), shape=(4, 5))
+    for matrix in (coo, csr, csc):
+        assert cells_of(columns_of_matrix(matrix, 5)) == (expected != 0).astype(int).tolist()
+
+
+def test_a_stored_zero_is_no_one() -> None:
+    dtypes: list[type[Any]] = [np.bool_, np.uint64, np.int64, np.float64]
+    for dtype in dtypes:
+        for form in ("csr", "csc", "coo"):
+            places = (np.array([0, 0, 1]), np.array([0, 1, 2]))
+            stored: Any = sp.coo_array((np.array([0, 1, 5]).astype(dtype), places), shape=(2, 3))
+            assert cells_of(columns_of_matrix(stored.asformat(form), 3)) == [[0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_an_entry_that_is_no_finite_number_is_refused_with_its_place(value: float) -> None:
+    matrix = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, value, 0.0]]))
+    with pytest.raises(PrivateDataError, match="the sparse matrix: entry number 3 is (nan|inf|-inf)"):
+        columns_of_matrix(matrix, 3)
+
+
+def test_entries_that_are_no_real_numbers_are_refused() -> None:
+    with pytest.raises(PrivateDataError, match="the entries are complex128"):
+        columns_of_matrix(sp.csr_array(np.array([[1j, 0]])), 2)
+
+
+def test_a_matrix_without_rows_is_refused() -> None:
+    with pytest.raises(PrivateDataError, match="has no rows"):
+        columns_of_matrix(sp.csr_array((0, 3)), 3)
+
+
+def test_an_array_of_one_dimension_is_refused() -> None:
+    with pytest.raises(PrivateDataError, match="1 dimensions"):
+        columns_of_matrix(sp.coo_array(np.array([1, 0, 1])), 3)
+
+
+def test_only_sparse_matrices_are_taken_for_some() -> None:
+    assert is_sparse_matrix(sp.csr_array((1, 1)))
+    assert is_sparse_matrix(sp.dok_matrix((1, 1)))
+    assert not is_sparse_matrix(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("whole", "changes", "message"),
+    [
+        (GOOD, {"format": None}, "holds no sparse matrix"),
+        (GOOD, {"shape": None}, "holds no sparse matrix"),
+        (GOOD, {"format": np.array(3)}, "'format' is no text"),
+        (GOOD, {"format": np.array(b"bsr")}, "save matrix.tocsr"),
+        (GOOD, {"shape": np.array([2, 3, 1])}, "not that of a matrix"),
+        (GOOD, {"shape": np.array([-2, 3])}, "not that of a matrix"),
+        (GOOD, {"shape": np.array([2.0, 3.0])}, "not that of a matrix"),
+        (GOOD, {"shape": np.array([2, 4])}, "4 columns, and 3 are declared"),
+        (GOOD, {"shape": np.array([2**33, 3])}, "at most 4,294,967,295"),
+        (GOOD, {"data": None}, "no array 'data"),
+        (GOOD, {"indices": None}, "no array 'indices"),
+        (GOOD, {"data": np.ones((3, 1))}, "2 dimensions"),
+        (GOOD, {"data": np.array(["a", "b", "c"])}, "the entries are"),
+        (COO, {"data": np.ones(2)}, "should hold 2 whole numbers"),
+        (GOOD, {"indices": np.array([0, 2, 3])}, "entry number 3 has indices 3, none of 0 .. 2"),
+        (GOOD, {"indices": np.array([0, -1, 1])}, "entry number 2 has indices -1"),
+        (GOOD, {"indices": np.array([0.0, 2.0, 1.0])}, "whole numbers"),
+        (GOOD, {"indices": np.array(0)}, "whole numbers"),
+        (GOOD, {"indptr": np.array([0, 4, 3])}, "does not divide"),
+        (GOOD, {"indptr": np.array([1, 2, 3])}, "does not divide"),
+        (GOOD, {"indptr": np.array([0, 3])}, "does not divide"),
+        (GOOD, {"indptr": np.array([0, 2, 4])}, "does not divide"),
+        (COO, {"row": np.array([0, 0, 2])}, "entry number 3 has row 2"),
+        (COO, {"col": None}, "no array 'col"),
+    ],
+)
+def test_a_damaged_npz_file_is_refused(
+    tmp_path: Path, whole: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "table.npz"
+    np.savez(path, **whole)
+    assert cells_of(read_npz(path, 3)) == [[1, 0, 1], [0, 1, 0]]
+    np.savez(path, **{name: value for name, value in (whole | changes).items() if value is not None})
+    with pytest.raises(PrivateDataError, match=message) as told:
+        read_npz(path, 3)
+    assert str(told.value).startswith("table.npz")
+
+
+def test_a_torn_npz_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
+    path = tmp_path / "table.npz"
+    sp.save_npz(path, sp.csr_array(np.eye(50)))
+    whole = path.read_bytes()
+    for end in range(4, len(whole) - 1, 37):
+        path.write_bytes(whole[:end])
+        with pytest.raises(PrivateDataError, match="damaged npz file"):
+            read_npz(path, 50)
+
+
+def test_objects_are_never_unpickled(tmp_path: Path) -> None:
+    path = tmp_path / "table.npz"
+    np.savez(path, **(GOOD | {"data": np.array([{}, 1, 2], dtype=object)}))
+    with pytest.raises(PrivateDataError, match="damaged npz file"):
+        read_npz(path, 3)
+
+
+def test_another_zip_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    with pytest.raises(PrivateDataError, match="holds no sparse matrix"):
+        read_npz(path, 3)

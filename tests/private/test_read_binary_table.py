@@ -1,0 +1,244 @@
+"""Wide tables of zeros and ones: what is read from every layout, and what the owner is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+
+import dpopt
+from dpopt.errors import PrivacyBoundaryError, PrivateDataError, SchemaError
+from dpopt.private import dataset as dataset_module
+from dpopt.private.binary.bit_table import bit_table
+from dpopt.private.binary.reading import BinaryReading, Layout
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.exact_counts import exact_counts
+from dpopt.private.read_binary_table import found_layout, read_binary_table
+from dpopt.private.read_table import read_table
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
+from tests.tiny_runs import bits_schema
+from tests.wide_tables import FILES, IN_MEMORY, Bits, cell_tables, cells_of, some_cells, write_pairs
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_in_any_layout_gives_the_table_that_was_written(tmp_path: Path, name: str) -> None:
+    cells = some_cells(130)
+    reading = FILES[name](tmp_path / "table", cells)
+    found = read_binary_table(tmp_path / "table", Schema.binary(cells.shape[1]), reading)
+    np.testing.assert_array_equal(cells_of(found), cells)
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_a_table_in_memory_gives_the_same(name: str) -> None:
+    cells = some_cells(130)
+    found = read_binary_table(IN_MEMORY[name](cells), Schema.binary(cells.shape[1]))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(cells_of(found), cells)
+
+
+@given(cell_tables())
+@settings(max_examples=10, deadline=None)
+def test_every_layout_reads_every_small_table_back(cells: Bits) -> None:
+    """Empty records, empty columns, one record, one column, and record numbers around 64 among them."""
+    schema = Schema.binary(cells.shape[1])
+    with tempfile.TemporaryDirectory() as folder:
+        for number, write in enumerate(FILES.values()):
+            path = Path(folder) / f"{number}"
+            np.testing.assert_array_equal(
+                cells_of(read_binary_table(path, schema, write(path, cells))), cells
+            )
+    for table in IN_MEMORY.values():
+        np.testing.assert_array_equal(cells_of(read_binary_table(table(cells), schema)), cells)  # type: ignore[arg-type]
+
+
+@given(cell_tables(no_empty_record=True))
+@settings(max_examples=25, deadline=None)
+def test_pairs_give_every_small_table_back(cells: Bits) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairs.csv"
+        reading = write_pairs(path, cells)
+        found = read_binary_table(path, Schema.binary(cells.shape[1]), reading)
+    np.testing.assert_array_equal(cells_of(found), cells)
+
+
+def test_another_number_of_columns_than_declared_is_refused(tmp_path: Path) -> None:
+    cells = some_cells(20, 30)
+    for name, write in FILES.items():
+        path = tmp_path / name
+        reading = write(path, cells)
+        with pytest.raises(PrivateDataError, match="declare|no item"):
+            read_binary_table(path, Schema.binary(29), reading)
+    for table in IN_MEMORY.values():
+        with pytest.raises(PrivateDataError, match="30 columns, and 31 are declared"):
+            read_binary_table(table(cells), Schema.binary(31))  # type: ignore[arg-type]
+
+
+def test_a_layout_that_the_first_bytes_do_not_tell_has_to_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "baskets.txt"
+    path.write_text("1 2\n")
+    with pytest.raises(PrivateDataError, match="--layout baskets .* or --layout pairs"):
+        read_binary_table(path, Schema.binary(3))
+    path.write_bytes(b"PAR1....")
+    with pytest.raises(PrivateDataError, match="Parquet file"):
+        read_binary_table(path, Schema.binary(3))
+    path.write_bytes(b"BZh91AY")
+    with pytest.raises(PrivateDataError, match="compressed by bzip2"):
+        read_binary_table(path, Schema.binary(3), BinaryReading("baskets"))
+
+
+def test_a_layout_that_the_first_bytes_deny_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    FILES["csr"](path, some_cells(5, 5))
+    for layout in Layout:
+        if layout is Layout.NPZ:
+            assert found_layout(path, BinaryReading(layout)).layout is Layout.NPZ
+        else:
+            with pytest.raises(PrivateDataError, match="first bytes tell npz"):
+                found_layout(path, BinaryReading(layout))
+    path.write_text("1 2\n")
+    for layout in (Layout.NPZ, Layout.MTX, Layout.BITS):
+        with pytest.raises(PrivateDataError, match="tell something else"):
+            found_layout(path, BinaryReading(layout))
+
+
+def test_a_layout_does_not_take_the_options_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    FILES["csr"](path, some_cells(5, 5))
+    for reading, option in (
+        (BinaryReading(first_item=1), "--first-item"),
+        (BinaryReading(pair_columns=(1, 2)), "--pair-columns"),
+        (BinaryReading(header=False), "--no-header"),
+    ):
+        with pytest.raises(SchemaError, match=option):
+            read_binary_table(path, Schema.binary(5), reading)
+    with pytest.raises(SchemaError, match="--pair-columns"):
+        BinaryReading("baskets", pair_columns=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"layout": "csv"}, 'npz, mtx, baskets, pairs, bits; found "csv"'),
+        ({"first_item": -1}, "first item"),
+        ({"first_item": True}, "first item"),
+        ({"first_item": 1.0}, "first item"),
+        ({"pair_columns": (1, 1)}, "two different numbers"),
+        ({"pair_columns": (0, 1)}, "two different numbers"),
+        ({"pair_columns": (1, 2, 3)}, "two different numbers"),
+        ({"header": 1}, "'header' is true or false"),
+    ],
+)
+def test_a_reading_checks_itself(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        BinaryReading(**fields)  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match=message):
+        BinaryReading.from_json(fields)
+
+
+def test_a_reading_is_read_back() -> None:
+    for reading in (BinaryReading(), BinaryReading("pairs", 1, (3, 1), header=False), BinaryReading("npz")):
+        assert BinaryReading.from_json(reading.to_json()) == reading
+    wrongs: list[object] = [{"pair_columns": [1, "2"]}, [], {"layouts": "npz"}, {"pair_columns": "12"}]
+    for wrong in wrongs:
+        with pytest.raises(SchemaError):
+            BinaryReading.from_json(wrong)
+
+
+def test_a_schema_that_lists_its_attributes_is_for_other_tables(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="this one lists 3 attributes"):
+        read_binary_table(sp.csr_array(np.eye(3)), bits_schema(3))
+    with pytest.raises(SchemaError, match="read_binary_table"):
+        read_table(tmp_path / "no.csv", Schema.binary(3))
+
+
+def test_a_wide_table_is_pointed_to_its_own_way_where_others_are_read(tmp_path: Path) -> None:
+    cells = some_cells(5, 5)
+    for name in ("csr", "bits", "pattern"):
+        FILES[name](tmp_path / name, cells)
+        with pytest.raises(PrivateDataError, match="--binary-columns"):
+            read_table(tmp_path / name, bits_schema(5))
+    for table in (sp.csr_array(cells), bit_table(5, iter(cells.T))):
+        with pytest.raises(PrivateDataError, match="--binary-columns"):
+            read_table(table, bits_schema(5))
+
+
+def test_what_is_no_table_at_all_is_refused(tmp_path: Path) -> None:
+    for wrong in (np.eye(3), [[1, 0]], None, {"a": [1]}):
+        with pytest.raises(PrivateDataError, match="a wide table is a path"):
+            read_binary_table(wrong, Schema.binary(3))  # type: ignore[arg-type]
+    with pytest.raises(PrivateDataError, match="there is no file 'no.npz'"):
+        read_binary_table("no.npz", Schema.binary(3))
+    with pytest.raises(PrivateDataError, match="cannot be read: Is a directory"):
+        read_binary_table(tmp_path, Schema.binary(3))
+
+
+def test_a_table_of_bits_keeps_its_records() -> None:
+    table = bit_table(3, iter(np.eye(3, dtype=np.bool_)))
+    assert repr(table) == "<BitTable: contents refused>"
+    takers: list[Callable[[object], object]] = [len, list, np.asarray, bool]  # type: ignore[list-item]
+    for take in takers:
+        with pytest.raises(PrivacyBoundaryError):
+            take(table)
+
+
+def test_reading_takes_memory_for_the_ones_and_not_for_records_times_columns(tmp_path: Path) -> None:
+    """3,000 x 500,000 cells would be 1.5 GB as bytes and 190 MB as bits; the process may grow by 150 MB."""
+    rows, width = 3_000, 500_000
+    path = tmp_path / "table.npz"
+    places = np.arange(rows * 20, dtype=np.int64)
+    items = (places * 48_271) % width
+    matrix = sp.csr_array((np.ones(items.size), items, np.arange(0, items.size + 1, 20)), shape=(rows, width))
+    sp.save_npz(path, matrix)
+    program = (
+        "import resource, sys, dpopt, scipy.sparse, dpopt.private.binary.listing_kernels\n"
+        "schema = dpopt.Schema.binary(500_000)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "table = dpopt.read_binary_table(sys.argv[1], schema)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 150_000
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+def test_cells_of_marginals_are_counted_as_in_a_table_of_codes(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(dataset_module, "CELLS_AT_ONCE", at_once)
+    cells, schema = some_cells(150, 6, share=0.4), Schema.binary(6)
+    codes = PrivateDataset.from_codes(schema, list(cells.T.astype(np.uint8)))
+    for width in (1, 2, 3):
+        marginals = parse_workload(f"marginals:{width}", schema).queries
+        expected = exact_counts(codes, marginals).tolist()
+        for table in IN_MEMORY.values():
+            held = read_binary_table(table(cells), schema)  # type: ignore[arg-type]
+            assert exact_counts(held, marginals).tolist() == expected
+
+
+def test_marginals_of_half_a_million_columns_are_counted_at_once() -> None:
+    """As codes the columns would take 250 MB, and their positions in the domains another gigabyte."""
+    width = 500_000
+    items = (np.arange(1_000) * 48_271) % width
+    table = sp.csr_array((np.ones(1_000), (np.arange(1_000) % 500, items)), shape=(500, width))
+    schema = Schema.binary(width)
+    marginals = parse_workload("marginals:1,count=300000,seed=1", schema).queries
+    assert isinstance(marginals, MarginalSet)
+    counts = exact_counts(read_binary_table(table, schema), marginals).reshape(-1, 2)
+    ones = np.bincount(items, minlength=width)[marginals.attributes[:, 0]]
+    np.testing.assert_array_equal(counts, np.stack([500 - ones, ones], axis=1))
+
+
+def test_the_root_names_lead_here() -> None:
+    assert dpopt.read_binary_table is read_binary_table
+    assert dpopt.bit_table is bit_table
+    assert dpopt.BinaryReading is BinaryReading
