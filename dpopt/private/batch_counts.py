@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,63 +99,92 @@ class BatchReader:
             yield codes
 
 
-class BatchCounter:
-    """Adds up how many records of batches lie in each cell, or satisfy each clause.
-
-    Parameters
-    ----------
-    queries
-        m clauses over the schema, or marginals with m cells.
+@dataclass(frozen=True, slots=True)
+class NamedQueries:
+    """Queries over the attributes that they name alone: what batches consist of, and how large they should be.
 
     Attributes
     ----------
     attributes : (k,) int64
         The attributes that the queries name, in the order of the schema; batches consist of their codes. At least one.
+    sizes : (k,) int32
+        Number of codes of each.
+    queries
+        m clauses, or marginals with m cells, over these attributes, numbered from 0.
     rows_at_a_time : int
         How many rows a batch should have, by its size in bytes.
+    """
+
+    attributes: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    queries: MarginalSet | Clauses
+    rows_at_a_time: int
+
+    @classmethod
+    def of(cls, schema: Schema, queries: MarginalSet | Clauses) -> NamedQueries:
+        """Renumber queries over a schema.
+
+        Raises
+        ------
+        WorkloadError
+            If they name an attribute or a code that does not exist.
+        """
+        queries.check_against(schema.sizes)
+        named = np.zeros(len(schema), dtype=np.bool_)
+        named[queries.attributes[queries.attributes >= 0]] = True
+        attributes = np.flatnonzero(named) if named.any() else np.zeros(1, dtype=np.int64)
+        sizes = schema.sizes[attributes]
+        place = np.full(len(schema), -1, dtype=np.int32)
+        place[attributes] = np.arange(attributes.size, dtype=np.int32)
+        moved = freeze(np.where(queries.attributes >= 0, place[queries.attributes], np.int32(-1)))
+        if isinstance(queries, MarginalSet):
+            own: MarginalSet | Clauses = MarginalSet(_of(queries.domains, attributes), moved)
+            bits = 0
+        else:
+            own = Clauses(moved, queries.values, queries.signs, queries.accepted)
+            bits = int(sizes.sum())
+        code_bytes = sum(least_dtype(int(size)).itemsize for size in sizes)
+        rows = BATCH_BYTES // (2 * code_bytes + bits // 8 + 1)
+        return cls(attributes, sizes, own, min(max(rows, _FEWEST_ROWS), _MOST_ROWS) // 512 * 512)
+
+    def __len__(self) -> int:
+        """Return the number m of clauses or cells."""
+        return self.queries.number_of_cells if isinstance(self.queries, MarginalSet) else len(self.queries)
+
+
+class BatchCounter:
+    """Adds up how many records of batches lie in each cell, or satisfy each clause.
+
+    Attributes
+    ----------
     counts : (m,) int64
         The sums so far. Private.
     """
 
-    def __init__(self, schema: Schema, queries: MarginalSet | Clauses, *, threads: int) -> None:
-        queries.check_against(schema.sizes)
-        named = np.unique(queries.attributes[queries.attributes >= 0]).astype(np.int64)
-        self.attributes = named if named.size else np.zeros(1, dtype=np.int64)
-        self._sizes = schema.sizes[self.attributes]
-        place = np.full(len(schema), -1, dtype=np.int32)
-        place[self.attributes] = np.arange(self.attributes.size, dtype=np.int32)
-        moved = freeze(np.where(queries.attributes >= 0, place[queries.attributes], np.int32(-1)))
-        self._queries: MarginalSet | Clauses
-        if isinstance(queries, MarginalSet):
-            self._queries = MarginalSet(_of(queries.domains, self.attributes), moved)
-            number, bits = queries.number_of_cells, 0
-        else:
-            self._queries = Clauses(moved, queries.values, queries.signs, queries.accepted)
-            number, bits = len(queries), int(self._sizes.sum())
-        self.counts = np.zeros(number, dtype=np.int64)
-        code_bytes = sum(least_dtype(int(size)).itemsize for size in self._sizes)
-        rows = BATCH_BYTES // (2 * code_bytes + bits // 8 + 1)
-        self.rows_at_a_time = min(max(rows, _FEWEST_ROWS), _MOST_ROWS) // 512 * 512
+    def __init__(self, named: NamedQueries, *, threads: int) -> None:
+        self.named = named
+        self.counts = np.zeros(len(named), dtype=np.int64)
         self._threads = threads
 
     def add(self, codes: list[Codes]) -> None:
         """Count on the next batch."""
-        if isinstance(self._queries, MarginalSet):
+        queries = self.named.queries
+        if isinstance(queries, MarginalSet):
             from dpopt.queries.marginal_kernels import count_cells
 
-            counts = count_cells(self._queries, codes, threads=self._threads)
+            counts = count_cells(queries, codes, threads=self._threads)
             self.counts += np.asarray(counts, dtype=np.int64)
             return
         from dpopt.queries.counting import count_on_columns
 
-        self.counts += count_on_columns(codes, self._sizes, self._queries, threads=self._threads)
+        self.counts += count_on_columns(codes, self.named.sizes, queries, threads=self._threads)
 
 
 def count_in_batches(
     reader: BatchReader, counter: BatchCounter, progress: Callable[[int], None] | None = None
 ) -> None:
     """Read a table once and count on every batch; `progress` is told how many rows have been counted."""
-    for codes in reader.batches(counter.rows_at_a_time):
+    for codes in reader.batches(counter.named.rows_at_a_time):
         counter.add(codes)
         if progress is not None:
             progress(reader.rows)

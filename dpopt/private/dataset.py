@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 
 Codes = NDArray[np.unsignedinteger]
+
+CELLS_AT_ONCE = 1 << 20  # cells of marginals over columns of zeros and ones that are counted together
 
 
 class PrivateDataset(Closed):
@@ -98,6 +100,10 @@ class PrivateDataset(Closed):
         object.__setattr__(made, "_rows", rows)
         return made
 
+    def _parts(self, attributes: Sequence[int]) -> Iterator[list[Codes]]:
+        """Yield the codes of some attributes, one array each, for the first rows, then for the next ones, to the end."""
+        yield [self._columns[attribute] for attribute in attributes]
+
     def _count(
         self,
         queries: MarginalSet | Clauses,
@@ -107,6 +113,8 @@ class PrivateDataset(Closed):
     ) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
         if isinstance(queries, MarginalSet):
+            if isinstance(self._columns, BinaryColumns):
+                return self._count_cells_of_bits(queries, self._columns, threads)
             from dpopt.queries.marginal_kernels import count_cells
 
             # No progress is told: the number of steps of counting cells grows with the number of records.
@@ -117,6 +125,21 @@ class PrivateDataset(Closed):
         return count_on_columns(
             self._columns, self._schema.sizes, queries, threads=threads, progress=progress
         )
+
+    def _count_cells_of_bits(
+        self, marginals: MarginalSet, columns: BinaryColumns, threads: int
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, cell by cell as conjunctions: no array of records times columns is made."""
+        from dpopt.queries.counting import count_on_columns
+        from dpopt.queries.marginal_cells import cell_clauses
+
+        marginals.check_against(self._schema.sizes)
+        counts = np.zeros(marginals.number_of_cells, dtype=np.int64)
+        for begin in range(0, counts.size, CELLS_AT_ONCE):
+            end = min(begin + CELLS_AT_ONCE, counts.size)
+            cells = cell_clauses(marginals, begin, end)
+            counts[begin:end] = count_on_columns(columns, self._schema.sizes, cells, threads=threads)
+        return counts
 
 
 def least_dtype(size: int) -> np.dtype[np.unsignedinteger]:

@@ -114,6 +114,12 @@ class ColumnEncoder:
 
         if not positions.null_count:
             indices = positions.to_numpy(zero_copy_only=False)
+            if table.size and np.array_equal(table, table[0] + np.arange(table.size)):
+                # Codes in the order of the values: sums are twice as fast as looking each of them up.
+                wide = indices.astype(np.int32) if indices.itemsize < 4 else indices
+                moved: Coded = (wide - first).astype(np.int32, copy=False)
+                moved += table[0]
+                return moved
             codes: Coded = table[indices.astype(np.int64) - first if first else indices]
             return codes
         absent = pc.is_null(positions).to_numpy(zero_copy_only=False)

@@ -38,7 +38,7 @@ class OneWayDoor(TableDoor):
 
     def _one_way_charge(self, scale: float, *, gaussian: bool) -> Charge:
         return one_way_charge(
-            len(self._dataset._columns), scale=scale, gaussian=gaussian, relation=self._relation
+            len(self._dataset._schema), scale=scale, gaussian=gaussian, relation=self._relation
         )
 
     def _one_way(self, scale: float, *, gaussian: bool) -> Measurement:

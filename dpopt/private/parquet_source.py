@@ -42,9 +42,7 @@ class ParquetSource:
         self._parts: tuple[RowGroups, ...] | None = None  # None: all row groups of the files
 
     @classmethod
-    def of_parts(
-        cls, parts: Sequence[RowGroups], title: str, file_names: tuple[str, ...]
-    ) -> ParquetSource:
+    def of_parts(cls, parts: Sequence[RowGroups], title: str, file_names: tuple[str, ...]) -> ParquetSource:
         """Return the source of some row groups only; `file_names` are the columns of the first file of the whole table."""
         made = cls.__new__(cls)
         made._paths = [part.path for part in parts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import OnUnknown, parse_on_unknown
 from dpopt.private.open_table import AnyTable, open_table
@@ -52,9 +52,16 @@ def read_table(
     PrivateDataError
         If the table cannot be read, lacks a column, has no rows, or holds values that do not fit. The message names
         columns, lines and values: it is for the owner of the table only.
+    SchemaError
+        If the schema is that of a wide table (`Schema.binary`).
     """
     from dpopt.private.encode import ColumnEncoder
 
+    if schema.is_binary:
+        raise SchemaError(
+            "the schema declares a wide table of zeros and ones; such tables are read by read_binary_table, and by "
+            "synthesize, plan, release, resume and evaluate"
+        )
     source = open_table(table, column_names)
     positions = column_positions(source, schema.names)
     encoders = [ColumnEncoder(attribute, on_unknown) for attribute in schema.attributes]

@@ -6,6 +6,7 @@ like all others; but the release cannot show what they have in common, and the o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,16 +61,17 @@ def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivat
     """
     circuit.check_against(dataset._schema.sizes)
     rules, used = circuit.number_of_rules, circuit.attributes().tolist()
-    block = max(1, _BLOCK_BYTES // (4 * len(dataset._columns) + len(circuit) + rules))
+    block = max(1, _BLOCK_BYTES // (4 * len(dataset._schema) + len(circuit) + rules))
     counts = np.zeros(rules, dtype=np.int64)
     first = np.full(rules, -1, dtype=np.int64)
-    breaking_any = 0
-    for start in range(0, dataset._rows, block):
-        broken = circuit.broken(_records(dataset, used, start, min(start + block, dataset._rows)))
+    breaking_any = start = 0
+    for records in _records(dataset, used, block):
+        broken = circuit.broken(records)
         counts += broken.sum(axis=0)
         breaking_any += int(broken.any(axis=1).sum())
         new = (first < 0) & broken.any(axis=0)
         first[new] = start + broken.argmax(axis=0)[new]
+        start += len(records)
     return NonPrivateRuleReport(
         circuit.names,
         tuple(counts.tolist()),
@@ -79,9 +81,13 @@ def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivat
     )
 
 
-def _records(dataset: PrivateDataset, used: list[int], start: int, stop: int) -> NDArray[np.int32]:
-    """Return rows start to stop - 1 as records (rows, d); attributes that no rule looks at stay 0."""
-    records = np.zeros((stop - start, len(dataset._columns)), dtype=np.int32)
-    for position in used:
-        records[:, position] = dataset._columns[position][start:stop]
-    return records
+def _records(dataset: PrivateDataset, used: list[int], block: int) -> Iterator[NDArray[np.int32]]:
+    """Yield the rows as records (block, d), in order; attributes that no rule looks at stay 0."""
+    looked_at = used or [0]
+    for columns in dataset._parts(looked_at):
+        for start in range(0, columns[0].size, block):
+            part = [column[start : start + block] for column in columns]
+            records = np.zeros((part[0].size, len(dataset._schema)), dtype=np.int32)
+            for position, codes in zip(looked_at, part, strict=True):
+                records[:, position] = codes
+            yield records

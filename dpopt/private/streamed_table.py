@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.batch_counts import BatchCounter, BatchReader, count_in_batches
-from dpopt.private.dataset import PrivateDataset
+from dpopt.private.batch_counts import BatchCounter, BatchReader, NamedQueries, count_in_batches
+from dpopt.private.dataset import Codes, PrivateDataset
 from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.open_table import AnyTable, open_table
 from dpopt.private.read_table import refuse_what_does_not_fit
-from dpopt.private.table_sources import Progress, TableSource, column_positions
+from dpopt.private.table_sources import BATCH_ROWS, Progress, TableSource, column_positions
 from dpopt.private.watched_files import WatchedFiles
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -22,9 +22,13 @@ from dpopt.queries.schema import Schema
 
 
 class TableInFiles(PrivateDataset):
-    """Records that are counted without holding them: what reads columns of a table in memory refuses this one."""
+    """Records that are counted without holding them: what needs columns of a table in memory refuses this one."""
 
-    __slots__ = ()
+    __slots__ = ("_column_names", "_files", "_policy", "_table")
+    _table: AnyTable
+    _column_names: tuple[str, ...] | None
+    _policy: OnUnknown
+    _files: WatchedFiles
 
     def __getattr__(self, name: str) -> NoReturn:
         if name == "_columns":
@@ -32,6 +36,33 @@ class TableInFiles(PrivateDataset):
                 "this needs the table in memory, and the table is read in parts; use --engine memory (engine='memory')"
             )
         raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+    def _parts(self, attributes: Sequence[int]) -> Iterator[list[Codes]]:
+        """Yield the codes of some attributes, batch by batch. Reads the table once, in this process."""
+        source, reader = self._reader(np.array(attributes))
+        yield from reader.batches(BATCH_ROWS)
+        self._check(source, reader)
+
+    def _reader(self, attributes: NDArray[np.integer]) -> tuple[TableSource, BatchReader]:
+        """Open the files again, if they are what they were, to read some attributes."""
+        source = self._opened()
+        names = self._schema.names
+        positions = column_positions(source, [names[attribute] for attribute in attributes])
+        return source, BatchReader(source, positions, self._schema, attributes, self._policy)
+
+    def _opened(self) -> TableSource:
+        source = open_table(self._table, self._column_names)
+        self._files.check(source.files)
+        return source
+
+    def _check(self, source: TableSource, reader: BatchReader) -> None:
+        """Refuse what was read, if files changed meanwhile, or if it is not what the first pass found."""
+        self._files.check(source.files)
+        refuse_what_does_not_fit(source, reader.problems)
+        if reader.rows != self._rows:
+            raise PrivateDataError(
+                f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin again"
+            )
 
 
 class StreamedTable(TableInFiles):
@@ -44,11 +75,7 @@ class StreamedTable(TableInFiles):
     must be those of one table.
     """
 
-    __slots__ = ("_column_names", "_files", "_policy", "_table")
-    _table: AnyTable
-    _column_names: tuple[str, ...] | None
-    _policy: OnUnknown
-    _files: WatchedFiles
+    __slots__ = ()
 
     @classmethod
     def open(
@@ -101,25 +128,11 @@ class StreamedTable(TableInFiles):
         progress: Callable[[float], None] | None,
     ) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`. Reads the table once."""
-        counter = BatchCounter(self._schema, queries, threads=threads)
-        source = self._opened()
-        names = self._schema.names
-        wanted = [names[attribute] for attribute in counter.attributes]
-        positions = column_positions(source, wanted)
-        reader = BatchReader(source, positions, self._schema, counter.attributes, self._policy)
+        named = NamedQueries.of(self._schema, queries)
+        counter = BatchCounter(named, threads=threads)
+        source, reader = self._reader(named.attributes)
         count_in_batches(
             reader, counter, None if progress is None else lambda rows: progress(min(rows / self._rows, 1.0))
         )
-        self._files.check(source.files)
-        refuse_what_does_not_fit(source, reader.problems)
-        if reader.rows != self._rows:
-            raise PrivateDataError(
-                f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin again"
-            )
+        self._check(source, reader)
         return counter.counts
-
-    def _opened(self) -> TableSource:
-        """Open the files again, if they are what they were."""
-        source = open_table(self._table, self._column_names)
-        self._files.check(source.files)
-        return source

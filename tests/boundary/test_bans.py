@@ -33,11 +33,18 @@ BANS: dict[str, tuple[str, ...]] = {
     "dill": (),
     "cloudpickle": (),
     "joblib": (),
+    # Records are at hand wherever a cluster is: one file reaches it.
+    "cryptography": ("dpopt/private/dask_workers.py",),
+    "dask": ("dpopt/private/dask_workers.py",),
+    "distributed": ("dpopt/private/dask_workers.py",),
 }
 
 # Loaded inside functions only, except in files that are themselves loaded inside functions.
 HEAVY: dict[str, tuple[str, ...]] = {
+    "cryptography": (),
     "cvxpy": (),
+    "dask": (),
+    "distributed": (),
     "gurobipy": (),
     "highspy": (),
     "llvmlite": ("dpopt/queries/comp*.py", "*kernels.py"),

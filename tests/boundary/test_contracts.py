@@ -28,6 +28,7 @@ UNBOUND = {
     "The private side reaches no optimization room": ROOMS - {"dpopt.private"},
     "Solver libraries are imported in dpopt.solvers alone": {"dpopt.solvers"},
     "Tables are read on the private side alone": {"dpopt.private"},
+    "Processes of a cluster are reached from the private side alone": {"dpopt.private"},
     "Terminal libraries are imported in dpopt.cli alone": {"dpopt.__main__", "dpopt.cli"},
 }
 

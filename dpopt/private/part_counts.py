@@ -1,0 +1,130 @@
+"""What a worker does with its part of a table: hold it against the schema, or count on it. Counts go back, records do not.
+
+Functions of this file run in the workers' processes. Whatever goes wrong with the part is returned, not raised: an exception
+would be written to the worker's log together with its text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import DpoptError
+from dpopt.private.batch_counts import BatchCounter, BatchReader, NamedQueries, count_in_batches
+from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.parquet_source import ParquetSource, RowGroups
+from dpopt.private.table_problems import ColumnProblems
+from dpopt.queries.schema import Schema
+
+VERSION = 1
+"""Of what travels to the workers and back, and of what it means; it grows with every change of either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How every part of a table is read.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Where each attribute of the schema is among the columns of the files.
+    version : int
+        `VERSION` where the question was asked; workers with another one refuse.
+    """
+
+    schema: Schema
+    policy: OnUnknown
+    title: str
+    file_names: tuple[str, ...]
+    positions: tuple[int, ...]
+    version: int = VERSION
+
+    def source(self, part: tuple[RowGroups, ...]) -> ParquetSource:
+        """Return the source of one part."""
+        return ParquetSource.of_parts(part, self.title, self.file_names)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartRead:
+    """What a worker tells of its part. Private.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that were read.
+    problems : dict
+        Values that do not fit, for the owner's message, by the position of their attribute.
+    counts : (m,) int64
+        How many records lie in each cell, or satisfy each clause; None if they were not asked for, or a value did not fit.
+    """
+
+    rows: int
+    problems: dict[int, ColumnProblems]
+    counts: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartFailed:
+    """Why a worker could not read its part: a text for the owner."""
+
+    message: str
+
+
+PartReport: TypeAlias = PartRead | PartFailed
+
+
+def check_part(part: tuple[RowGroups, ...], reading: Reading) -> PartReport:
+    """Hold a part of the table against the schema."""
+    try:
+        _check_version(reading)
+        attributes = np.arange(len(reading.schema))
+        reader = _reader(part, reading, attributes)
+        reader.read_through()
+        return PartRead(reader.rows, _by_attribute(reader, attributes))
+    except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
+        return _failed(problem)
+
+
+def count_part(part: tuple[RowGroups, ...], reading: Reading, named: NamedQueries) -> PartReport:
+    """Count on a part of the table, in one thread: the cluster decides how many tasks a worker runs at a time."""
+    try:
+        _check_version(reading)
+        counter = BatchCounter(named, threads=1)
+        reader = _reader(part, reading, named.attributes)
+        count_in_batches(reader, counter)
+        problems = _by_attribute(reader, named.attributes)
+        return PartRead(reader.rows, problems, None if problems else counter.counts)
+    except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
+        return _failed(problem)
+
+
+def _reader(part: tuple[RowGroups, ...], reading: Reading, attributes: NDArray[np.integer]) -> BatchReader:
+    positions = [reading.positions[attribute] for attribute in attributes]
+    return BatchReader(reading.source(part), positions, reading.schema, attributes, reading.policy)
+
+
+def _by_attribute(reader: BatchReader, attributes: NDArray[np.integer]) -> dict[int, ColumnProblems]:
+    return {
+        int(attribute): column
+        for attribute, column in zip(attributes, reader.problems, strict=True)
+        if column
+    }
+
+
+def _check_version(reading: Reading) -> None:
+    if reading.version != VERSION:
+        raise DpoptError(
+            "a worker has another version of dpopt; install the same version on all workers as here"
+        )
+
+
+def _failed(problem: Exception) -> PartFailed:
+    if isinstance(problem, DpoptError):
+        return PartFailed(str(problem))
+    return PartFailed(
+        f"a worker stopped with {type(problem).__name__} (its text is kept back: it may quote records); try --engine stream "
+        "to see whether the table can be read here"
+    )

@@ -1,0 +1,267 @@
+"""Tables that stay in their files: the same answers and the same refusals as in memory, and files that must not change."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpopt.errors import PrivateDataError
+from dpopt.private import batch_counts, rule_report
+from dpopt.private.batch_counts import BatchCounter, NamedQueries
+from dpopt.private.bin_counts import BinCounts
+from dpopt.private.dataset import Codes
+from dpopt.private.exact_counts import exact_counts
+from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.parquet_source import ParquetSource
+from dpopt.private.read_table import read_table
+from dpopt.private.rule_report import broken_rows
+from dpopt.private.streamed_table import StreamedTable
+from dpopt.private.watched_files import WatchedFiles
+from dpopt.queries import Rule, implies, literal
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.packing_kernels import pack_columns
+from dpopt.queries.threshold_circuit import NO_RULES
+from tests.private.tables_in_files import (
+    ROWS,
+    SCHEMA,
+    frame,
+    queries,
+    small_batches,
+    write_csv,
+    write_folder,
+    write_parquet,
+)
+
+__all__ = ["small_batches"]  # a fixture
+
+
+def write_gzip(path: Path, table: pd.DataFrame) -> Path:
+    path.write_bytes(gzip.compress(table.to_csv(index=False).encode()))
+    return path
+
+
+WRITERS: dict[str, Callable[[Path, pd.DataFrame], Path]] = {
+    "csv": write_csv,
+    "csv.gz": write_gzip,
+    "parquet": write_parquet,
+    "folder": write_folder,
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_counts_are_those_of_the_table_in_memory(tmp_path: Path, kind: str, small_batches: None) -> None:
+    path = WRITERS[kind](tmp_path / f"table.{kind}", frame())
+    held, streamed = read_table(path, SCHEMA), StreamedTable.open(path, SCHEMA)
+    assert streamed._rows == ROWS
+    for asked in queries():
+        expected = exact_counts(held, asked)
+        found = exact_counts(streamed, asked)
+        assert found.dtype == np.int64
+        assert np.array_equal(found, expected)
+
+
+def test_batches_are_many_and_as_large_as_their_bytes_allow(
+    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_parquet(tmp_path / "t.parquet", frame())
+    streamed = StreamedTable.open(path, SCHEMA)
+    asked = queries()[0]
+    sizes: list[int] = []
+    add = BatchCounter.add
+
+    def noted(self: BatchCounter, codes: list[Codes]) -> None:
+        sizes.append(len(codes[0]))
+        add(self, codes)
+
+    monkeypatch.setattr(BatchCounter, "add", noted)
+    shares: list[float] = []
+    exact_counts(streamed, asked, progress=shares.append)
+    assert sum(sizes) == ROWS
+    assert len(sizes) == len(shares) == ROWS // 512 + 1
+    assert max(sizes) < 1_024
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    monkeypatch.setattr(batch_counts, "BATCH_BYTES", 2**27)
+    assert NamedQueries.of(SCHEMA, asked).rows_at_a_time * (2 * 4 + 12 // 8 + 1) <= 2**27
+
+
+def test_only_the_columns_that_queries_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_parquet(tmp_path / "t.parquet", frame())
+    read: list[str] = []
+    pieces = ParquetSource.pieces
+
+    def noted(self: ParquetSource, positions: list[int], *rest: object, **named: int) -> object:
+        read.extend(self.names[position] for position in positions)
+        return pieces(self, positions, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ParquetSource, "pieces", noted)
+    streamed = StreamedTable.open(path, SCHEMA)
+    assert read == list(SCHEMA.names)
+    read.clear()
+    exact_counts(streamed, Clauses.conjunctions([[3, 1]], [[0, 1]], [[True, False]]))
+    assert read == ["sex", "rooms"]
+
+
+def spoiled() -> pd.DataFrame:
+    table = frame()
+    table["age"] = table["age"].astype(float)
+    table.loc[[700, 1_500, 2_999], "age"] = [1.5, 300.0, 300.0]
+    table.loc[[5, 1_101, 2_000], "sex"] = ["m", "X", "X"]
+    return table
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
+    tmp_path: Path, kind: str, small_batches: None
+) -> None:
+    path = WRITERS[kind](tmp_path / f"table.{kind}", spoiled())
+    with pytest.raises(PrivateDataError) as held:
+        read_table(path, SCHEMA)
+    with pytest.raises(PrivateDataError) as streamed:
+        StreamedTable.open(path, SCHEMA)
+    assert str(streamed.value) == str(held.value)
+    assert "did you mean 'M'?" in str(held.value) or "write it the same way" in str(held.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_that_are_missing_and_tables_without_rows_are_refused(tmp_path: Path, kind: str) -> None:
+    write = WRITERS[kind]
+    with pytest.raises(PrivateDataError, match="lacks 1 column of the schema"):
+        StreamedTable.open(write(tmp_path / f"a.{kind}", frame(9).drop(columns="sex")), SCHEMA)
+    with pytest.raises(PrivateDataError, match="has no rows; expected at least one record"):
+        StreamedTable.open(write(tmp_path / f"b.{kind}", frame(9)[:0]), SCHEMA)
+
+
+def test_lines_with_a_wrong_number_of_fields_are_refused(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "t.csv", frame(9))
+    path.write_text(path.read_text() + "1,2\n")
+    with pytest.raises(PrivateDataError, match="line 11: 2 fields"):
+        StreamedTable.open(path, SCHEMA)
+
+
+def test_repairs_and_given_names_act_as_in_memory(tmp_path: Path) -> None:
+    table = frame(400)
+    table.loc[[3, 17], "age"] = [101, 250]
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False, header=False)
+    names = list(table.columns)
+    held = read_table(path, SCHEMA, on_unknown=OnUnknown.CLIP, column_names=names)
+    streamed = StreamedTable.open(path, SCHEMA, on_unknown=OnUnknown.CLIP, column_names=names)
+    for asked in queries():
+        assert np.array_equal(exact_counts(streamed, asked), exact_counts(held, asked))
+
+
+def test_what_needs_columns_in_memory_refuses_a_streamed_table(tmp_path: Path) -> None:
+    streamed = StreamedTable.open(write_parquet(tmp_path / "t.parquet", frame(50)), SCHEMA)
+    for use in (
+        lambda: pack_columns(streamed._columns, SCHEMA.sizes),
+        lambda: BinCounts.of_column(streamed, "age"),
+    ):
+        with pytest.raises(PrivateDataError, match="--engine memory"):
+            use()
+    with pytest.raises(AttributeError, match="no attribute '_rest'"):
+        streamed._rest  # noqa: B018  # reading it is the test
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_rows_that_break_rules_are_found_as_in_memory(
+    tmp_path: Path, kind: str, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rule_report, "_BLOCK_BYTES", 3_000)
+    rules = (
+        Rule(implies(literal("member", "=", True), literal("rooms", "!=", 3)), "members"),
+        Rule(literal("sex", "!=", "?"), "known"),
+        Rule(literal("rooms", "in", [1, 2, 3]), "all"),
+    )
+    schema = replace(SCHEMA, rules=rules)
+    table = frame()
+    table.loc[: ROWS - 200, "sex"] = "F"
+    path = WRITERS[kind](tmp_path / f"table.{kind}", table)
+    expected = broken_rows(read_table(path, schema), schema.circuit())
+    assert broken_rows(StreamedTable.open(path, schema), schema.circuit()) == expected
+    assert expected.broken[0] > 0
+    assert expected.broken[2] == 0
+    assert (expected.first_rows[1] or 0) > ROWS - 200
+    assert broken_rows(StreamedTable.open(path, SCHEMA), NO_RULES).rows == ROWS
+
+
+def test_tables_in_memory_are_not_streamed() -> None:
+    with pytest.raises(PrivateDataError, match="is in memory already"):
+        StreamedTable.open(frame(9), SCHEMA)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_that_changes_between_passes_is_refused(tmp_path: Path, kind: str) -> None:
+    write, asked = WRITERS[kind], queries()[0]
+    path = write(tmp_path / f"t.{kind}", frame(300))
+    streamed = StreamedTable.open(path, SCHEMA)
+    exact_counts(streamed, asked)
+    times = path.stat()
+    write(path, frame(300, seed=2))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(PrivateDataError, match=f"t.{kind} was changed while the table was in use"):
+        exact_counts(streamed, asked)
+    path.unlink()
+    with pytest.raises(PrivateDataError, match="there is no file"):
+        exact_counts(streamed, asked)
+
+
+def test_a_file_that_changes_during_a_pass_is_refused(tmp_path: Path, small_batches: None) -> None:
+    path = write_csv(tmp_path / "t.csv", frame())
+    streamed = StreamedTable.open(path, SCHEMA)
+    with pytest.raises(PrivateDataError, match="was changed while the table was in use"):
+        exact_counts(streamed, queries()[0], progress=lambda share: os.utime(path))
+
+
+def test_files_that_are_added_or_removed_are_refused(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "parts", frame())
+    streamed = StreamedTable.open(folder, SCHEMA)
+    write_parquet(folder / "d.parquet", frame(10))
+    with pytest.raises(PrivateDataError, match="d.parquet was added"):
+        exact_counts(streamed, queries()[0])
+    (folder / "d.parquet").unlink()
+    (folder / "b.parquet").unlink()
+    with pytest.raises(PrivateDataError, match="b.parquet was removed"):
+        exact_counts(streamed, queries()[0])
+
+
+def test_a_table_of_other_length_is_refused_even_where_its_file_looks_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_parquet(tmp_path / "t.parquet", frame(300))
+    streamed = StreamedTable.open(path, SCHEMA)
+    monkeypatch.setattr(WatchedFiles, "check", lambda self, paths: None)
+    write_parquet(path, frame(299))
+    with pytest.raises(PrivateDataError, match="does not have as many rows as before"):
+        exact_counts(streamed, queries()[0])
+    write_parquet(path, spoiled()[:300].assign(age=1_000))
+    with pytest.raises(PrivateDataError, match="column 'age': 300 rows do not fit"):
+        exact_counts(streamed, queries()[0])
+
+
+def test_what_is_no_file_of_its_own_is_refused() -> None:
+    with pytest.raises(PrivateDataError, match="is no regular file and can be read once only"):
+        WatchedFiles.of([Path(os.devnull)])
+
+
+def test_row_groups_are_cut_into_parts_in_order(tmp_path: Path) -> None:
+    source = ParquetSource([write_parquet(tmp_path / "t.parquet", frame(), 250)], "t", None)
+    assert [[part.groups for part in run] for run in source.parts(3)] == [
+        [(0, 1, 2, 3)],
+        [(4, 5, 6, 7)],
+        [(8, 9, 10, 11)],
+    ]
+    assert len(source.parts(100)) == 12
+    folder = write_folder(tmp_path / "parts", frame())
+    runs = ParquetSource(sorted(folder.iterdir()), "parts", None).parts(2)
+    assert [[(part.path.name, part.groups, part.rows) for part in run] for run in runs] == [
+        [("a.parquet", (0, 1, 2, 3), 1_100), ("c.parquet", (0, 1), 340)],
+        [("c.parquet", (2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 1_560)],
+    ]
