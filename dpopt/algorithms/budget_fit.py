@@ -13,19 +13,42 @@ from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import PlanError
 
 DEFAULT_STEP = Decimal("1.4")
+SPARSE_STEP = Decimal("2.5")
+DENSE_STEP = Decimal("0.4")
 _ROUNDS_PER_DRAW = 3.63
 _USUAL_WIDTH, _LEAST_WIDTH_FACTOR = 24, 0.15
+_SPARSE_ROUNDS_PER_DRAW, _LEAST_SPARSE_DRAWS = 30, 10
+_SPARSE = 0.1
+_LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
 _ENOUGH_ROUNDS = 20_000
 
 
 class BudgetFit:
-    """Fits rounds, draws and step into a budget."""
+    """Fits rounds, draws and step into a budget.
 
-    def __init__(self, request: PlanRequest, extra: Sequence[Charge], *, attributes: int) -> None:
+    `dense_draws` is how many draws a round has by rule on a dense table of zeros and ones, None for other tables.
+    """
+
+    def __init__(
+        self,
+        request: PlanRequest,
+        extra: Sequence[Charge],
+        *,
+        attributes: int,
+        dense_draws: int | None = None,
+    ) -> None:
         self._request = request
         # Wider records need more draws per round: each draw says something about a few attributes only.
         self._ratio = _ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
+        self._step, self._least_draws = DEFAULT_STEP, 1
+        if is_sparse(request):
+            # A record of zeros is nearly right already, and each draw can spoil it: few draws, and many rounds to average over.
+            self._ratio, self._step = _SPARSE_ROUNDS_PER_DRAW, SPARSE_STEP
+            self._least_draws = _LEAST_SPARSE_DRAWS
+        self._dense_draws = dense_draws
+        if dense_draws is not None:
+            self._step = DENSE_STEP
         self._extra = extra
         self._budget = request.budget
 
@@ -79,17 +102,23 @@ class BudgetFit:
         self, rounds: int | None, draws: int | None, step: Decimal | None, *, scale: float = 1.0
     ) -> tuple[int, int, Decimal]:
         """Return numbers on the curve of the rule, times `scale`, that use up the budget; at least two are open."""
-        eta = DEFAULT_STEP if step is None else step
+        eta = self._step if step is None else step
         if rounds is not None:
             return self.complete(rounds, None, eta)
         if draws is not None:
             return self.complete(None, draws, eta)
-        few = largest_number(
-            lambda s: self.rounds(s, float(eta)) >= scale * self._ratio * s ** (2 / 3), MOST_DRAWS
-        )
-        fitted = self.complete(None, max(1, few), eta)
+        few = largest_number(lambda s: self.rounds(s, float(eta)) >= self._wanted(s, scale), MOST_DRAWS)
+        if self._dense_draws is not None:
+            few = min(few, int(self._dense_draws / scale))
+        fitted = self.complete(None, max(self._least_draws, few), eta)
         # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
         return self.complete(fitted[0], None, eta) if fitted[0] < _ENOUGH_ROUNDS else fitted
+
+    def _wanted(self, draws: int, scale: float) -> float:
+        """Return how many rounds the rule wants with so many draws each."""
+        return (
+            _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
+        )
 
     def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
         """Return whether the numbers make a plan that the budget covers and that tells something about the records."""
@@ -127,6 +156,11 @@ class BudgetFit:
             budget.delta,
             self._extra,
         )
+
+
+def is_sparse(request: PlanRequest) -> bool:
+    """Return whether a request is declared to be about a sparse table: at most a tenth of its cells are ones."""
+    return request.fill is not None and request.fill <= _SPARSE
 
 
 def largest_number(allowed: Callable[[int], bool], most: int) -> int:

@@ -13,9 +13,10 @@ from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.measured_simulation import predict_measured
 from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_simulation import predict_multiplicative
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.public_table import MOST_ATTRIBUTES, has_binary_population
 from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.small_database_plan import SmallDatabasePlan
 from dpopt.algorithms.small_database_simulation import predict_small_database
@@ -27,6 +28,11 @@ CANDIDATES = ("projection", "adaptive", "dualquery")
 
 COMPARED = ("fem", "sepfem", "dqrs", "mwem", "pmw", "smalldb", "noise")
 """The others, whose errors are predicted too where somebody wants to compare."""
+
+_WIDE = (
+    f"on more than {MOST_ATTRIBUTES} binary attributes, predicting its errors would take as long as a run; name it with "
+    "--algorithm and give --no-predict to use it all the same"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,10 @@ class Choice:
         }
 
 
-def predict(plan: Plan, workload: Workload, *, runs: int = 1) -> PredictedError:
+def predict(plan: Plan, workload: Workload, *, runs: int = 1, fill: float | None = None) -> PredictedError:
     """Return the errors that a plan shows on public populations; those of noise alone follow from its scale.
+
+    `fill` is the public share of ones in a table of zeros and ones, where it is declared.
 
     Raises
     ------
@@ -68,15 +76,15 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1) -> PredictedError:
         If a simulation would take as long as a run.
     """
     if isinstance(plan, MeasuredPlan):
-        return predict_measured(plan, workload, runs=runs)
+        return predict_measured(plan, workload, runs=runs, fill=fill)
     if isinstance(plan, DualQueryPlan):
-        return predict_error(plan, workload, runs=runs)
+        return predict_error(plan, workload, runs=runs, fill=fill)
     if isinstance(plan, FemPlan):
-        return predict_fem(plan, workload, runs=runs)
+        return predict_fem(plan, workload, runs=runs, fill=fill)
     if isinstance(plan, MultiplicativePlan):
-        return predict_multiplicative(plan, workload, runs=runs)
+        return predict_multiplicative(plan, workload, runs=runs, fill=fill)
     if isinstance(plan, SmallDatabasePlan):
-        return predict_small_database(plan, workload, runs=runs)
+        return predict_small_database(plan, workload, runs=runs, fill=fill)
     raise PlanError(f"there is no prediction for plans of {plan.algorithm}")
 
 
@@ -90,7 +98,8 @@ def choose(
     """Return a plan of the algorithm with the least predicted mean error; only public values are read.
 
     Options of one algorithm alone leave no choice: rounds, draws, step or indicator bits mean DualQuery. With `compare` the
-    errors of the algorithms that are never chosen are predicted too.
+    errors of the algorithms that are never chosen are predicted too. Tables of more than 100 binary attributes leave DualQuery:
+    only its simulation stays short, whatever the width.
 
     Raises
     ------
@@ -104,6 +113,9 @@ def choose(
     plans: dict[str, Plan] = {}
     considered: dict[str, Any] = {}
     for algorithm in CANDIDATES:
+        if algorithm != ALGORITHM and _is_wide(request, workload):
+            considered[algorithm] = {"out_of_the_question": _WIDE}
+            continue
         try:
             plans[algorithm] = plan_of(algorithm, request, workload)
         except (PlanError, AccountingError) as error:
@@ -115,7 +127,7 @@ def choose(
     for algorithm, plan in plans.items():
         on_algorithm(algorithm)
         try:
-            predicted[algorithm] = predict(plan, workload)
+            predicted[algorithm] = predict(plan, workload, fill=request.fill)
         except DpoptError as error:
             considered[algorithm] = {"out_of_the_question": str(error)}
             continue
@@ -123,17 +135,22 @@ def choose(
     if not predicted:
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
     best = min(predicted, key=lambda name: predicted[name].mean_error)
-    if compare:
+    if compare and not _is_wide(request, workload):
         for algorithm in COMPARED:
             on_algorithm(algorithm)
             considered[algorithm] = _compared(algorithm, request, workload)
     return Choice(plans[best], predicted[best], _because(best, predicted), considered)
 
 
+def _is_wide(request: PlanRequest, workload: Workload) -> bool:
+    """Return whether the attributes are so many, all of zeros and ones, that nothing but DualQuery is predicted."""
+    return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, request.fill)
+
+
 def _compared(algorithm: str, request: PlanRequest, workload: Workload) -> dict[str, Any]:
     """Return the predicted errors of an algorithm as a JSON object, or why there are none."""
     try:
-        return predict(plan_of(algorithm, request, workload), workload).to_json()
+        return predict(plan_of(algorithm, request, workload), workload, fill=request.fill).to_json()
     except DpoptError as error:
         return {"out_of_the_question": str(error)}
 

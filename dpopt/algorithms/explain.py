@@ -14,6 +14,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
 from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.memory import memory_of_plan
 from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan, Encoding, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.planning import log_universe
@@ -46,12 +47,21 @@ def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, A
             extra=charges[:1] if plan.one_way is not None else (),
         ),
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
+        **_declared(statement),
     }
+
+
+def _declared(statement: dict[str, Any]) -> dict[str, Any]:
+    return {"declared": statement["declared"]} if "declared" in statement else {}
 
 
 def explain_any(plan: Plan, workload: Workload, statement: dict[str, Any]) -> dict[str, Any]:
     """Return a plan of any algorithm with its cost and its proven and predicted errors, and why it was chosen."""
-    chosen = {"chosen": statement.get("chosen")}
+    needed = memory_of_plan(plan, workload)
+    chosen: dict[str, Any] = {
+        "chosen": statement.get("chosen"),
+        "memory": None if needed is None else {**needed.to_json(), "described": needed.describe()},
+    }
     if isinstance(plan, DualQueryPlan) and plan.algorithm == ALGORITHM:  # relatives have charges of their own
         return {**explain_plan(plan, workload, statement), **chosen}
     spent = plan.budget.spent(plan.charges())
@@ -64,6 +74,7 @@ def explain_any(plan: Plan, workload: Workload, statement: dict[str, Any]) -> di
         "delta": spent.delta,
         "rho": spent.rho,
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
+        **_declared(statement),
         **chosen,
     }
 

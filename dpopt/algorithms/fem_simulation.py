@@ -12,11 +12,10 @@ from dpopt.accounting.budget import Budget
 from dpopt.algorithms.fem_plan import FemPlan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Run, Sources
-from dpopt.algorithms.population import public_population
 from dpopt.algorithms.progress import Silent
+from dpopt.algorithms.public_table import public_table
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.randomness import SeededWords
 from dpopt.queries.answers import RecordAnswers
@@ -29,7 +28,9 @@ RECORDS, SWEEPS = 10, 20
 _LARGEST_RANGE = 900
 
 
-def predict_fem(plan: FemPlan, workload: Workload, *, runs: int = 1) -> PredictedError:
+def predict_fem(
+    plan: FemPlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
 
     Selections depend on the data through eps0 n q(D) alone, so a population of 20,000 records stands for any n under a range
@@ -44,16 +45,16 @@ def predict_fem(plan: FemPlan, workload: Workload, *, runs: int = 1) -> Predicte
         raise PlanError(
             f"not predicted: simulating {plan.algorithm} on {len(workload):,} queries takes as long as a run"
         )
-    errors = [_simulate(plan, workload, seed) for seed in range(1, runs + 1)]
+    errors = [_simulate(plan, workload, seed, fill) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(workload))
 
 
-def _simulate(plan: FemPlan, workload: Workload, seed: int) -> tuple[float, float]:
+def _simulate(plan: FemPlan, workload: Workload, seed: int, fill: float | None) -> tuple[float, float]:
     from dpopt.algorithms.play_fem import play
 
     schema = workload.schema
-    dataset = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
+    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
     scaled = float(plan.range_) * plan.size / ROWS
     stand_in = replace(
         plan,

@@ -18,10 +18,9 @@ from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured import measure
 from dpopt.algorithms.measured_past import MeasuredPast
 from dpopt.algorithms.measured_plan import MeasuredPlan
-from dpopt.algorithms.population import public_population
 from dpopt.algorithms.public_choice import permutation, public_stream, uniforms
+from dpopt.algorithms.public_table import public_table
 from dpopt.algorithms.simulation import CLOSED_FORM, PredictedError
-from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.measuring_curator import MeasuringCurator
 from dpopt.private.randomness import SeededWords
@@ -59,7 +58,9 @@ class PublicNoise:
         return counts + np.rint(scale * np.sign(centred) * size).astype(np.int64)
 
 
-def predict_measured(plan: MeasuredPlan, workload: Workload, *, runs: int = 1) -> PredictedError:
+def predict_measured(
+    plan: MeasuredPlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+) -> PredictedError:
     """Return the errors of a plan; no private record is touched.
 
     Noise alone has errors that do not depend on the data. Other plans are played on public populations. Noise is scaled to a
@@ -70,7 +71,7 @@ def predict_measured(plan: MeasuredPlan, workload: Workload, *, runs: int = 1) -
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
     part, played = _part(plan, workload)
-    errors = [_simulate(played, part, seed) for seed in range(1, runs + 1)]
+    errors = [_simulate(played, part, seed, fill) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(part))
 
@@ -100,13 +101,14 @@ def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPla
         else one
         for one in plan.measurements
     )
-    part = Workload(workload.schema, clauses, {"simulated_part_of": workload.fingerprint})
+    kept = {"ranks": workload.specification["ranks"]} if "ranks" in workload.specification else {}
+    part = Workload(workload.schema, clauses, {"simulated_part_of": workload.fingerprint, **kept})
     return part, replace(plan, measurements=measurements)
 
 
-def _simulate(plan: MeasuredPlan, workload: Workload, seed: int) -> tuple[float, float]:
+def _simulate(plan: MeasuredPlan, workload: Workload, seed: int, fill: float | None) -> tuple[float, float]:
     schema = workload.schema
-    dataset = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
+    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
     stand_in = _scaled(plan, ROWS)
     job = Job(stand_in, schema, workload, {}, {})
     ledger = Ledger(stand_in.budget, stand_in.relation)

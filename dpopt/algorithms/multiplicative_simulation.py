@@ -14,11 +14,10 @@ from dpopt.algorithms.measured_simulation import PublicNoise
 from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_universe import universe_of
 from dpopt.algorithms.outcome import Run, Sources
-from dpopt.algorithms.population import public_population
 from dpopt.algorithms.progress import Silent
+from dpopt.algorithms.public_table import public_table
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.randomness import SeededWords
 from dpopt.queries.answers import RecordAnswers
@@ -31,7 +30,9 @@ MOST_WORK = 10**9
 _LARGEST_RANGE, _LEAST_SCALE = 900.0, 1e-3
 
 
-def predict_multiplicative(plan: MultiplicativePlan, workload: Workload, *, runs: int = 1) -> PredictedError:
+def predict_multiplicative(
+    plan: MultiplicativePlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
 
     Selections and noise depend on the data through shares of the size alone, so a population of 20,000 records stands for any n
@@ -48,16 +49,18 @@ def predict_multiplicative(plan: MultiplicativePlan, workload: Workload, *, runs
             f"not predicted: simulating {plan.rounds:,} rounds of {plan.algorithm} on a universe of {cells:,} cells takes as "
             "long as a run; give --no-predict"
         )
-    errors = [_simulate(plan, workload, seed) for seed in range(1, runs + 1)]
+    errors = [_simulate(plan, workload, seed, fill) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(workload))
 
 
-def _simulate(plan: MultiplicativePlan, workload: Workload, seed: int) -> tuple[float, float]:
+def _simulate(
+    plan: MultiplicativePlan, workload: Workload, seed: int, fill: float | None
+) -> tuple[float, float]:
     from dpopt.algorithms.play_multiplicative import play
 
     schema = workload.schema
-    dataset = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
+    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
     factor = ROWS / plan.size
     stand_in = replace(
         plan,

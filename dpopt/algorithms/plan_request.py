@@ -33,7 +33,10 @@ class PlanBy(Enum):
 
     RULE = "rule"
     """eta = 1.4 and T = 3.63 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15), as large as the budget
-    allows: near the best of a grid on seven public tables of 15 to 110 attributes."""
+    allows: near the best of a grid on seven public tables of 15 to 110 attributes. For tables that are declared to be sparse
+    (`fill` at most 0.1) eta = 2.5, T = 30 s^(2/3) and s at least 10: near the best on public populations like five tables of
+    purchases, visits and ratings. For other tables of zeros and ones (`Schema.binary`) eta = 0.4 and one draw for each
+    attribute, but at most as many as queries and at least 50, with 30 rounds at least: near the best on random bits."""
     SIMULATION = "simulation"
     """The best of a few plans around the rule, each simulated on public synthetic data."""
     BOUND = "bound"
@@ -62,6 +65,8 @@ class PlanRequest:
         How records are fitted to noisy counts, where the user says it.
     multiplicative : MultiplicativeRequest
         What the user says of multiplicative weights.
+    fill : float or None
+        Public share of ones in a table of zeros and ones, where the user declares it.
     """
 
     size: int
@@ -80,6 +85,7 @@ class PlanRequest:
     selections: int | None = None
     fit: FitRequest = FitRequest()
     multiplicative: MultiplicativeRequest = field(default_factory=MultiplicativeRequest)
+    fill: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("rounds", "draws", "selections"):
@@ -94,3 +100,14 @@ class PlanRequest:
                 f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {self.selections:,}; select fewer"
             )
         check_limits(self.work, self.seconds, self.seed)
+        if self.fill is not None:
+            check_fill(self.fill)
+
+
+def check_fill(fill: float) -> None:
+    """Raise PlanError unless a declared share of ones lies between 0 and 1."""
+    if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < 1:
+        raise PlanError(
+            f"--fill is the public share of ones in the table, above 0 and below 1, found {fill!r}; for baskets it is the "
+            "average number of items divided by the number of all items"
+        )

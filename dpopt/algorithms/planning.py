@@ -10,7 +10,15 @@ from math import fsum, log, sqrt
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.one_way import one_way_scale
 from dpopt.algorithms.accuracy import proven_error
-from dpopt.algorithms.budget_fit import DEFAULT_STEP, MOST_DRAWS, BudgetFit, largest_number
+from dpopt.algorithms.budget_fit import (
+    DEFAULT_STEP,
+    DENSE_STEP,
+    MOST_DRAWS,
+    SPARSE_STEP,
+    BudgetFit,
+    is_sparse,
+    largest_number,
+)
 from dpopt.algorithms.plan import (
     DualQueryPlan,
     Encoding,
@@ -24,6 +32,7 @@ from dpopt.queries.workload import Workload
 
 ONE_WAY_SHARE = 0.05
 """Share of the budget that noisy one-way marginals get when free attributes are estimated."""
+_LEAST_DENSE_DRAWS = 50
 
 
 def make_plan(
@@ -44,7 +53,9 @@ def make_plan(
     """
     base = _base_plan(request, len(workload.schema))
     extra = base.charges()[: 1 if base.one_way is not None else 0]
-    fit = BudgetFit(request, extra, attributes=len(workload.schema))
+    fit = BudgetFit(
+        request, extra, attributes=len(workload.schema), dense_draws=_dense_draws(request, workload)
+    )
     if request.rounds is not None and request.draws is not None and request.step is not None:
         return fit.checked(base, request.rounds, request.draws, request.step, "given")
     open_numbers = [name for name in ("rounds", "draws", "step") if getattr(request, name) is None]
@@ -55,8 +66,23 @@ def make_plan(
         return fit.checked(base, *_least_bound(fit, request, workload), "least proven bound")
     by_rule = fit.by_rule(request.rounds, request.draws, request.step)
     if request.plan_by is PlanBy.RULE:
-        return fit.checked(base, *by_rule, "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)")
+        return fit.checked(base, *by_rule, _rule(request, workload))
     return _best_simulated(fit, base, by_rule, request, workload, on_candidate)
+
+
+def _dense_draws(request: PlanRequest, workload: Workload) -> int | None:
+    """Return how many draws a round has by rule on a dense table of zeros and ones: one for each attribute or query."""
+    if not workload.schema.is_binary or is_sparse(request):
+        return None
+    return max(_LEAST_DENSE_DRAWS, min(len(workload.schema), len(workload)))
+
+
+def _rule(request: PlanRequest, workload: Workload) -> str:
+    if is_sparse(request):
+        return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10"
+    if _dense_draws(request, workload) is not None:
+        return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
+    return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"
 
 
 def log_universe(schema: Schema, encoding: Encoding) -> float:
@@ -153,7 +179,12 @@ def _best_simulated(
     """Return the plan with the least simulated largest error among variations of the rule."""
     from dpopt.algorithms.simulation import predict_error
 
-    steps = [request.step] if request.step else [Decimal("0.7"), Decimal(1), DEFAULT_STEP, Decimal(2)]
+    steps = [DEFAULT_STEP, Decimal("0.7"), Decimal(1), Decimal(2)]
+    if is_sparse(request):
+        steps = [DEFAULT_STEP, SPARSE_STEP, Decimal(4)]
+    elif _dense_draws(request, workload) is not None:
+        steps = [Decimal("0.2"), DENSE_STEP, Decimal("0.8")]
+    steps = [request.step] if request.step else steps
     variations = {by_rule}
     for step in steps:
         for scale in (0.6, 1.0, 1.6):
@@ -167,5 +198,5 @@ def _best_simulated(
     errors = []
     for number, plan in enumerate(plans, start=1):
         on_candidate(number, len(plans))
-        errors.append(predict_error(plan, workload, runs=2).max_error)
+        errors.append(predict_error(plan, workload, runs=2, fill=request.fill).max_error)
     return plans[errors.index(min(errors))]

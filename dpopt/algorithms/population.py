@@ -9,7 +9,7 @@ from dpopt.algorithms.public_choice import permutation, public_stream, uniforms
 from dpopt.queries.schema import Schema
 
 CLASSES = 6
-_CLASS_DECAY = 0.6
+CLASS_DECAY = 0.6
 _NARROW, _MIDDLE, _WIDE = 13, 24, 41
 _FEW_CODES = 20
 
@@ -41,7 +41,7 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     """
     stream = public_stream(seed, "population")
     count = len(schema)
-    shares = _CLASS_DECAY ** np.arange(CLASSES)
+    shares = CLASS_DECAY ** np.arange(CLASSES)
     classes = np.searchsorted(np.cumsum(shares / shares.sum()), uniforms(stream, rows)).clip(max=CLASSES - 1)
     steepness, spread, tied = ((permutation(stream, count) + 0.5) / count for _ in range(3))
     order, earlier = permutation(stream, count), uniforms(stream, count)

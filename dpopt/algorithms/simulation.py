@@ -7,15 +7,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.binary_simulation import named_part, play_on_binary, simulated_rounds
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.population import public_population
 from dpopt.algorithms.public_choice import permutation, public_stream
+from dpopt.algorithms.public_table import has_binary_population
+from dpopt.errors import PlanError
 from dpopt.private.curator import Curator
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
@@ -24,14 +28,19 @@ from dpopt.private.randomness import SeededWords
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.answers import RecordAnswers
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workload import Workload
 from dpopt.transcript.journal import MemoryJournal
 
 MOST_QUERIES = 200_000
 MOST_CELLS = 1_000_000
 SIMULATED = "prediction by simulation on public synthetic data, not a bound"
+BINARY = f"{SIMULATED}; a public population of zeros and ones"
 CLOSED_FORM = "expected errors of the noise, which do not depend on the data"
 ROWS = 20_000
+_TWICE_AT_MOST = 1_000_000
+_MOST_ANSWERS, _LEAST_QUERIES = 400_000_000, 20_000
+_MOST_RECORD_CELLS = 50_000_000
 SWEEPS = 60
 
 
@@ -49,6 +58,8 @@ class PredictedError:
         Number of simulated queries: the workload, or a public random part of it.
     kind : str
         How the errors were predicted.
+    rounds : int or None
+        Number of simulated rounds where a plan has more than are simulated.
     """
 
     max_error: float
@@ -56,15 +67,18 @@ class PredictedError:
     runs: int
     queries: int
     kind: str = SIMULATED
+    rounds: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction as a JSON object."""
+        fewer = {} if self.rounds is None else {"simulated_rounds": self.rounds}
         return {
             "kind": self.kind,
             "max_error": self.max_error,
             "mean_error": self.mean_error,
             "runs": self.runs,
             "simulated_queries": self.queries,
+            **fewer,
         }
 
 
@@ -73,6 +87,7 @@ def predict_error(
     workload: Workload,
     *,
     runs: int = 1,
+    fill: float | None = None,
     on_round: Callable[[int, int], None] = lambda number, rounds: None,
 ) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
@@ -82,18 +97,115 @@ def predict_error(
     changes the errors by a few per cent. Cells of marginals are simulated up to a million. Beyond that, where a run hardly
     sees any cell twice, its records are taken to be about as good as so many random records of the population. DQRS is
     predicted as DualQuery with the same rounds, draws and step: it draws from the same weights.
+
+    Tables of zeros and ones (`Schema.binary`, or any with a declared `fill`) have a population of their own: a law on the
+    attributes that the simulated queries name, so that half a million attributes are simulated as well as fifty. See
+    `dpopt.algorithms.binary_population`. There a long simulation is made once, with at most 5,000,000 draws in all its rounds
+    (20 at least), and of queries no more than 4 * 10^8 / rounds (20,000 at least): with fewer rounds than planned the errors
+    are too large rather than too small.
+
+    Parameters
+    ----------
+    plan : DualQueryPlan
+        Rounds, draws and step.
+    workload : Workload
+        The queries.
+    runs : int
+        Number of populations.
+    fill : float, optional
+        Public share of ones in a table of zeros and ones.
+    on_round : callable
+        Called as ``on_round(number, rounds)`` after each simulated round.
+
+    Raises
+    ------
+    PlanError
+        If a fill is declared and an attribute has not two values, or a simulation would take as long as a run.
     """
+    if has_binary_population(workload, fill):
+        return _predict_on_binary(plan, workload, runs, fill, on_round)
     if workload.marginals is not None and len(workload) > MOST_CELLS:
         errors = [_random_records(plan.rounds, workload, seed) for seed in range(1, runs + 1)]
         largest, mean = np.mean(np.array(errors), axis=0).tolist()
         return PredictedError(largest, mean, runs, len(workload))
-    clauses = workload.clauses if workload.marginals is not None else _part(workload.clauses)
+    clauses = workload.clauses if workload.marginals is not None else _part(workload.clauses, MOST_QUERIES)
     errors = [
         _simulate(plan, workload, clauses, seed, lambda number, rounds, _: on_round(number, rounds))
         for seed in range(1, runs + 1)
     ]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(clauses))
+
+
+def _predict_on_binary(
+    plan: DualQueryPlan,
+    workload: Workload,
+    runs: int,
+    fill: float | None,
+    on_round: Callable[[int, int], None],
+) -> PredictedError:
+    rounds = simulated_rounds(plan)
+    runs = runs if rounds * plan.draws <= _TWICE_AT_MOST else 1
+    errors, queries = [], 0
+    for seed in range(1, runs + 1):
+        if workload.marginals is not None and len(workload) > MOST_CELLS:
+            part = named_part(workload, _some_cells(workload.marginals, plan.rounds), seed, fill)
+            records = part.population.records(plan.rounds, seed=seed)
+            found = share_of_records(part.clauses, records, part.schema.sizes)
+        else:
+            most = min(MOST_QUERIES, max(_LEAST_QUERIES, _MOST_ANSWERS // rounds))
+            part = named_part(workload, _part(workload.clauses, most), seed, fill)
+            found = play_on_binary(plan, part, seed, on_round)
+        differences, queries = np.abs(found - part.answers), len(part.clauses)
+        errors.append((float(differences.max()), float(differences.mean())))
+    largest, mean = np.mean(np.array(errors), axis=0).tolist()
+    fewer = rounds if rounds < plan.rounds else None
+    return PredictedError(largest, mean, runs, queries, BINARY, fewer)
+
+
+def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
+    """Return the cells of so many marginals, chosen at random in public, as are written out and held against records.
+
+    Raises
+    ------
+    PlanError
+        If even the smallest marginal has too many cells.
+    """
+    cells = marginals.cells()
+    order = permutation(public_stream(0, "simulated marginals"), len(marginals))
+    order = order[cells[order] <= MOST_CELLS]
+    most = max(1, _MOST_RECORD_CELLS // (rounds * marginals.attributes.shape[1]))
+    chosen = np.sort(
+        order[: min(most, int(np.searchsorted(np.cumsum(cells[order]), MOST_CELLS, side="right")))]
+    )
+    if chosen.size == 0:
+        raise PlanError(
+            f"not predicted: the smallest marginal has {int(cells.min()):,} cells, more than the {MOST_CELLS:,} that a "
+            "simulation holds; give --no-predict"
+        )
+    return marginals.take(chosen).clauses()
+
+
+def share_of_records(
+    clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the share of the records, (r, d), of which each clause is true, (m,)."""
+    from dpopt.queries.kernels import count_on_records
+
+    return count_on_records(clauses, records, sizes) / len(records)
+
+
+def simulated_clauses(workload: Workload) -> Clauses:
+    """Return the clauses on which baselines are held against a prediction: all, or a public random part.
+
+    Raises
+    ------
+    PlanError
+        If the workload are marginals, and even the smallest one has too many cells.
+    """
+    if workload.marginals is not None and len(workload) > MOST_CELLS:
+        return _some_cells(workload.marginals, 1)
+    return workload.clauses if workload.marginals is not None else _part(workload.clauses, MOST_QUERIES)
 
 
 def _random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, float]:
@@ -107,12 +219,10 @@ def _random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, 
     return errors.max_error, errors.mean_error
 
 
-def _part(clauses: Clauses) -> Clauses:
-    if len(clauses) <= MOST_QUERIES:
+def _part(clauses: Clauses, most: int) -> Clauses:
+    if len(clauses) <= most:
         return clauses
-    return clauses.take(
-        np.sort(permutation(public_stream(0, "simulated queries"), len(clauses))[:MOST_QUERIES])
-    )
+    return clauses.take(np.sort(permutation(public_stream(0, "simulated queries"), len(clauses))[:most]))
 
 
 def _simulate(

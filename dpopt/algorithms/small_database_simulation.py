@@ -12,14 +12,13 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Run, Sources
-from dpopt.algorithms.population import public_population
 from dpopt.algorithms.progress import Silent
+from dpopt.algorithms.public_table import public_table
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.algorithms.small_database_bounds import log_multisets
 from dpopt.algorithms.small_database_plan import LARGEST_RANGE, SmallDatabasePlan
 from dpopt.algorithms.small_database_universe import Universe
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.randomness import SeededWords
 from dpopt.queries.workload import Workload
@@ -29,7 +28,9 @@ ROWS = 20_000
 MOST_SIMULATED = 1e11
 
 
-def predict_small_database(plan: SmallDatabasePlan, workload: Workload, *, runs: int = 1) -> PredictedError:
+def predict_small_database(
+    plan: SmallDatabasePlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
 
     The draw depends on the data through epsilon n q(D) alone, so a population of 20,000 records stands for any n under a range
@@ -40,16 +41,18 @@ def predict_small_database(plan: SmallDatabasePlan, workload: Workload, *, runs:
     PlanError
         If the simulation is out of the range of the mechanism.
     """
-    errors = [_simulate(plan, workload, seed) for seed in range(1, runs + 1)]
+    errors = [_simulate(plan, workload, seed, fill) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(workload))
 
 
-def _simulate(plan: SmallDatabasePlan, workload: Workload, seed: int) -> tuple[float, float]:
+def _simulate(
+    plan: SmallDatabasePlan, workload: Workload, seed: int, fill: float | None
+) -> tuple[float, float]:
     from dpopt.algorithms.play_small_database import play
 
     schema = workload.schema
-    dataset = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
+    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
     scaled = float(plan.range_) * plan.size / ROWS
     if scaled > LARGEST_RANGE:
         raise PlanError(f"not predicted: a range of {scaled:,.0f} at 20,000 records is beyond the mechanism")

@@ -19,7 +19,10 @@ from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.planning import log_universe
 from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.progress import Progress
+from dpopt.algorithms.public_baselines import public_baselines, verdict
+from dpopt.algorithms.public_table import has_binary_population
 from dpopt.algorithms.settings import AUTO, Settings
+from dpopt.algorithms.simulation import PredictedError
 from dpopt.algorithms.small_database_plan import SmallDatabasePlan
 from dpopt.algorithms.small_database_planning import proven_small_database
 from dpopt.queries.workload import Workload
@@ -44,6 +47,7 @@ def plan_and_statement(
         If there is no such plan.
     """
     request = settings.request(size)
+    has_binary_population(workload, settings.fill)  # refuses a fill for other tables
     if settings.algorithm != AUTO:
         plan = plan_of(
             settings.algorithm,
@@ -52,7 +56,12 @@ def plan_and_statement(
             on_candidate=lambda number, of: told.note(f"simulating candidate {number} of {of}"),
         )
         return plan, plan_statement(
-            plan, workload, predict_errors=settings.predict, accept_draft=settings.accept_draft, runs=runs
+            plan,
+            workload,
+            predict_errors=settings.predict,
+            accept_draft=settings.accept_draft,
+            runs=runs,
+            fill=settings.fill,
         )
     choice = choose(
         request,
@@ -67,14 +76,27 @@ def plan_and_statement(
         workload,
         predict_errors=settings.predict and not predicted_already,
         accept_draft=settings.accept_draft,
+        fill=settings.fill,
     )
     if choice.predicted is not None:
-        statement["predicted"] = choice.predicted.to_json()
+        statement["predicted"] = _predicted(choice.predicted, workload, settings.fill)
     return choice.plan, {**statement, "chosen": choice.to_json()}
 
 
+def _predicted(predicted: PredictedError, workload: Workload, fill: float | None) -> dict[str, Any]:
+    """Return predicted errors beside those of trivial data sets on the same populations, and what that says in words."""
+    stated, baselines = predicted.to_json(), public_baselines(workload, runs=predicted.runs, fill=fill)
+    return {**stated, "baselines": baselines, "verdict": verdict(stated, baselines, workload)}
+
+
 def plan_statement(
-    plan: Plan, workload: Workload, *, predict_errors: bool, accept_draft: bool, runs: int = 1
+    plan: Plan,
+    workload: Workload,
+    *,
+    predict_errors: bool,
+    accept_draft: bool,
+    runs: int = 1,
+    fill: float | None = None,
 ) -> dict[str, Any]:
     """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions."""
     from dpopt import __version__
@@ -97,8 +119,12 @@ def plan_statement(
         )
     elif isinstance(plan, SmallDatabasePlan):
         proven = proven_small_database(plan, workload)
-    predicted = predict(plan, workload, runs=runs).to_json() if predict_errors else None
+    predicted: dict[str, Any] | None = None
+    if predict_errors:
+        predicted = _predicted(predict(plan, workload, runs=runs, fill=fill), workload, fill)
+    declared = {} if fill is None else {"declared": {"fill": fill}}
     return {
+        **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),
         "proven": proven,
         "predicted": predicted,

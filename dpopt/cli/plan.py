@@ -9,6 +9,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command
+from dpopt.cli.declared import declared_schema
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 @command("plan")
 def plan(
-    schema: options.SchemaOption,
     workload: options.WorkloadOption,
+    schema: options.DeclaredSchemaOption = None,
+    binary_columns: options.BinaryColumnsOption = None,
+    names: options.NamesOption = None,
     n: Annotated[int | None, typer.Option("--n", help="Public number of records (replace-one).")] = None,
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = None,
@@ -46,6 +49,7 @@ def plan(
     average: options.AverageOption = False,
     free_attributes: options.FreeOption = "first",
     encoding: options.EncodingOption = "records",
+    fill: options.FillOption = None,
     predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -57,12 +61,11 @@ def plan(
     from dpopt.algorithms.settings import Settings, choice
     from dpopt.algorithms.stating import delta_warning, plan_and_statement, size_note
     from dpopt.cli.progress import TerminalProgress
-    from dpopt.queries.schema import Schema
     from dpopt.queries.workload import parse_workload
 
     relation = choice(NeighbouringRelation, neighbours, "neighbours")
     size = _size(relation, n, n0)
-    declared = Schema.read(schema)
+    declared = declared_schema(schema, binary_columns, names)
     queries = parse_workload(workload, declared)
     legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     if accuracy is not None:
@@ -104,6 +107,7 @@ def plan(
         free_attributes=free_attributes,
         encoding=encoding,
         predict=predict,
+        fill=fill,
     )
     settings.check()
     made, statement = plan_and_statement(settings, size, queries, TerminalProgress(), runs=2, compare=True)

@@ -26,6 +26,8 @@ def report_plan(explained: Mapping[str, Any]) -> None:
     else:
         out.print(f"epsilon: {explained['epsilon']:.4f} at delta = {explained['delta']:g}")
     out.print(f"rho (zCDP): {explained['rho']:.6f}")
+    if explained.get("memory"):
+        out.print(f"memory beside the table: about {explained['memory']['described']}")
     for line in (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"])):
         out.print(line)
 
@@ -105,7 +107,22 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
             "(simulated on public synthetic data, no bound)"
         )
+        lines += baseline_lines(predicted)
     return lines + certified_lines(accuracy.get("certified"))
+
+
+def baseline_lines(predicted: Mapping[str, Any]) -> list[str]:
+    """Return what trivial data sets do on the public population of a prediction, and what they do better."""
+    baselines = predicted.get("baselines")
+    if baselines is None:
+        return []
+    figures = "; ".join(
+        f"{name} {found['max_error']:.4f} and {found['mean_error']:.5f}" for name, found in baselines.items()
+    )
+    lines = [f"without data, largest and mean error there: {figures}"]
+    if predicted.get("verdict") is not None:
+        lines.append(f"warning:   {predicted['verdict']}")
+    return lines
 
 
 def certified_lines(certified: Mapping[str, Any] | None) -> list[str]:
@@ -155,7 +172,8 @@ def _held(statement: Mapping[str, Any]) -> list[str]:
     if records is None:
         return [f"answers: {answers['queries']:,} noisy answers in {answers['file']}, no records"]
     rounds = f"{records['rounds']:,} rounds, " if "rounds" in records else ""
-    weights = f" with weights in '{records['weight_column']}'" if records["weight_column"] else ""
+    where = records["weight_column"] or records.get("weight_file")
+    weights = f" with weights in '{where}'" if where else ""
     held = (
         f"records: {rounds}{records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
         f"{_obedience(records)}{records['rows']:,} rows in {records['file']}{weights}"

@@ -140,7 +140,7 @@ def test_a_better_record_is_reported_with_its_exact_value_and_the_release_stays(
     spoiled = replace(
         finished,
         rounds=[
-            replace(done, record=worst, certificate=certify(problems(finished)[number], worst))
+            replace(done, kept=worst, certificate=certify(problems(finished)[number], worst))
             if done.sampled.round == number
             else done
             for done in finished.rounds

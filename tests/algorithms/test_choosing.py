@@ -13,11 +13,14 @@ from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, FitPlan,
 from dpopt.algorithms.measured_simulation import RECORDS, SWEEPS, _scaled, predict_measured
 from dpopt.algorithms.measured_simulation import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.public_baselines import public_baselines
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.queries.workload import Workload, parse_workload
 from tests.algorithms.measured_runs import CLAUSES, measured_plan
 from tests.algorithms.small_runs import plan, workload
 from tests.algorithms.test_release_with_rules import Notes
@@ -29,7 +32,9 @@ BUDGET: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
 def errors_of(**means: float) -> Any:
     """Return a stand-in for the prediction: these mean errors by algorithm, and no others."""
 
-    def predicted(made: Plan, queries: Workload, *, runs: int = 1) -> PredictedError:
+    def predicted(
+        made: Plan, queries: Workload, *, runs: int = 1, fill: float | None = None
+    ) -> PredictedError:
         if made.algorithm not in means:
             raise PlanError(f"no figure for {made.algorithm}")
         return PredictedError(3 * means[made.algorithm], means[made.algorithm], runs, len(queries))
@@ -212,3 +217,87 @@ def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population(
     assert stand_in.selections.step == made.selections.step / Decimal(factor)
     assert stand_in.fit == played
     assert stand_in.budget.allows(stand_in.charges())
+
+
+WIDE = parse_workload("conjunctions:3,count=200", Schema.binary(101))
+
+
+def test_wide_tables_leave_dualquery_and_nothing_else_is_simulated() -> None:
+    asked: list[str] = []
+    for fill in (None, 0.02):
+        request = Settings(**BUDGET, fill=fill).request(SIZE)
+        choice = choose(request, WIDE, on_algorithm=asked.append, compare=True)
+        assert choice.plan.algorithm == "dualquery"
+        assert set(choice.considered) == set(CANDIDATES)
+        for name in (PROJECTION, ADAPTIVE):
+            assert choice.considered[name]["out_of_the_question"].startswith(
+                "on more than 100 binary attributes"
+            )
+    assert asked == ["dualquery"] * 2
+
+
+def test_tables_of_few_binary_attributes_are_compared_as_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "predict", errors_of(**dict.fromkeys(CANDIDATES, 0.25)))
+    few = parse_workload("conjunctions:3,count=200", Schema.binary(100))
+    assert set(choose(Settings(**BUDGET).request(SIZE), few).considered) == set(CANDIDATES)
+    schema = Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(101)))
+    usual = parse_workload("conjunctions:3,count=200", schema)
+    choice = choose(Settings(**BUDGET).request(SIZE), usual)
+    assert "mean_error" in choice.considered[PROJECTION]
+
+
+def test_baselines_know_the_declared_fill() -> None:
+    asked = parse_workload("marginals:1", Schema.binary(6))
+    means = []
+    for fill in (0.05, 0.5):
+        settings = Settings(algorithm="noise", fill=fill, **BUDGET)
+        _, statement = plan_and_statement(settings, SIZE, asked, Notes())
+        means.append(statement["predicted"]["baselines"]["zeros"]["mean_error"])
+        assert statement["declared"] == {"fill": fill}
+    assert means[0] < 0.1 < means[1]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "room"),
+    [
+        ("projection", "measured"),
+        ("adaptive", "measured"),
+        ("fem", "fem"),
+        ("mwem", "multiplicative"),
+        ("smalldb", "small_database"),
+    ],
+)
+def test_a_declared_fill_reaches_every_simulation(
+    algorithm: str, room: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def table(asked: Workload, rows: int, *, seed: int, fill: float | None) -> None:
+        raise PlanError(f"{rows} rows of seed {seed} with fill {fill}")
+
+    monkeypatch.setattr(f"dpopt.algorithms.{room}_simulation.public_table", table)
+    asked = parse_workload("marginals:1", Schema.binary(6))
+    made = plan_of(algorithm, Settings(algorithm=algorithm, **BUDGET).request(SIZE), asked)
+    with pytest.raises(PlanError, match="20000 rows of seed 1 with fill 0.05"):
+        predict(made, asked, fill=0.05)
+
+
+def test_a_fill_is_refused_for_other_tables_and_recorded_without_a_prediction() -> None:
+    for wanted in (True, False):
+        settings = Settings(algorithm="dualquery", fill=0.1, predict=wanted, **BUDGET)
+        with pytest.raises(PlanError, match="'colour' has 3 values. Leave the option out"):
+            plan_and_statement(settings, SIZE, workload(), Notes())
+    settings = Settings(algorithm="dualquery", fill=0.1, predict=False, **BUDGET)
+    _, statement = plan_and_statement(settings, SIZE, WIDE, Notes())
+    assert statement["declared"] == {"fill": 0.1}
+    assert statement["predicted"] is None
+
+
+def test_predictions_stand_beside_trivial_data_sets() -> None:
+    settings = Settings(algorithm="dualquery", **BUDGET)
+    _, statement = plan_and_statement(settings, SIZE, workload(), Notes(), runs=2)
+    predicted = statement["predicted"]
+    assert predicted["baselines"] == public_baselines(workload(), runs=2)
+    assert predicted["verdict"] is None
+    assert "declared" not in statement
+    poor = Settings(algorithm="dualquery", rounds=1, draws=1, step="0.1", **BUDGET)
+    _, statement = plan_and_statement(poor, SIZE, workload(), Notes())
+    assert "cannot beat it" in statement["predicted"]["verdict"]

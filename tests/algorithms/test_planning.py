@@ -206,8 +206,10 @@ class Predictions:
         self.error = error
         self.plans: list[DualQueryPlan] = []
 
-    def __call__(self, plan: DualQueryPlan, workload: Workload, *, runs: int) -> PredictedError:
-        assert runs == 2
+    def __call__(
+        self, plan: DualQueryPlan, workload: Workload, *, runs: int, fill: float | None
+    ) -> PredictedError:
+        assert (runs, fill) == (2, None)
         self.plans.append(plan)
         return PredictedError(self.error(plan), 0.0, runs, len(workload))
 
@@ -327,3 +329,69 @@ def test_no_plan_of_the_rule_is_over_budget(
         return
     assert spent_share(made) <= 1
     assert made.rounds == 20_000 or not fits(replace(made, draws=made.draws + 1))
+
+
+def on_zeros_and_ones(attributes: int, **changes: Any) -> DualQueryPlan:
+    asked = parse_workload("conjunctions:3,count=2000", Schema.binary(attributes))
+    return make_plan(request(**changes), asked)
+
+
+def test_sparse_tables_get_few_draws_and_a_large_step() -> None:
+    made = on_zeros_and_ones(10_000, fill=0.01)
+    assert made.step == Decimal("2.5")
+    assert 30 * made.draws ** (2 / 3) == pytest.approx(made.rounds, rel=0.1)
+    assert made.chosen_by.startswith("rule for sparse tables")
+    assert 0.9 <= spent_share(made) <= 1
+    small = on_zeros_and_ones(10_000, fill=0.01, size=2000)
+    assert (small.draws, small.step) == (10, Decimal("2.5"))
+    assert 0.8 <= spent_share(small) <= 1
+    fixed = on_zeros_and_ones(10_000, fill=0.01, step=Decimal(1))
+    assert fixed.step == 1
+
+
+@pytest.mark.parametrize(("attributes", "draws"), [(20, 50), (400, 400), (512_000, 2000)])
+def test_dense_tables_of_zeros_and_ones_get_a_draw_for_each_attribute(attributes: int, draws: int) -> None:
+    """But no more than there are queries, which are 2,000, and at least 50."""
+    for fill in (None, 0.2):
+        made = on_zeros_and_ones(attributes, fill=fill)
+        assert made.step == Decimal("0.4")
+        assert made.draws == pytest.approx(draws, rel=0.05)  # what is left of the budget pays for a few more
+        assert made.draws >= draws
+        assert made.chosen_by.startswith("rule for dense tables of zeros and ones")
+        assert 0.9 <= spent_share(made) <= 1
+
+
+def test_dense_tables_under_a_small_budget_get_thirty_rounds() -> None:
+    made = on_zeros_and_ones(512_000, size=3000)
+    assert made.rounds == 30
+    assert made.draws < 2000
+
+
+def test_a_table_of_other_attributes_keeps_its_rule() -> None:
+    assert make_plan(request(), wide(40)).chosen_by.startswith("rule eta = 1.4")
+    sparse = make_plan(request(fill=0.05), wide(40))
+    assert sparse.step == Decimal("2.5")
+
+
+def test_simulation_tries_the_steps_that_suit_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: dict[float | None, set[Decimal]] = {None: set(), 0.01: set()}
+
+    def predicted(made: DualQueryPlan, asked: Workload, *, runs: int, fill: float | None) -> PredictedError:
+        steps[fill].add(made.step)
+        return PredictedError(1.0, 1.0, runs, len(asked))
+
+    monkeypatch.setattr(simulation, "predict_error", predicted)
+    for fill in steps:
+        on_zeros_and_ones(300, fill=fill, plan_by=PlanBy.SIMULATION)
+    assert steps == {
+        None: {Decimal("0.2"), Decimal("0.4"), Decimal("0.8")},
+        0.01: {Decimal("1.4"), Decimal("2.5"), Decimal(4)},
+    }
+
+
+@pytest.mark.parametrize("fill", [0, 1, -0.1, float("nan"), True, "0.1"])
+def test_a_fill_that_is_no_share_is_refused(fill: Any) -> None:
+    with pytest.raises(
+        PlanError, match="--fill is the public share of ones in the table, above 0 and below 1, found"
+    ):
+        request(fill=fill)

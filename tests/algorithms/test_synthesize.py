@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "on-unknown twice": ({"on_unknown": "error,clip"}, SchemaError, "'error' allows no repair"),
     "solver": ({"solver": "simplex"}, SolverUnavailableError, "there is no solver 'simplex'"),
     "close solver": ({"solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
-    "format": ({"format": "json"}, PlanError, "the format is one of csv, parquet; found 'json'"),
+    "format": ({"format": "json"}, PlanError, "the format is one of csv, parquet, npz, baskets; found 'json'"),
     "rows": ({"rows": 0}, PlanError, "the number of rows must be a whole number of at least 1, found 0"),
     "rounds": (
         {"rounds": 0},

@@ -74,6 +74,34 @@ def test_errors_are_predicted_unless_they_are_not_wanted(public: list[object]) -
     assert f"predicted: largest error {predicted['max_error']:.4f}" in succeed("plan", *public, *SMALL[:-1])
 
 
+def test_trivial_data_sets_stand_beside_a_prediction(public: list[object]) -> None:
+    found = planned(public, *SMALL[:-1])["accuracy"]["predicted"]
+    zeros, uniform = found["baselines"]["zeros"], found["baselines"]["uniform"]
+    text = succeed("plan", *public, *SMALL[:-1])
+    assert (
+        f"without data, largest and mean error there: zeros {zeros['max_error']:.4f} and {zeros['mean_error']:.5f}; "
+        f"uniform {uniform['max_error']:.4f} and {uniform['mean_error']:.5f}"
+    ) in text
+    assert found["verdict"] is None
+    assert "warning:" not in text
+
+
+def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) -> None:
+    items = tmp_path / "items.txt"
+    items.write_text("\n".join(map(str, range(3000))), encoding="utf-8")
+    asked = ["--binary-columns", 3000, "--n", 30_000, "--epsilon", 1, "--delta", 1e-6, "--fill", 0.002]
+    positive = ["--workload", f"popular:3,count=2000,ranks={items},positive", *asked]
+    found: dict[str, Any] = json.loads(succeed("plan", *positive, "--json"))
+    assert found["plan"]["algorithm"] == "dualquery"
+    assert found["declared"] == {"fill": 0.002}
+    predicted = found["accuracy"]["predicted"]
+    assert predicted["kind"].endswith("a public population of zeros and ones")
+    assert predicted["verdict"].endswith("ask signed queries, more popular items, or use a larger budget")
+    assert f"warning:   {predicted['verdict']}" in succeed("plan", *positive)
+    signed = ["--workload", f"popular:3,count=2000,ranks={items}", *asked]
+    assert json.loads(succeed("plan", *signed, "--json"))["accuracy"]["predicted"]["verdict"] is None
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -148,7 +176,7 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
     from dpopt.algorithms.simulation import PredictedError
 
     monkeypatch.setattr(
-        simulation, "predict_error", lambda plan, workload, runs: PredictedError(0.5, 0.1, runs, 1)
+        simulation, "predict_error", lambda plan, workload, runs, fill: PredictedError(0.5, 0.1, runs, 1)
     )
     from tests.cli.command_line import call
 
@@ -187,6 +215,8 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
             f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'",
         ),
         (["--n", 9, "--rho", 1, "--algorithm", "dualqury"], "(did you mean 'dualquery'?)"),
+        (["--n", 9, "--rho", 1, "--fill", 1], "--fill is the public share of ones in the table"),
+        (["--n", 9, "--rho", 1, "--fill", 0.1], "--fill is the share of ones in a table of zeros and ones"),
         (["--n", 9, "--rho", 1, "--step", "big"], "the step eta must be a decimal number such as 1.4"),
         (["--n", 9, "--rho", 1, "--rounds", 0], "the number of rounds must be a whole number of at least 1"),
         (
