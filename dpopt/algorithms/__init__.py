@@ -22,12 +22,14 @@ on released values only.
 | synthesize.py, job.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, folder_files.py, statement.py, write_answers.py | the folder, its files, release.json; noisy answers |
 | new_files.py | whether a new file can be written, asked before a draw |
+| kept_records.py, memory.py | how a round's record is kept and written; the memory that a run will take |
 | synthetic.py, synthetic_release.py, write_records.py, table_output.py | the synthetic records, as values and as files |
+| output_format.py, write_wide.py, wide_output.py | formats and their limits; wide records of zeros and ones as files |
 | free_attributes.py, public_choice.py | what fills attributes that no drawn query names; public random choices |
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
 | certify.py, certify_report.py, certified_accuracy.py | bounds for a finished run of DualQuery, and what they prove |
 | evaluate.py | a release against its table; NOT private |
-| demo_population.py, progress.py | the demonstration's people; where a driver stands |
+| demo_population.py, progress.py, run_log.py, round_figures.py | the demonstration's people; where a driver stands, told and logged |
 | sanitizers/ | the paper's own release of families of polynomials; a room with a card of its own |
 | comparison/ | solvers held against each other; a room with a card of its own |
 

@@ -111,6 +111,6 @@ def _zeros(schema: Schema) -> NDArray[np.int32]:
 
 
 def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.kernels import count_on_records
+    from dpopt.queries.answer_kernels import shares_on_records
 
-    return count_on_records(clauses, records, schema.sizes) / len(records)
+    return shares_on_records(clauses, records, schema.sizes)

@@ -13,10 +13,10 @@ from dpopt.queries.workload import Workload
 def mentioned_attributes(workload: Workload) -> NDArray[np.int64]:
     """Return the attributes that a query or a rule speaks of, increasing."""
     named = workload.queries.attributes
-    found = np.unique(named[named >= 0])
-    if workload.schema.rules:
-        found = np.union1d(found, workload.schema.circuit().attributes())
-    return found.astype(np.int64)
+    found = np.zeros(len(workload.schema), dtype=np.bool_)
+    found[named[named >= 0]] = True
+    found[workload.schema.circuit().attributes()] = True
+    return np.flatnonzero(found)
 
 
 def random_codes(

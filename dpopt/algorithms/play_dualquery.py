@@ -16,6 +16,7 @@ from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import Past, read_past, reservation
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.progress import stage
+from dpopt.algorithms.round_figures import figures_of_round
 from dpopt.algorithms.rule_conflicts import legal_record, require_rules_taken
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.private.curator import Curator
@@ -45,6 +46,11 @@ def play(run_: Run) -> Outcome:
         journal.append(reservation(job))
     one_way = _one_way(curator, plan, past)
     responder = _responder(job, plan, solver, one_way, legal)
+
+    def told(number: int, total: int, done: Round) -> None:
+        progress.figures(lambda: figures_of_round(plan, ledger, done))
+        progress.round(number, total, (done.certificate.objective or 0) / plan.draws)
+
     with stage(progress, "playing rounds"):
         rounds = run(
             plan,
@@ -52,9 +58,7 @@ def play(run_: Run) -> Outcome:
             responder,
             journal,
             past=past.rounds,
-            on_round=lambda number, total, done: progress.round(
-                number, total, (done.certificate.objective or 0) / plan.draws
-            ),
+            on_round=told,
         )
     if not past.finished:
         journal.append({"kind": "finish"})
@@ -117,7 +121,7 @@ def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
 
 
 def _outcome(job: Job, ledger: Ledger, rounds: list[Round]) -> Outcome:
-    records = SyntheticRecords.of([done.record for done in rounds])
+    records = SyntheticRecords.of([done.kept for done in rounds])
     return Outcome(ledger, records, rounds, sections=dualquery_sections(job, rounds))
 
 

@@ -17,10 +17,12 @@ from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder, checked_batch
 from dpopt.algorithms.progress import stage
+from dpopt.algorithms.round_figures import spent_so_far
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.fem_curator import FemCurator
 from dpopt.programs.limits import SolveLimits
 from dpopt.transcript.journal import JournalContents
+from dpopt.transcript.selected_query import SelectedQuery
 
 if TYPE_CHECKING:
     from dpopt.programs.solver import Solver
@@ -56,6 +58,11 @@ def play(run_: Run) -> Outcome:
     if not past.started:
         journal.append(reserved)
     responder = _responder(job, plan, solver, get_solver("local-search"), legal)
+
+    def told(number: int, rounds: int, selected: SelectedQuery | None) -> None:
+        progress.figures(lambda: spent_so_far(ledger))
+        progress.step(number, rounds, "" if selected is None else f"query {selected.query:,}")
+
     with stage(progress, "playing rounds"):
         batches = run(
             plan,
@@ -63,9 +70,7 @@ def play(run_: Run) -> Outcome:
             responder,
             journal,
             past=past.rounds,
-            on_round=lambda number, rounds, selected: progress.step(
-                number, rounds, "" if selected is None else f"query {selected.query:,}"
-            ),
+            on_round=told,
         )
     if not past.finished:
         journal.append({"kind": "finish"})

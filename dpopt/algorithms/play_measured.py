@@ -17,6 +17,7 @@ from dpopt.algorithms.measured_plan import NOISE, MeasuredPlan
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.progress import stage
+from dpopt.algorithms.round_figures import spent_so_far
 from dpopt.algorithms.rule_conflicts import legal_record
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.private.measuring_curator import MeasuringCurator
@@ -48,6 +49,11 @@ def play(run: Run) -> Outcome:
     if not past.started:
         journal.append(reserved)
     fitter = None if plan.fit is None else RecordFitter(job, plan, legal)
+
+    def told(number: int, rounds: int, what: str) -> None:
+        progress.figures(lambda: spent_so_far(ledger))
+        progress.step(number, rounds, what)
+
     with stage(progress, "measuring"):
         answered = measure(
             plan,
@@ -56,7 +62,7 @@ def play(run: Run) -> Outcome:
             fitter,
             past=past,
             on_measurement=lambda number, total: progress.share(number / total),
-            on_round=progress.step,
+            on_round=told,
         )
     records = past.records
     if records is None and fitter is not None:

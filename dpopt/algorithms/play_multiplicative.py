@@ -19,6 +19,7 @@ from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.progress import stage
+from dpopt.algorithms.round_figures import spent_so_far
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.problem import FitProblem
@@ -60,8 +61,13 @@ def play(run: Run) -> Outcome:
         )
     if not past.started:
         journal.append(reserved)
+
+    def told(number: int, rounds: int, what: str) -> None:
+        progress.figures(lambda: spent_so_far(ledger))
+        progress.step(number, rounds, what)
+
     with stage(progress, "playing rounds"):
-        played = play_rounds(plan, job.workload, curator, learner, past=past.draws, on_round=progress.step)
+        played = play_rounds(plan, job.workload, curator, learner, past=past.draws, on_round=told)
     with stage(progress, "choosing records"):
         entry = _records_entry(job, learner, played)
     journal.append(entry)

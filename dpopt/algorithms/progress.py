@@ -1,11 +1,15 @@
-"""How a driver tells a person where it stands; what it tells is for the terminal and is never stored."""
+"""How a driver tells the owner where it stands, on the terminal or in a log; nothing of it is ever released."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
+
+Figures = Mapping[str, str | int | float | bool | None]
+"""What a round came to, by name."""
 
 
 class Progress(Protocol):
@@ -33,6 +37,10 @@ class Progress(Protocol):
 
     def step(self, number: int, steps: int, what: str) -> None:
         """Take note of a finished step of a stage and of what it did, in words; public values only."""
+        ...
+
+    def figures(self, of_round: Callable[[], Figures]) -> None:
+        """Take note of what the round that comes next came to; `of_round` is called only where that is kept."""
         ...
 
     def end(self, stage: str) -> None:
@@ -66,9 +74,83 @@ class Silent:
     def step(self, number: int, steps: int, what: str) -> None:
         """Say nothing."""
 
+    def figures(self, of_round: Callable[[], Figures]) -> None:
+        """Ask for nothing."""
+
     def end(self, stage: str) -> None:
         """Stop the clock of a stage."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - self._begun.pop(stage)
+
+
+class Together(Silent):
+    """Tells several what it is told."""
+
+    def __init__(self, *told: Progress) -> None:
+        super().__init__()
+        self._told = told
+
+    def note(self, text: str) -> None:
+        """Pass the note on."""
+        for one in self._told:
+            one.note(text)
+
+    def owner_note(self, text: str) -> None:
+        """Pass the note on."""
+        for one in self._told:
+            one.owner_note(text)
+
+    def begin(self, stage: str) -> None:
+        """Pass the beginning on."""
+        super().begin(stage)
+        for one in self._told:
+            one.begin(stage)
+
+    def share(self, done: float) -> None:
+        """Pass the share on."""
+        for one in self._told:
+            one.share(done)
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        """Pass the round on."""
+        for one in self._told:
+            one.round(number, rounds, value)
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Pass the step on."""
+        for one in self._told:
+            one.step(number, steps, what)
+
+    def figures(self, of_round: Callable[[], Figures]) -> None:
+        """Pass the figures on."""
+        for one in self._told:
+            one.figures(of_round)
+
+    def end(self, stage: str) -> None:
+        """Pass the end on."""
+        super().end(stage)
+        for one in self._told:
+            one.end(stage)
+
+
+class Pace:
+    """Estimates the seconds that a stage still takes, from how fast it went lately.
+
+    The rounds of an earlier run that are read back at once are forgotten after `SAMPLES` seconds.
+    """
+
+    SAMPLES = 30
+
+    def __init__(self, now: float) -> None:
+        self._samples: deque[tuple[float, float]] = deque([(now, 0.0)], maxlen=self.SAMPLES)
+
+    def seconds_left(self, done: float, now: float) -> float | None:
+        """Return the seconds until the share `done` is 1, given that it is what it is now; None while nothing is known."""
+        begun, share = self._samples[0]
+        if now - self._samples[-1][0] >= 1.0:
+            self._samples.append((now, done))
+        if done <= share or now <= begun:
+            return None
+        return max(0.0, 1.0 - done) * (now - begun) / (done - share)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from dpopt.algorithms.folder_files import (
     RELEASE,
     TRANSCRIPT,
     missing_folders,
+    never_began,
+    remove_unfinished,
     withdraw,
 )
 from dpopt.algorithms.job import Job
@@ -114,6 +116,7 @@ def resume(
     refuse_ended(folder)
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
     try:
+        remove_unfinished(folder)
         return _play(
             dataset, job, folder, journal, contents, sources=Sources(), progress=progress or Silent()
         )
@@ -138,13 +141,17 @@ def _play(
 
 
 def refuse_ended(folder: Path) -> None:
-    """Refuse to resume a run that has ended.
+    """Refuse to resume a run that has ended, or that was killed before it began.
 
     Raises
     ------
     ReleaseFolderError
-        If the folder holds a finished release.
+        If the folder holds a finished release, or nothing to continue.
     """
+    if never_began(folder):
+        raise ReleaseFolderError(
+            f"the run in {folder} was killed before it began, and nothing has been spent. Remove the folder and release again"
+        )
     if (folder / RELEASE).exists():
         raise ReleaseFolderError(f"the run in {folder} has ended; there is nothing to resume")
 

@@ -55,7 +55,7 @@ class ReweightedRelease:
     @property
     def distinct(self) -> int:
         """The number of distinct records whose weight is not 0."""
-        return len(self.records.distinct)
+        return len(self.records)
 
     def errors(self, dataset: PrivateDataset) -> dict[str, Any]:
         """Return the errors of the release and of the likelier weights. NOT private: keep them with the table.

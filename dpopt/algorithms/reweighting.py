@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.algorithms.synthetic import SyntheticRecords, merged
 from dpopt.errors import PlanError
 from dpopt.formulations.reweighting import TranscriptLikelihood
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.clauses import Clauses
 
 MOST_ROUNDS = 3_000
@@ -118,13 +119,14 @@ def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = _GAP) 
 
 def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> SyntheticRecords:
     """Return the distinct records with multiplicities out of a million, by largest remainders."""
-    records, place = np.unique(np.stack([done.record for done in rounds]), axis=0, return_inverse=True)
-    shares = np.bincount(place.ravel(), weights=weights, minlength=len(records)) * _PARTS
+    records, _, place = merged([done.kept for done in rounds])
+    shares = np.bincount(place, weights=weights, minlength=len(records)) * _PARTS
     parts = np.floor(shares).astype(np.int64)
     largest = np.argsort(parts - shares, kind="stable")[: _PARTS - int(parts.sum())]
     parts[largest] += 1
-    kept = parts > 0
-    return SyntheticRecords(records[kept].astype(np.int32), parts[kept])
+    kept = np.flatnonzero(parts)
+    held = records.take(kept) if isinstance(records, BitRecords) else records[kept]
+    return SyntheticRecords(held, parts[kept])
 
 
 def _gap_of(gradient: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

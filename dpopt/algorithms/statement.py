@@ -23,6 +23,11 @@ DECODING_RULE = (
     "(by default its midpoint, for whole numbers rounded down); missing values by the declared text or an empty cell"
 )
 
+WIDE_DECODING = {
+    "npz": "a sparse matrix with a row for each record, read by scipy.sparse.load_npz; stored entries are ones, all others 0",
+    "baskets": "a line for each record: the items that are one, all others are 0; an empty line is a record of zeros",
+}
+
 
 def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dict[str, Any]:
     """Return the contents of release.json."""
@@ -32,6 +37,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "dpopt_release": 1,
         "algorithm": plan.algorithm,
         "chosen": job.statement.get("chosen"),
+        **({"declared": job.statement["declared"]} if "declared" in job.statement else {}),
         "privacy": privacy_statement(plan, outcome.ledger),
         "accuracy": {**accuracy, **sections.pop("accuracy", {})},
         "records": None if outcome.records is None else _records(job, outcome.records, output, sections),
@@ -54,15 +60,15 @@ def _records(
     encoding = job.plan.encoding
     if "rounds" not in sections.get("records", {}):
         # Weights are no numbers of records: distinct records are counted, each once.
-        records = SyntheticRecords(records.distinct, np.ones(len(records.distinct), dtype=np.int64))
+        records = SyntheticRecords(records.held, np.ones(len(records), dtype=np.int64))
     return {
         **output,
         "encoding": encoding.value,
-        "distinct": len(records.distinct),
+        "distinct": len(records),
         **sections.pop("records", {}),
         **_obedience(job, records),
         "records_that_decode": records.decodable(job.schema, encoding),
-        "decoding": DECODING_RULE if encoding is Encoding.RECORDS else "one column per indicator bit, 0 or 1",
+        "decoding": _decoding(job),
     }
 
 
@@ -76,6 +82,12 @@ def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
         "rules": list(rules.names),
         "records_that_obey_the_rules": int(records.multiplicity[obeys].sum()),
     }
+
+
+def _decoding(job: Job) -> str:
+    if job.output.get("format") in WIDE_DECODING:
+        return WIDE_DECODING[job.output["format"]]
+    return DECODING_RULE if job.plan.encoding is Encoding.RECORDS else "one column per indicator bit, 0 or 1"
 
 
 class Spending(Protocol):

@@ -10,5 +10,5 @@ the application and turns errors into messages. A new command is a file with one
 | plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
 | schema.py, rule_report.py | `dpopt schema infer` and `schema check`, and what the owner is told of rules |
 | inspect.py, certify.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `certify`; `compare` |
-| reports.py, reports_compare.py, performance_picture.py, progress.py | what commands print and draw |
+| reports.py, reports_compare.py, performance_picture.py, progress.py, told.py | what commands print, draw and log |
 """

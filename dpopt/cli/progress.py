@@ -1,8 +1,9 @@
-"""A progress bar on the terminal: stages, rounds, value and time left."""
+"""Progress on the terminal: stages, rounds, value and time left, as bars or as lines of a log file."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -10,14 +11,18 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from dpopt.algorithms.progress import Silent
+from dpopt.algorithms.progress import Pace, Silent
+
+LINES_APART = 10.0
+"""Seconds between two lines of one stage, where there is no terminal."""
 
 
 class TerminalProgress(Silent):
     """Shows stages and rounds on standard error and keeps the seconds by stage.
 
-    On a terminal it draws bars; elsewhere it prints one line per stage, so that logs stay readable. `figure` says what the
-    number beside the rounds is.
+    On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and how
+    long it will take, so that a run of hours can be followed in the log of a batch system. `figure` says what the number
+    beside the rounds is.
     """
 
     def __init__(self, *, quiet: bool = False, figure: str = "value") -> None:
@@ -35,6 +40,9 @@ class TerminalProgress(Silent):
             disable=quiet or not self._console.is_terminal,
         )
         self._task: TaskID | None = None
+        self._stage = ""
+        self._pace = Pace(0.0)
+        self._line_before = 0.0
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -49,6 +57,8 @@ class TerminalProgress(Silent):
         """Show a new bar."""
         super().begin(stage)
         self._task = self._bars.add_task(stage, total=1.0, text="")
+        self._stage, self._line_before = stage, time.perf_counter()
+        self._pace = Pace(self._line_before)
 
     def note(self, text: str) -> None:
         """Print a note above the bars."""
@@ -60,22 +70,34 @@ class TerminalProgress(Silent):
 
     def share(self, done: float) -> None:
         """Move the bar of the stage."""
-        if self._task is not None:
-            self._bars.update(self._task, completed=done)
+        self._move(done, "")
 
     def round(self, number: int, rounds: int, value: float) -> None:
         """Move the bar of the rounds and show the figure: by default the record's objective divided by the draws."""
-        if self._task is not None:
-            self._bars.update(
-                self._task,
-                completed=number / rounds,
-                text=f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}",
-            )
+        self._move(number / rounds, f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}")
 
     def step(self, number: int, steps: int, what: str) -> None:
         """Move the bar of the stage and show what was done."""
-        if self._task is not None:
-            self._bars.update(self._task, completed=number / steps, text=f"{number:,} of {steps:,}, {what}")
+        self._move(number / steps, f"{number:,} of {steps:,}, {what}")
+
+    def _move(self, done: float, text: str) -> None:
+        """Move the bar, or print a line if the last one is some time ago."""
+        if self._task is None:
+            return
+        if self._console.is_terminal:
+            self._bars.update(self._task, completed=done, text=text)
+            return
+        now = time.perf_counter()
+        left = self._pace.seconds_left(done, now)
+        if now - self._line_before >= LINES_APART and done < 1.0:
+            self._line_before = now
+            waiting = "" if left is None else f", {in_words(left)} left"
+            self._console.print(
+                f"{self._stage}: {text or f'{done:.0%}'}{waiting}",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
 
     def end(self, stage: str) -> None:
         """Complete the bar, or print the stage's line."""
@@ -88,3 +110,11 @@ class TerminalProgress(Silent):
     def write_timings(self, path: Path) -> None:
         """Write the seconds by stage as JSON, to a file that the owner names; they depend on the table."""
         path.write_text(json.dumps({"seconds": self.seconds}, indent=1) + "\n", encoding="utf-8")
+
+
+def in_words(seconds: float) -> str:
+    """Return a time of waiting in its largest units: "2 h 05 min", "3 min 20 s", "8 s"."""
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"

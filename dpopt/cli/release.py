@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import EXIT_INTERRUPTED, command
-from dpopt.errors import PlanError
+from dpopt.cli.application import command
+from dpopt.cli.declared import declared_reading, declared_schema
+from dpopt.cli.told import told
 
 TimingsOption = Annotated[
     Path | None,
     typer.Option("--timings", help="Write seconds by stage to this file. They depend on the table: keep it."),
+]
+LogOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        help="Append a JSON line per stage and round to this file, at once. It depends on the table: keep it.",
+    ),
 ]
 
 
 @command("release")
 def release(
     table: options.TableArgument,
-    schema: options.SchemaOption,
     workload: options.WorkloadOption,
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder for the release.")],
+    schema: options.DeclaredSchemaOption = None,
+    binary_columns: options.BinaryColumnsOption = None,
+    names: options.NamesOption = None,
+    layout: options.LayoutOption = None,
+    first_item: options.FirstItemOption = None,
+    pair_columns: options.PairColumnsOption = None,
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,
@@ -50,6 +61,7 @@ def release(
     n0: options.N0Option = None,
     free_attributes: options.FreeOption = "first",
     encoding: options.EncodingOption = "records",
+    fill: options.FillOption = None,
     on_unknown: options.OnUnknownOption = "error",
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema; the release records it.")
@@ -59,7 +71,11 @@ def release(
         typer.Option("--rows", help="Write this many rows; without it, distinct records with weights."),
     ] = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="csv or parquet; that of the table if left out.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv or parquet, that of the table if left out; npz (the usual one) or baskets for wide tables.",
+        ),
     ] = None,
     work: options.WorkOption = None,
     seconds: options.SecondsOption = None,
@@ -69,15 +85,19 @@ def release(
         typer.Option("--predict/--no-predict", help="Simulate the errors on public synthetic data first."),
     ] = True,
     no_header: options.NoHeaderOption = False,
+    engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
+    log: LogOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
     from dpopt.algorithms.settings import Settings
     from dpopt.algorithms.synthesize import synthesize
     from dpopt.private.read_table import unused_columns
-    from dpopt.queries.schema import Schema
 
+    declared = declared_schema(schema, binary_columns, names)
+    reading = declared_reading(declared, layout, first_item, pair_columns, no_header=no_header)
+    column_names = list(declared.names) if no_header and not declared.is_binary else None
     settings = Settings(
         algorithm=algorithm,
         epsilon=epsilon,
@@ -110,15 +130,14 @@ def release(
         on_unknown=on_unknown,
         accept_draft=accept_draft,
         rows=rows,
-        format=file_format or _format_of(table),
+        format=file_format or (None if declared.is_binary else _format_of(table)),
         predict=predict,
+        fill=fill,
     )
-    declared = Schema.read(schema)
-    names = list(declared.names) if no_header else None
-    ignored = unused_columns(table, declared, column_names=names)
+    ignored = () if declared.is_binary else unused_columns(table, declared, column_names=column_names)
     if ignored and not quiet:
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
-    with _told(out, timings, quiet=quiet) as progress:
+    with told("release", out, timings, log, quiet=quiet) as progress:
         finished = synthesize(
             table,
             declared,
@@ -126,7 +145,9 @@ def release(
             out=out,
             settings=settings,
             progress=progress,
-            column_names=names,
+            column_names=column_names,
+            reading=reading,
+            engine=engine,
         )
     _report(finished.statement, out, quiet=quiet)
 
@@ -135,51 +156,21 @@ def release(
 def resume(
     folder: options.FolderArgument,
     table: options.TableArgument,
+    engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
+    log: LogOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with."""
     from dpopt.algorithms.synthesize import continue_run
 
-    with _told(folder, timings, quiet=quiet) as progress:
-        finished = continue_run(folder, table, progress=progress)
+    with told("resume", folder, timings, log, quiet=quiet) as progress:
+        finished = continue_run(folder, table, progress=progress, engine=engine)
     _report(finished.statement, folder, quiet=quiet)
 
 
 def _format_of(table: Path) -> str:
     return "parquet" if table.suffix.lower() in {".parquet", ".pq"} or table.is_dir() else "csv"
-
-
-def _check_timings(timings: Path | None, folder: Path) -> None:
-    """Refuse, before anything is spent, a file of timings that cannot be written or that would be published."""
-    if timings is None:
-        return
-    place = timings.resolve()
-    if place.is_relative_to(folder.resolve()):
-        raise PlanError(
-            f"--timings {timings} lies in the release folder, which may be published, and seconds depend on the table. "
-            "Name a file elsewhere"
-        )
-    if place.is_dir() or not place.parent.is_dir():
-        raise PlanError(f"--timings {timings} cannot be written: name a file in a folder that exists")
-
-
-@contextmanager
-def _told(folder: Path, timings: Path | None, *, quiet: bool) -> Iterator[Any]:
-    """Show progress; after Ctrl-C say how to go on."""
-    from dpopt.cli.progress import TerminalProgress
-
-    _check_timings(timings, folder)
-    try:
-        with TerminalProgress(quiet=quiet) as progress:
-            yield progress
-    except KeyboardInterrupt:
-        begun = (folder / "transcript.jsonl").exists()
-        then = f"continue with 'dpopt resume {folder} TABLE'" if begun else "nothing has been spent"
-        typer.echo(f"interrupted; {then}", err=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    if timings is not None:
-        progress.write_timings(timings)
 
 
 def _report(statement: Any, folder: Path, *, quiet: bool) -> None:

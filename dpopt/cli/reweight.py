@@ -47,7 +47,7 @@ def reweight(
         f"log-likelihood of the draws: {found.before:.1f} with equal weights, {found.after:.1f} with these; at most "
         f"{found.gap:.2g} below the largest, proven"
     )
-    released = len(likelier.release.records.distinct)
+    released = len(likelier.release.records)
     shown.print(f"records: {likelier.distinct:,} of the {released:,} distinct ones have a weight above 0")
     shown.print(f"written to {out}: the records, and {REWEIGHTING}. No privacy was spent")
     if table is not None:

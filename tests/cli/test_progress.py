@@ -62,3 +62,36 @@ def test_a_round_outside_any_stage_is_not_shown(capsys: pytest.CaptureFixture[st
     shown.share(0.5)
     shown.round(1, 2, 0.0)
     assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_terminal_a_long_stage_says_now_and_then_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINES_APART", 0.0)
+    shown = TerminalProgress()
+    go_through(shown)
+    with stage(shown, "fitting records"):
+        shown.step(1, 4, "objective 3.5 [m]")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines[:2]] == [
+        "counting exact answers: 50%",
+        f"counting exact answers: {shown.seconds['counting exact answers']:.2f} s",
+    ]
+    assert lines[2].startswith("playing rounds: 1 of 2, value +0.250, ")
+    assert lines[2].endswith(" s left")
+    assert lines[4].startswith("fitting records: 1 of 4, objective 3.5 [m], ")
+    assert len(lines) == 6  # the last round of a stage has the stage's own line
+
+
+def test_lines_of_one_stage_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    with TerminalProgress() as shown, stage(shown, "playing rounds"):
+        for number in range(1, 200):
+            shown.round(number, 200, 0.0)
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7_512, "2 h 05 min")]
+)
+def test_waiting_is_told_in_its_largest_units(seconds: float, text: str) -> None:
+    assert module.in_words(seconds) == text
