@@ -29,6 +29,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.progress import Figures
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -115,6 +116,10 @@ class Watcher:
 
     def step(self, number: int, steps: int, what: str) -> None:
         self.seen.append(f"step {number} of {steps}: {what}")
+
+    def figures(self, of_round: Callable[[], Figures]) -> None:
+        figures = {**of_round(), "solve_seconds": None}
+        self.seen.append(f"figures {figures}")
 
     def end(self, stage: str) -> None:
         self.seen.append(f"end {stage}")

@@ -25,6 +25,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.progress import Figures
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
@@ -206,6 +207,9 @@ def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: P
 
         def step(self, number: int, steps: int, what: str) -> None:
             told.append(f"{number} {steps} {what}")
+
+        def figures(self, of_round: Callable[[], Figures]) -> None:
+            told.append(repr({**of_round(), "solve_seconds": None}))
 
         def end(self, stage: str) -> None:
             told.append(stage)

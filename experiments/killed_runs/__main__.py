@@ -1,0 +1,188 @@
+"""`python -m experiments.killed_runs`: kill releases at random instants and at every step of their writing, and resume them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.documents import circumstances, write_results
+from experiments.killed_runs.parts import Inputs, Part, dualquery, parts, write_inputs
+from experiments.killed_runs.runs import Ended, Forks, Kill, Processes, run_to_the_end, seconds_of
+from experiments.killed_runs.stopping import HOWS
+from experiments.machine import describe_circumstances
+
+Report = dict[str, Any]
+FIRST_STEPS = 8
+ESTIMATED = ("--free-attributes", "estimated", "--neighbours", "add-remove", "--n0", "400")
+RANDOM_PARTS = (
+    dualquery(20, "--work", "20000"),
+    dualquery(20, "--work", "20000", *ESTIMATED, name="dualquery, one-way marginals, add-remove"),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Kill, resume, check, and print the table; return 1 if anything is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.killed_runs")
+    parser.add_argument("--kills", type=int, default=200, help="kills at random instants (200)")
+    parser.add_argument("--several", type=int, default=40, help="runs of each part with several kills (40)")
+    parser.add_argument("--rounds", type=int, default=4, help="rounds where every step is tried (4)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of instants and steps (1)")
+    parser.add_argument("--quick", action="store_true", help="a few kills: shows that it still runs")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--document", type=Path, help="put the table into this document")
+    options = parser.parse_args(arguments)
+    report: Report = {**describe_circumstances(), "runs": 1, "quick": options.quick, "rows": []}
+    generator = np.random.default_rng(options.seed)
+    with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
+        folder = Path(place)
+        inputs = write_inputs(folder)
+        for row in _rows(folder, inputs, options, generator):
+            report["rows"].append(row)
+            print(json.dumps(row), flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    lines = list(_markdown(report["rows"]))
+    print("\n".join(lines))
+    if options.document is not None:
+        write_results(options.document, [circumstances(report), "", *lines])
+    return 1 if any(row["problems"] for row in report["rows"]) else 0
+
+
+def _rows(
+    folder: Path, inputs: Inputs, options: argparse.Namespace, generator: np.random.Generator
+) -> Iterator[Report]:
+    wanted: Sequence[Part] = parts(options.rounds)
+    if options.quick:
+        with Forks(folder) as forks:
+            yield _at_steps(forks, inputs, dualquery(2), folder, generator, most=2)
+        return
+    with Forks(folder) as forks:
+        for part in RANDOM_PARTS:
+            for reserved in (False, True):
+                kills = options.kills // (2 * len(RANDOM_PARTS))
+                yield _at_instants(
+                    Processes(forks), inputs, part, folder, generator, kills, reserved=reserved
+                )
+        for part in wanted:
+            yield _at_steps(forks, inputs, part, folder, generator)
+            yield _several(forks, inputs, part, folder, generator, runs=options.several)
+
+
+def _at_instants(
+    runner: Processes,
+    inputs: Inputs,
+    part: Part,
+    folder: Path,
+    generator: np.random.Generator,
+    kills: int,
+    *,
+    reserved: bool,
+) -> Report:
+    """Kill one process of each run at an instant, uniform over the time that an unbroken run takes.
+
+    With `reserved`, that time begins with the first line of the transcript.
+    """
+    seconds = seconds_of(runner, inputs, part, folder / "out", reserved=reserved)
+    runs: list[Ended] = []
+    while sum(run.kills for run in runs) < kills:  # a run may end before it is killed
+        kill = Kill(after=generator.uniform(0, seconds), reserved=reserved)
+        runs.append(_one(runner, inputs, part, folder, [kill]))
+    since = "the reservation" if reserved else "the start"
+    return _row(part, f"random instants of {seconds:.1f} s since {since}", runs)
+
+
+def _at_steps(
+    forks: Forks,
+    inputs: Inputs,
+    part: Part,
+    folder: Path,
+    generator: np.random.Generator,
+    most: int | None = None,
+) -> Report:
+    """Kill one process of each run at a step of its writing, each step in each way."""
+    kills = [
+        Kill(at=number, how=how)
+        for number, kind in enumerate(_steps(forks, inputs, part, folder))
+        for how in HOWS[kind]
+    ]
+    if most is not None:
+        kills = [kills[place] for place in sorted(generator.choice(len(kills), most, replace=False))]
+    return _row(
+        part,
+        "every step" if most is None else "some steps",
+        [_one(forks, inputs, part, folder, [kill]) for kill in kills],
+    )
+
+
+def _several(
+    forks: Forks, inputs: Inputs, part: Part, folder: Path, generator: np.random.Generator, *, runs: int
+) -> Report:
+    """Kill two to five processes of each run: the first at a random step, each that goes on at one of its first steps."""
+    steps = len(_steps(forks, inputs, part, folder))
+
+    def some() -> list[Kill]:
+        reaches = [steps, *[FIRST_STEPS] * int(generator.integers(1, 5))]
+        return [
+            Kill(at=int(generator.integers(0, reach)), how=str(generator.choice(HOWS["write"])))
+            for reach in reaches
+        ]
+
+    return _row(
+        part, "several random steps", [_one(forks, inputs, part, folder, some()) for _ in range(runs)]
+    )
+
+
+def _steps(forks: Forks, inputs: Inputs, part: Part, folder: Path) -> list[str]:
+    """Return the steps of an unbroken run."""
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    if forks.run(inputs.release(part, out), out):
+        raise RuntimeError(f"the unbroken run failed: {forks.said}")
+    steps = forks.steps
+    shutil.rmtree(out)
+    return steps
+
+
+def _one(runner: Forks | Processes, inputs: Inputs, part: Part, folder: Path, kills: Sequence[Kill]) -> Ended:
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    ended = run_to_the_end(runner, inputs, part, out, kills)
+    for problem in ended.problems:
+        print(f"{part.name}, {kills}: {problem}", file=sys.stderr, flush=True)
+    return ended
+
+
+def _row(part: Part, where: str, runs: Sequence[Ended]) -> Report:
+    return {
+        "part": part.name,
+        "where": where,
+        "runs": len(runs),
+        "finished_as_they_should": sum(not run.problems for run in runs),
+        "kills": sum(run.kills for run in runs),
+        "before_the_beginning": sum(run.begun_anew for run in runs),
+        "torn_lines": sum(run.torn for run in runs),
+        "torn_draws": sum(run.lost for run in runs),
+        "problems": sorted({problem for run in runs for problem in run.problems}),
+    }
+
+
+def _markdown(rows: Sequence[Report]) -> Iterator[str]:
+    yield "| run | killed at | runs | kills | begun anew | torn lines | torn draws | finished, all checks kept |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in rows:
+        yield (
+            f"| {row['part']} | {row['where']} | {row['runs']} | {row['kills']} | {row['before_the_beginning']} | "
+            f"{row['torn_lines']} | {row['torn_draws']} | {row['finished_as_they_should']} of {row['runs']} |"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
