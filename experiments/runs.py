@@ -11,11 +11,22 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from experiments.tables import ROOT, Table
+from experiments.tables import ROOT
 
 LAUNCHER = Path(__file__).resolve().parent / "launch.py"
+
+
+class Table(Protocol):
+    """A table on disk: where it is, and the options of `dpopt` that declare its columns and say how it is read."""
+
+    @property
+    def path(self) -> Path: ...  # noqa: D102
+
+    def declared(self) -> list[str]: ...  # noqa: D102
+
+    def options(self) -> list[str]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +103,7 @@ def run_release(
     release = [
         "release",
         str(table.path),
-        "--schema",
-        str(table.schema),
+        *table.declared(),
         "--workload",
         workload,
         "--out",

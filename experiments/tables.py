@@ -49,6 +49,10 @@ class Table:
     rows: int
     header: bool = True
 
+    def declared(self) -> list[str]:
+        """Return the options of `dpopt` that declare its columns."""
+        return ["--schema", str(self.schema)]
+
     def options(self) -> list[str]:
         """Return the options of `dpopt` with which the table is read."""
         return [] if self.header else ["--no-header"]

@@ -47,7 +47,7 @@ def tables(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _release_table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    label = next((key for key in ("table", "queries over") if key in rows[0]), None)
+    label = next((key for key in ("table", "queries over", "parameters") if key in rows[0]), None)
     yield from _lines([label or "", *(TITLES.get(key, key) for key in RELEASE)])
     for row in rows:
         yield _line([row[label] if label else "release", *(row[key] for key in RELEASE)])

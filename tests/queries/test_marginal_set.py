@@ -39,14 +39,20 @@ def test_one_cell_is_written_like_all_of_them(marginals: MarginalSet, data: st.D
     assert one.fingerprint() == same.fingerprint()
 
 
-@given(marginal_sets(SIZES), st.sampled_from([1, 2, 7, 1 << 21]), st.sampled_from([0, 1, 16]))
+@given(
+    marginal_sets(SIZES),
+    st.sampled_from([1, 2, 7, 1 << 21]),
+    st.sampled_from([0, 1, 16]),
+    st.sampled_from([1, 4, 1 << 30]),
+)
 def test_the_fingerprint_is_that_of_the_clauses_in_steps_of_any_length(
-    marginals: MarginalSet, step: int, few: int
+    marginals: MarginalSet, step: int, few: int, large: int
 ) -> None:
     expected = marginals.clauses().fingerprint()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(marginal_cells, "STEP", step)
         patched.setattr(marginal_cells, "FEW", few)
+        patched.setattr(marginal_cells, "LARGE", large)
         assert marginals.fingerprint() == expected
         assert marginals.clauses().fingerprint() == expected
 

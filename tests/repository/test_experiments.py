@@ -153,6 +153,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("approximate_degree", "| or | 1/20 | 4 | 5 |"),
         ("halfspaces", "| rho .1 | T = 2, m = 20, U = 8, sides | regression |"),
         ("hay_2010", "| 6 | 8 | 1.6571 | 4.83 | 2.67 |"),
+        ("killed_runs", "| dualquery | some steps | 2 | 2 |"),
     ],
 )
 def test_an_experiment_on_solvers_and_rules_still_runs(name: str, expected: str) -> None:
@@ -197,6 +198,23 @@ def test_small_databases_still_run() -> None:
     done = _run("-m", "experiments.small_databases", "--quick")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| made up | 0.1 | smalldb | 4 |" in done.stdout
+
+
+def test_wide_data_still_run_and_no_row_is_measured_twice(tmp_path: Path) -> None:
+    file = str(tmp_path / "results.json")
+    done = _run("-m", "experiments.wide_data", "--quick", "--json", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for row in (
+        "| netflix-shaped | 1,000 | 3 | 3 |",
+        "| 200 | T = 170 as in the paper | 2 |",
+        "| 50 | dualquery, zCDP | 20 | 2 |",
+    ):
+        assert row in done.stdout
+    again = _run("-m", "experiments.wide_data", "--quick", "--json", file)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert '"row"' in done.stdout
+    assert '"row"' not in again.stdout
+    assert again.stdout in done.stdout
 
 
 def test_distributional_privacy_still_runs_and_gives_the_paper_s_numbers() -> None:
