@@ -29,7 +29,8 @@ on released values only.
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
 | certify.py, certify_report.py, certified_accuracy.py | bounds for a finished run of DualQuery, and what they prove |
 | evaluate.py | a release against its table; NOT private |
-| demo_population.py, progress.py, run_log.py, round_figures.py | the demonstration's people; where a driver stands, told and logged |
+| demo_population.py, progress.py | the demonstration's people; how a driver tells where it stands |
+| run_log.py, round_figures.py | the log of a run, a line for each round |
 | sanitizers/ | the paper's own release of families of polynomials; a room with a card of its own |
 | comparison/ | solvers held against each other; a room with a card of its own |
 

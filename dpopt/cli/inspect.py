@@ -48,7 +48,7 @@ def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
 @command("evaluate")
 def evaluate(
     folder: options.FolderArgument,
-    table: options.TableArgument,
+    table: options.AnyTableArgument,
     engine: options.EngineOption = "memory",
     as_json: options.JsonOption = False,
 ) -> None:

@@ -10,6 +10,13 @@ import typer
 TableArgument = Annotated[
     Path, typer.Argument(help="CSV (also .gz) or Parquet file. Private: read here and nowhere else.")
 ]
+AnyTableArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV (also .gz) or Parquet file, or a file of a wide table (--binary-columns, --layout). Private: read here and "
+        "nowhere else."
+    ),
+]
 FolderArgument = Annotated[Path, typer.Argument(help="Release folder.")]
 SchemaOption = Annotated[
     Path, typer.Option("--schema", help="Schema file (JSON): the declared attributes. Public.")

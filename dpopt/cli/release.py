@@ -27,7 +27,7 @@ LogOption = Annotated[
 
 @command("release")
 def release(
-    table: options.TableArgument,
+    table: options.AnyTableArgument,
     workload: options.WorkloadOption,
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder for the release.")],
     schema: options.DeclaredSchemaOption = None,
@@ -155,7 +155,7 @@ def release(
 @command("resume")
 def resume(
     folder: options.FolderArgument,
-    table: options.TableArgument,
+    table: options.AnyTableArgument,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,

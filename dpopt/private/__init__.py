@@ -28,8 +28,8 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | csv_source.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
 | read_binary_table.py, binary/ | wide tables of zeros and ones; a room with a card of its own |
 | open_dataset.py | which engine counts on a table: memory, stream or Dask |
-| streamed_table.py, batch_counts.py, watched_files.py | tables that stay in their files; counts batch by batch; files must not change |
-| distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; what a worker does; its processes, the only file with Dask |
+| streamed_table.py, batch_counts.py, watched_files.py | tables that stay in their files, counted batch by batch |
+| distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |
 | encode.py, domain_codes.py, on_unknown.py, table_problems.py | values to codes; what does not fit the schema |
 | draft_schema.py, draft_columns.py, draft_edges.py | a schema drafted from the table, for the owner to correct |
 | evaluation.py, rule_report.py | for the owner only, NOT private: comparison with the truth, rows that break rules |

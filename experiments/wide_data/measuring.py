@@ -237,8 +237,7 @@ def _played(statement: Any) -> Result:
     """Return plan and cost, as the release states them."""
     plan, privacy = statement["plan"], statement["privacy"]
     figures = {name: plan[name] for name in ("rounds", "draws", "step") if name in plan}
-    return {
-        **figures,
-        "epsilon_spent": privacy["epsilon"],
-        "epsilon_by_accountant": privacy.get("epsilon_by_accountant"),
-    }
+    costs = {
+        name: cost for name, cost in privacy["epsilon_by_accountant"].items() if isinstance(cost, float)
+    }  # in place of a cost there may be the reason why an accountant has none
+    return {**figures, "epsilon_spent": privacy["epsilon"], "epsilon_by_accountant": costs}

@@ -165,7 +165,11 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "on-unknown twice": ({"on_unknown": "error,clip"}, SchemaError, "'error' allows no repair"),
     "solver": ({"solver": "simplex"}, SolverUnavailableError, "there is no solver 'simplex'"),
     "close solver": ({"solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
-    "format": ({"format": "json"}, PlanError, "the format is one of csv, parquet, npz, baskets; found 'json'"),
+    "format": (
+        {"format": "json"},
+        PlanError,
+        "the format is one of csv, parquet, npz, baskets; found 'json'",
+    ),
     "rows": ({"rows": 0}, PlanError, "the number of rows must be a whole number of at least 1, found 0"),
     "rounds": (
         {"rounds": 0},
@@ -191,7 +195,7 @@ def test_a_setting_is_refused_before_the_table_is_opened(
     def open_it(*_: object, **__: object) -> None:
         raise OpenedError
 
-    monkeypatch.setattr(module, "read_table", open_it)
+    monkeypatch.setattr(module, "open_dataset", open_it)
     changes, kind, message = REFUSED[name]
     with pytest.raises(kind, match=message):
         synthesize(frame(), SCHEMA, "marginals:2", out=tmp_path / "out", **{**USUAL, **changes})
@@ -204,7 +208,7 @@ def test_public_inputs_are_refused_before_the_table_is_opened(
     def open_it(*_: object, **__: object) -> None:
         raise OpenedError
 
-    monkeypatch.setattr(module, "read_table", open_it)
+    monkeypatch.setattr(module, "open_dataset", open_it)
     out = tmp_path / "out"
     with pytest.raises(SchemaError, match="is a draft made from private data"):
         synthesize(frame(), DRAFT, "marginals:2", out=out, **USUAL)

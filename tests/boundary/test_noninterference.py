@@ -126,13 +126,15 @@ class Watcher:
 
 
 class Records(logging.Handler):
-    """Keeps the text of log records."""
+    """Keeps the text of log records; what numba says while it compiles a kernel for the first time is about code alone."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.DEBUG)
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.name.partition(".")[0] == "numba":
+            return
         self.texts.append(f"{record.levelname} {record.name} {record.getMessage()}")
 
 
