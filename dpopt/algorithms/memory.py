@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +25,15 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workload import Workload
 
 MEMORY_INFORMATION = Path("/proc/meminfo")
+STATUS = Path("/proc/self/statm")
+GROUP = Path("/sys/fs/cgroup")
 
 STEP = 1 << 18  # clauses looked at together: bounds the temporary arrays
 PROGRAM = 100  # bytes for each literal of a draw while its problem is made smaller and searched
 DRAW = 80  # bytes for each query that a round draws: random words, order, queries and net counts, text
 ATTRIBUTE = 64  # bytes for each attribute while a record is found, filled and checked
 NUMBER = 40  # bytes of a whole number in a list of Python's
+SHOWN = 10_000_000
 LIBRARIES = 200_000_000  # NumPy, Numba and the compiled loops
 
 
@@ -55,8 +59,9 @@ class ExpectedMemory:
         return {"bytes": self.total, "items": dict(self.items)}
 
     def describe(self) -> str:
-        """Return total and items in words, the largest first."""
-        ordered = sorted(self.items, key=lambda item: -item[1])
+        """Return total and items in words, the largest first; what is below 10 MB is left out."""
+        shown = [item for item in self.items if item[1] >= SHOWN]
+        ordered = sorted(shown, key=lambda item: -item[1])
         return f"{_gigabytes(self.total)}: " + ", ".join(
             f"{what} {_gigabytes(size)}" for what, size in ordered
         )
@@ -151,7 +156,40 @@ def number_of_named_columns(queries: Clauses | MarginalSet, sizes: NDArray[np.in
 
 
 def available_memory() -> int | None:
-    """Return the bytes that the machine can still give to a process, None if it does not tell."""
+    """Return the bytes that this process can still get, None if nothing tells.
+
+    The least of what the machine has, what the process may hold (`ulimit -v`), and what its control group may (containers,
+    batch systems).
+    """
+    known = [size for size in (_of_the_machine(), _of_the_process(), _of_the_group()) if size is not None]
+    return min(known) if known else None
+
+
+def _of_the_process() -> int | None:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        pages = int(STATUS.read_text("ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        pages = 0
+    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _of_the_group() -> int | None:
+    try:
+        allowed = (GROUP / "memory.max").read_text("ascii").strip()
+        used = int((GROUP / "memory.current").read_text("ascii"))
+        files = re.search(r"^inactive_file (\d+)$", (GROUP / "memory.stat").read_text("ascii"), re.MULTILINE)
+    except (OSError, ValueError):
+        return None
+    given_back = (
+        0 if files is None else int(files[1])
+    )  # pages of files, which are dropped where memory is needed
+    return max(0, int(allowed) - used + given_back) if allowed.isdigit() else None
+
+
+def _of_the_machine() -> int | None:
     try:
         told = re.search(r"^MemAvailable:\s+(\d+) kB$", MEMORY_INFORMATION.read_text("ascii"), re.MULTILINE)
     except (OSError, UnicodeDecodeError):

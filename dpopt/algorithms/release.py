@@ -97,7 +97,7 @@ def release(
         return _play(
             dataset, job, folder, journal, _NOTHING, sources=drawn_from, progress=progress or Silent()
         )
-    except _REFUSALS:
+    except (*_REFUSALS, MemoryError):
         if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
             withdraw(folder, made)
         raise

@@ -10,8 +10,8 @@ from dpopt.errors import SchemaError
 from dpopt.queries.attribute import Attribute, AttributeKind
 from dpopt.queries.json_files import json_object, refuse_unknown_keys, shown
 
-MOST_COLUMNS = 2**30
-"""Columns at most: the codes of all columns are numbered in 32 bits."""
+MOST_COLUMNS = 2**24
+"""Columns at most: a run holds some numbers for each of them."""
 
 PREFIX = "item"
 

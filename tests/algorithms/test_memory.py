@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from dpopt.algorithms.memory import (
 from dpopt.errors import PlanError
 from dpopt.queries import Clauses
 from dpopt.queries.arrays import freeze
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import parse_workload
 from tests.strategies import clause_lists, clauses_of
 
 SIZES = (3, 2, 5, 2)
@@ -30,6 +33,14 @@ def triples(queries: int, attributes: int) -> Clauses:
     return Clauses.conjunctions(
         freeze((base + np.arange(3)).astype(np.int32)), freeze(ones), freeze(ones == 1)
     )
+
+
+@pytest.fixture(autouse=True)
+def _no_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process and its control group may hold what they like, wherever the tests run."""
+    infinite = resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (infinite, infinite))
+    monkeypatch.setattr(memory, "GROUP", tmp_path / "no group")
 
 
 def two(width: int) -> NDArray[np.int32]:
@@ -109,6 +120,30 @@ def test_a_run_that_does_not_fit_is_refused_with_the_numbers() -> None:
 @pytest.mark.parametrize("available", [8_000_000_000, None])
 def test_a_run_that_fits_or_of_which_that_is_not_known_is_not_refused(available: int | None) -> None:
     check_memory(SMALL, available)
+
+
+def test_the_least_of_machine_process_and_control_group_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "MEMORY_INFORMATION", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "STATUS", tmp_path / "statm")
+    monkeypatch.setattr(memory, "GROUP", tmp_path)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (9_000_000, -1))
+    (tmp_path / "meminfo").write_text("MemAvailable:  20000 kB\n", encoding="ascii")
+    (tmp_path / "statm").write_text("100 50 1 1 0 1 0\n", encoding="ascii")
+    assert available_memory() == 9_000_000 - 100 * 4096
+    (tmp_path / "memory.max").write_text("max\n", encoding="ascii")
+    (tmp_path / "memory.current").write_text("3000000\n", encoding="ascii")
+    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 1000000\n", encoding="ascii")
+    assert available_memory() == 9_000_000 - 100 * 4096
+    (tmp_path / "memory.max").write_text("4000000\n", encoding="ascii")
+    assert available_memory() == 2_000_000
+
+
+def test_marginals_are_counted_without_writing_out_their_cells() -> None:
+    workload = parse_workload("marginals:2", Schema.binary(300))
+    listed = expected_memory(workload.clauses, workload.schema.sizes, rows=9, rounds=2, draws=3)
+    assert expected_memory(workload.queries, workload.schema.sizes, rows=9, rounds=2, draws=3) == listed
 
 
 def test_the_machine_tells_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

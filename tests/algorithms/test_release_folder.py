@@ -226,7 +226,7 @@ def test_a_plan_of_which_something_is_spent_stays_on_the_disk(
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ({"format": "xml"}, "the format is one of csv, parquet; found 'xml'"),
+        ({"format": "xml"}, "the format is one of csv, parquet, npz, baskets; found 'xml'"),
         ({"format": None}, "found None"),
         ({"rows": 0}, "the number of rows must be a whole number of at least 1, found 0"),
         ({"rows": 2.5}, "found 2.5"),
@@ -279,7 +279,7 @@ def test_a_damaged_input_of_a_folder_is_refused(
         ({"output": [1]}, "output and statement must be JSON objects"),
         ({"statement": "none"}, "output and statement must be JSON objects"),
         ({"output": {"rows": "many"}}, "the number of rows must be a whole number"),
-        ({"output": {"format": "exe"}}, "the format is one of csv, parquet; found 'exe'"),
+        ({"output": {"format": "exe"}}, "the format is one of csv, parquet, npz, baskets; found 'exe'"),
         ({"rounds": -1}, "the number of rounds must be a whole number of at least 1, found -1"),
         ({"algorithm": "mst"}, "for algorithm 'mst'; this dpopt reads plans of dualquery"),
         (

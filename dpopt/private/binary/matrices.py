@@ -182,12 +182,20 @@ def _only_ones(values: NDArray[Any]) -> bool:
     return bool((values > 0).all())
 
 
+_LARGE = 2**31
+
+
 def _summands(values: NDArray[Any]) -> NDArray[Any]:
     """Return the entries in a type in which they can be added up."""
     if values.dtype.kind == "f":
         return values.astype(np.float64)
     if values.dtype.kind == "i":
-        return values.astype(np.int64)
+        small = (
+            values.dtype.itemsize <= 4 or not values.size or -_LARGE < values.min() <= values.max() < _LARGE
+        )
+        return values.astype(
+            np.int64 if small else np.float64
+        )  # sums of larger ones could pass 64 bits and come out as 0
     return np.asarray(values != 0, dtype=np.int64)  # none is below 0, so that no sum is 0 but that of zeros
 
 
