@@ -143,6 +143,17 @@ def delta_warning(plan: Plan) -> str | None:
     )
 
 
+def fill_note(plan: Plan, workload: Workload, fill: float | None) -> str | None:
+    """Return what to know about a wide table whose share of ones was not declared; None elsewhere."""
+    planned = isinstance(plan, DualQueryPlan) and not plan.chosen_by.startswith("given")
+    if fill is not None or not workload.schema.is_binary or not planned:
+        return None
+    return (
+        "note: rounds, draws and predictions are those for tables with about as many ones as zeros. If most values are 0, declare "
+        "the public share of ones: with --fill 0.01, say, errors are often several times smaller"
+    )
+
+
 def size_note(plan: Plan) -> str | None:
     """Return what to know about a fixed public size; None under replace-one, where the size is exact."""
     if plan.relation is NeighbouringRelation.REPLACE_ONE:

@@ -20,7 +20,7 @@ from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, r
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.rule_conflicts import legal_record
 from dpopt.algorithms.settings import Settings, choice, require_solver
-from dpopt.algorithms.stating import delta_warning, plan_and_statement, size_note
+from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.private.binary.reading import BinaryReading
@@ -126,7 +126,7 @@ def synthesize(
     with stage(told, "planning"):
         plan, statement = plan_and_statement(chosen, size, queries, told)
     statement["reading"] = how
-    for remark in (delta_warning(plan), size_note(plan)):
+    for remark in (delta_warning(plan), size_note(plan), fill_note(plan, queries, chosen.fill)):
         if remark is not None:
             told.note(remark)
     needed = memory_of_plan(plan, queries, streamed=engine != "memory")

@@ -59,7 +59,7 @@ def plan(
     from dpopt.algorithms.plan_request import DEFAULT_DELTA
     from dpopt.algorithms.rule_conflicts import legal_record
     from dpopt.algorithms.settings import Settings, choice
-    from dpopt.algorithms.stating import delta_warning, plan_and_statement, size_note
+    from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
     from dpopt.cli.progress import TerminalProgress
     from dpopt.queries.workload import parse_workload
 
@@ -111,7 +111,7 @@ def plan(
     )
     settings.check()
     made, statement = plan_and_statement(settings, size, queries, TerminalProgress(), runs=2, compare=True)
-    for remark in (delta_warning(made), size_note(made)):
+    for remark in (delta_warning(made), size_note(made), fill_note(made, queries, fill)):
         if remark is not None:
             typer.echo(remark, err=True)
     explained = explain_any(made, queries, statement)

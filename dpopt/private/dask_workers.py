@@ -6,7 +6,6 @@ The only file that imports Dask.
 from __future__ import annotations
 
 import itertools
-import logging
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ _Report = TypeVar("_Report")
 START_SECONDS = 60  # until the first worker answers
 ATTEMPTS = 5  # at a part whose workers were lost, or whose queries were lost with them
 PAUSE_SECONDS = 1.0  # between two attempts
+SILENT = 50  # logging.CRITICAL: workers say nothing
 _LOSSES = 10  # of workers with the same task before Dask gives the task up
 
 # Only this user's processes can talk to the workers started here, and nothing that they hold goes to a disk or a web page.
@@ -88,7 +88,7 @@ class DaskWorkers:
                         **shared,
                         "nthreads": 1,
                         "memory_limit": 0,
-                        "silence_logs": logging.CRITICAL,
+                        "silence_logs": SILENT,
                         "death_timeout": START_SECONDS,
                         "config": deepcopy(
                             dask.config.config
@@ -99,7 +99,7 @@ class DaskWorkers:
                     workers=dict.fromkeys(range(number), worker),
                     scheduler={"cls": Scheduler, "options": {**shared, "port": 0}},
                     security=security,
-                    silence_logs=logging.CRITICAL,
+                    silence_logs=SILENT,
                 )
                 client = Client(cluster, set_as_default=False, timeout=START_SECONDS)
         except (OSError, RuntimeError) as problem:

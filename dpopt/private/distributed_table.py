@@ -103,7 +103,7 @@ class DistributedTable(TableInFiles):
             done += read.rows
             if progress is not None:
                 progress(done / rows)
-        made._refuse(problems)
+        made._refuse_what_does_not_fit(problems)
         return made
 
     def _count(
@@ -127,7 +127,7 @@ class DistributedTable(TableInFiles):
             done += read.rows
             if progress is not None:
                 progress(done / self._rows)
-        self._refuse(problems)
+        self._refuse_what_does_not_fit(problems)
         return counts
 
     def _checked(self, number: int, report: PartReport) -> PartRead:
@@ -141,7 +141,7 @@ class DistributedTable(TableInFiles):
             )
         return report
 
-    def _refuse(self, found: dict[int, dict[int, ColumnProblems]]) -> None:
+    def _refuse_what_does_not_fit(self, found: dict[int, dict[int, ColumnProblems]]) -> None:
         """Refuse what does not fit, as if one process had read all parts in order; or files that were changed."""
         self._opened()
         joined: dict[int, ColumnProblems] = {}

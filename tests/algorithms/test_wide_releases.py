@@ -224,9 +224,10 @@ def test_likelier_weights_are_written_in_the_same_format(tmp_path: Path) -> None
 @pytest.mark.parametrize("algorithm", ["noise", "projection"])
 def test_other_algorithms_release_wide_tables(tmp_path: Path, algorithm: str) -> None:
     cells = some_cells(300, 30)
+    fitted: dict[str, Any] = {} if algorithm == "noise" else {"records": 300}
     finished = synthesize(
         sp.csr_array(cells), Schema.binary(30), "marginals:2", out=tmp_path / "out",
-        algorithm=algorithm, epsilon=1e4, delta=1e-6, predict=False,
+        algorithm=algorithm, epsilon=1e4, delta=1e-6, predict=False, **fitted,
     )  # fmt: skip
     errors = dpopt.evaluate(finished, read_binary_table(sp.csr_array(cells), Schema.binary(30)))
     assert errors["mean_error"] < 0.05

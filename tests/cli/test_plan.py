@@ -39,6 +39,7 @@ def test_a_plan_is_printed_as_json(public: list[object]) -> None:
         "accountants",
         "accuracy",
         "chosen",
+        "memory",
     }
     assert found["chosen"] is None
     assert [row["accountant"] for row in found["accountants"]] == [kind.value for kind in Accountant]
