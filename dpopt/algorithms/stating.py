@@ -149,8 +149,8 @@ def fill_note(plan: Plan, workload: Workload, fill: float | None) -> str | None:
     if fill is not None or not workload.schema.is_binary or not planned:
         return None
     return (
-        "note: rounds, draws and predictions are those for tables with about as many ones as zeros. If most values are 0, declare "
-        "the public share of ones: with --fill 0.01, say, errors are often several times smaller"
+        "note: rounds, draws and predictions are those for tables with about as many ones as zeros. If most values are 0, "
+        "declare the public share of ones: with --fill 0.01, say, errors are often several times smaller"
     )
 
 
