@@ -33,7 +33,8 @@ from dpopt.errors import ProgramError
 from dpopt.queries.arrays import freeze, frozen
 
 DROPPED = 0.004
-"""A level with less than this share of the budget is not measured; the others share what it had."""
+"""A level with less than this share of the budget is not measured; the others share what it had. All such levels together
+may cost this share of the objective; beyond it they are measured."""
 
 _POLISHED = 6
 _LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
@@ -232,5 +233,13 @@ def _soft_objective(
 
 
 def _without_small_levels(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    kept = np.where(amounts >= DROPPED * program.amount, amounts, 0.0)
-    return np.asarray(kept * (program.amount / kept.sum()))
+    most = (1.0 + DROPPED) * program.objective(amounts)
+    kept = amounts
+    for level in np.argsort(amounts, kind="stable").tolist():
+        if amounts[level] >= DROPPED * program.amount:
+            break
+        less = np.where(np.arange(amounts.size) == level, 0.0, kept)
+        less *= program.amount / less.sum()
+        if program.objective(less) <= most:
+            kept = less
+    return np.asarray(kept)
