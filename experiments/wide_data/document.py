@@ -24,12 +24,8 @@ def tables(results: Sequence[Result]) -> Iterator[str]:
 
 
 def found(results: Sequence[Result], **wanted: Any) -> list[Result]:
-    """Return the results whose rows have these entries, without those that failed."""
-    return [
-        one
-        for one in results
-        if all(one["row"][name] == value for name, value in wanted.items()) and "failed" not in one
-    ]
+    """Return the results whose rows have these entries."""
+    return [one for one in results if all(one["row"][name] == value for name, value in wanted.items())]
 
 
 def listed(results: Sequence[Result], name: str, **wanted: Any) -> list[Any]:

@@ -31,7 +31,7 @@ from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
 from experiments.runs import run_dpopt
 from experiments.tables import load_codes
-from experiments.wide_data.parts import DELTA, FIT_SECONDS, TRIVIAL, Row
+from experiments.wide_data.parts import DELTA, TRIVIAL, Row
 from experiments.wide_files import WideTable, bits_file, netflix_file
 from experiments.wide_tables import biased_bits
 
@@ -145,20 +145,13 @@ class Measuring:
         played = [str(part) for pair in fixed.items() if pair[1] is not None for part in pair]
         if row.algorithm == "dualquery":
             played += ["--free-attributes", row.free]
-        else:
-            played += ["--fit-seconds", str(FIT_SECONDS)]
-        try:
-            process = run_dpopt(
-                [
-                    *("release", str(table.path), *table.declared(), "--workload", row.workload),
-                    *("--out", str(out), "--algorithm", row.algorithm, *budget, *played),
-                    *("--no-predict", "--quiet", "--timings", str(timings)),
-                ]
-            )
-        except RuntimeError as error:
-            if row.algorithm == "dualquery":
-                raise
-            return {"failed": str(error).splitlines()[-1]}
+        process = run_dpopt(
+            [
+                *("release", str(table.path), *table.declared(), "--workload", row.workload),
+                *("--out", str(out), "--algorithm", row.algorithm, *budget, *played),
+                *("--no-predict", "--quiet", "--timings", str(timings)),
+            ]
+        )
         finished = load(out)
         result = {
             **_played(finished.statement),
