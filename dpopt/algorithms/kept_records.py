@@ -43,7 +43,9 @@ def record_to_json(record: KeptRecord) -> object:
     # Digits and commas: between these numbers and the next power of ten lie as many numbers of one more digit.
     powers = 10 ** np.arange(1, 10, dtype=np.int64)
     length = 2 * ones.size + int((ones.size - np.searchsorted(ones, powers)).sum())
-    if length < 4 * -(-octets_for(record.width) // 3) + 2:  # two marks around the text, one bracket more than commas
+    if (
+        length < 4 * -(-octets_for(record.width) // 3) + 2
+    ):  # two marks around the text, one bracket more than commas
         return {"columns": record.width, "ones": ones.tolist()}
     return {"columns": record.width, "bits": base64.b64encode(record.octets[0].tobytes()).decode("ascii")}
 
