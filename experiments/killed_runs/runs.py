@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -43,9 +44,12 @@ class Forks:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        # Where PYTHONSAFEPATH leaves out the folder that Python stands in, the process must still find this package.
+        path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
         self._server = subprocess.Popen(
             [sys.executable, "-m", "experiments.killed_runs.stopping"],
             cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
