@@ -300,11 +300,20 @@ def test_it_says_when_it_had_which_value_in_hand() -> None:
 
 
 def test_many_attributes_get_fewer_sweeps_and_no_fewer_than_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = random_problem([3] * 40, 200, 1)
-    kept = reduce_max_csp(program).problem.sizes.size
-    for moves, sweeps in ((10**9, 4000), (1500 * kept + 1, 1500), (1, 500)):
+    program = random_problem([12] * 40, 600, 1)
+    problem = reduce_max_csp(program).problem
+    assert problem.sizes.sum() >= 400
+    for moves, sweeps in ((10**9, 4000), (1500 * problem.sizes.size + 1, 1500), (1, 500)):
         monkeypatch.setattr(local_search, "MOVES", moves)
         result = SOLVER.solve(program)
         assert result.report["sweeps"] == sweeps
         assert (result.termination, result.limit) == (Termination.LIMIT, Limit.WORK)
     assert SOLVER.solve(program, SolveLimits(work=2000)).report["sweeps"] == 2000
+
+
+def test_few_columns_get_ten_sweeps_each_and_no_fewer_than_a_thousand() -> None:
+    for sizes, clauses in (([3] * 60, 300), ([3] * 10, 60)):
+        program = random_problem(sizes, clauses, 1)
+        columns = int(reduce_max_csp(program).problem.sizes.sum())
+        assert columns < 400
+        assert SOLVER.solve(program).report["sweeps"] == max(1000, 10 * columns)
