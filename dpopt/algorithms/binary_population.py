@@ -11,12 +11,13 @@ from dpopt.algorithms.plan_request import check_fill
 from dpopt.algorithms.population import CLASS_DECAY, CLASSES
 from dpopt.algorithms.public_choice import permutation, public_stream, uniforms
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.public_random import PublicRandom
 
 SHIFT, EXPONENT = 10, 0.65
 ACTIVITY = ((0.25, 0.4), (0.7, 0.3), (1.4, 0.2), (3.0, 0.08), (8.0, 0.02))
 """How active records are, and their shares: mean 1, squared coefficient of variation 1.6."""
 GROUPS, INTEREST = 16, 0.5
-_CHUNK = 1 << 12
+_CHUNK, _DRAWN = 1 << 12, 1 << 17
 _GRID = 4096
 
 
@@ -177,11 +178,23 @@ def _dense(count: int, wanted: NDArray[np.int64], seed: int) -> BinaryPopulation
     stream = public_stream(seed, "dense population")
     shares = CLASS_DECAY ** np.arange(CLASSES)
     shares = shares / shares.sum()
-    common, spread = uniforms(stream, count)[wanted], uniforms(stream, count)[wanted]
+    common, spread = _uniforms_at(stream, count, wanted), _uniforms_at(stream, count, wanted)
     dependence = spread * spread * np.minimum(common, 1 - common)
-    own = np.stack([uniforms(stream, count)[wanted] for _ in range(CLASSES)], axis=1)
+    own = np.stack([_uniforms_at(stream, count, wanted) for _ in range(CLASSES)], axis=1)
     ones = common[:, None] + dependence[:, None] * (own - (own @ shares)[:, None])
     return BinaryPopulation(shares, ones.astype(np.float32))
+
+
+def _uniforms_at(stream: PublicRandom, count: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ``uniforms(stream, count)[wanted]``; where attributes are wanted in order, they are drawn some at a time."""
+    if (np.diff(wanted) <= 0).any():
+        return uniforms(stream, count)[wanted]
+    found = np.empty(wanted.size)
+    for begin in range(0, count, _DRAWN):
+        end = min(begin + _DRAWN, count)
+        first, last = np.searchsorted(wanted, (begin, end))
+        found[first:last] = uniforms(stream, end - begin)[wanted[first:last] - begin]
+    return found
 
 
 def _sparse(shares: NDArray[np.float64], groups: NDArray[np.int64]) -> BinaryPopulation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from math import sqrt
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, largest_rounds
@@ -18,7 +19,9 @@ DENSE_STEP = Decimal("0.4")
 _ROUNDS_PER_DRAW = 3.63
 _USUAL_WIDTH, _LEAST_WIDTH_FACTOR = 24, 0.15
 _SPARSE_ROUNDS_PER_DRAW, _LEAST_SPARSE_DRAWS = 30, 10
-_SPARSE = 0.1
+_SPARSE_DRAWS_PER_FILL, _ENOUGH_SPARSE_ROUNDS = 35, 30
+LARGEST_SPARSE_FILL = 0.1
+"""Up to this share of ones a table is planned as a sparse one."""
 _LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
 _ENOUGH_ROUNDS = 20_000
@@ -41,11 +44,13 @@ class BudgetFit:
         self._request = request
         # Wider records need more draws per round: each draw says something about a few attributes only.
         self._ratio = _ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
-        self._step, self._least_draws = DEFAULT_STEP, 1
+        self._step, self._least_draws, self._wanted_draws = DEFAULT_STEP, 1, 1
         if is_sparse(request):
             # A record of zeros is nearly right already, and each draw can spoil it: few draws, and many rounds to average over.
             self._ratio, self._step = _SPARSE_ROUNDS_PER_DRAW, SPARSE_STEP
             self._least_draws = _LEAST_SPARSE_DRAWS
+            # With more ones a record of zeros is wrong more often, and a round must hear of more columns to put them right.
+            self._wanted_draws = int(_SPARSE_DRAWS_PER_FILL * (request.fill or 0.0) * sqrt(attributes))
         self._dense_draws = dense_draws
         if dense_draws is not None:
             self._step = DENSE_STEP
@@ -110,6 +115,10 @@ class BudgetFit:
         few = largest_number(lambda s: self.rounds(s, float(eta)) >= self._wanted(s, scale), MOST_DRAWS)
         if self._dense_draws is not None:
             few = min(few, int(self._dense_draws / scale))
+        if self._wanted_draws > max(self._least_draws, few):
+            few = largest_number(
+                lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws
+            )
         fitted = self.complete(None, max(self._least_draws, few), eta)
         # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
         return self.complete(fitted[0], None, eta) if fitted[0] < _ENOUGH_ROUNDS else fitted
@@ -159,8 +168,8 @@ class BudgetFit:
 
 
 def is_sparse(request: PlanRequest) -> bool:
-    """Return whether a request is declared to be about a sparse table: at most a tenth of its cells are ones."""
-    return request.fill is not None and request.fill <= _SPARSE
+    """Return whether a request is about a table declared, or assumed, to be sparse: at most a tenth of its cells are ones."""
+    return request.fill is not None and request.fill <= LARGEST_SPARSE_FILL
 
 
 def largest_number(allowed: Callable[[int], bool], most: int) -> int:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.kept_records import kept, record_from_json, record_to_json
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
 from dpopt.formulations.as_mip import accepting_max_csp
@@ -29,6 +30,7 @@ from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.solver import Solver, why_refused
+from dpopt.queries.bit_records import WIDE, BitRecords
 
 NOT_ASKED = "not asked: the proven bound shows that the record is optimal"
 NO_SOLVER = "not asked: no solver was named"
@@ -101,7 +103,7 @@ class Certifier:
             reported_by=found.solver,
             stopped=found.stopped,
             better_objective=better,
-            better_record=None if found.better is None else tuple(found.better.tolist()),
+            better_record=None if found.better is None else _kept(found.better, problem.sizes),
             seconds=round(time.perf_counter() - started, 3),
         )
 
@@ -165,7 +167,8 @@ class CertifiedRound:
     stopped : str
         Why that solver stopped, or why none was asked.
     better_objective, better_record :
-        Exact objective and codes of a better record that the solver found; None if it found none.
+        Exact objective and codes of a better record that the solver found; None if it found none. A record over many
+        attributes of two codes is one row of bits, in JSON too.
     seconds : float
         Wall-clock seconds for this round.
     """
@@ -178,12 +181,15 @@ class CertifiedRound:
     reported_by: str | None
     stopped: str
     better_objective: int | None
-    better_record: tuple[int, ...] | None
+    better_record: tuple[int, ...] | BitRecords | None
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
         """Return the round as a JSON object."""
-        return asdict(self)
+        written = {field.name: getattr(self, field.name) for field in fields(self)}
+        if isinstance(self.better_record, BitRecords):
+            written["better_record"] = record_to_json(self.better_record)
+        return written
 
     @classmethod
     def from_json(cls, obj: Any) -> CertifiedRound:
@@ -200,7 +206,8 @@ class CertifiedRound:
         whole = [obj[name] for name in ("round", "objective", "proven_bound")]
         whole += [obj[name] for name in ("reported_bound", "better_objective") if obj[name] is not None]
         record = obj["better_record"]
-        codes = [] if record is None else record
+        bits = _bits_of(record) if isinstance(record, dict) else None
+        codes = [] if record is None or bits is not None else record
         if not isinstance(codes, list | tuple) or any(type(number) is not int for number in (*whole, *codes)):
             raise PlanError(f"a certified round holds whole numbers; found {obj!r:.100}")
         words = [obj["proven_by"], obj["stopped"], "" if obj["reported_by"] is None else obj["reported_by"]]
@@ -211,7 +218,32 @@ class CertifiedRound:
             raise PlanError(
                 f"a certified round takes some seconds, and a better record has its objective; found {obj!r:.100}"
             )
-        return cls(**{**obj, "better_record": None if record is None else tuple(record)})
+        return cls(**{**obj, "better_record": bits if bits is not None or record is None else tuple(record)})
+
+
+def _kept(record: NDArray[np.int32], sizes: NDArray[np.int32]) -> tuple[int, ...] | BitRecords:
+    """Return a record of existing codes (d,) as it is kept."""
+    own = kept(record, sizes)
+    return own if isinstance(own, BitRecords) else tuple(own.tolist())
+
+
+def _bits_of(written: dict[str, Any]) -> BitRecords:
+    """Return the bits of a record on file.
+
+    Raises
+    ------
+    PlanError
+        If it is damaged.
+    """
+    columns, found = written.get("columns"), None
+    if type(columns) is int and WIDE <= columns < 2**31:
+        try:
+            found = record_from_json(written, np.full(columns, 2))
+        except TranscriptError as error:
+            raise PlanError(f"the better record of a certified round cannot be read: {error}") from error
+    if not isinstance(found, BitRecords):
+        raise PlanError(f"the better record of a certified round is no record of bits: {written!r:.100}")
+    return found
 
 
 def proven_by(relaxed: RelaxationBound, bound: int, problem: MaxCsp) -> str:
@@ -253,7 +285,8 @@ def _wrong_in(one: CertifiedRound, problem: MaxCsp) -> str | None:
     """Return what in a round on file contradicts its problem; None if nothing does."""
     best = one.objective
     if one.better_record is not None and one.better_objective is not None:
-        codes = np.array(one.better_record, dtype=object)
+        bits = one.better_record if isinstance(one.better_record, BitRecords) else None
+        codes = np.array(one.better_record, dtype=object) if bits is None else bits.codes()[0]
         if codes.shape != problem.sizes.shape or (codes < 0).any() or (codes >= problem.sizes).any():
             return "has a better record with codes that do not exist"
         record = codes.astype(np.int32)

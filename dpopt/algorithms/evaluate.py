@@ -16,6 +16,7 @@ from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.public_facts import check_schema
 from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.schema import Schema
 
@@ -76,7 +77,9 @@ def _answers_on_marginals(finished: SyntheticRelease) -> dict[str, Answers]:
         released = finished.noisy
     elif rows is None:
         records = finished.records
-        released = RecordAnswers(records.distinct, records.multiplicity.astype(np.float64))
+        released = RecordAnswers(records.held, records.multiplicity.astype(np.float64))
+    elif isinstance(finished.records.held, BitRecords):
+        released = RecordAnswers(finished.records.held.take(finished.records.places(rows)))
     else:
         released = RecordAnswers(finished.records.rows(rows))
     return {

@@ -52,7 +52,7 @@ def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, A
 
 
 def _declared(statement: dict[str, Any]) -> dict[str, Any]:
-    return {"declared": statement["declared"]} if "declared" in statement else {}
+    return {key: statement[key] for key in ("declared", "assumed") if key in statement}
 
 
 def explain_any(plan: Plan, workload: Workload, statement: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.kept_records import bit_records_from_json, records_to_json
 from dpopt.algorithms.measured import Answered
 from dpopt.algorithms.measured_plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.synthetic import SyntheticRecords
@@ -20,6 +22,7 @@ from dpopt.inference.fitted import FitProgress, Fitted
 from dpopt.inference.problem import FitProblem, FitTerm
 from dpopt.inference.settings import FitSettings
 from dpopt.queries.arrays import frozen
+from dpopt.queries.bit_records import WIDE, BitRecords, are_kept_as_bits
 from dpopt.transcript.journal import Entry
 
 OWN_SEARCH, PROVER = "local-search", "cp-sat"
@@ -97,9 +100,10 @@ class RecordFitter:
     ) -> list[Fitted]:
         """Fit the records to all answers as the plan says; return its snapshots.
 
-        `on_step` is told how many sweeps and rounds of column generation are done, how many there are, and the objective.
+        With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` is told how many sweeps and
+        rounds of column generation are done, how many there are, and the objective.
         """
-        chosen, done = self._chosen(), 0
+        chosen, done, began = self._chosen(), 0, time.perf_counter()
         steps = chosen.sweeps + chosen.columns + chosen.snapshots - 1
 
         def tell(progress: FitProgress) -> None:
@@ -110,10 +114,14 @@ class RecordFitter:
 
         self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns, progress=tell)
         snapshots = [self.fitted]
-        while len(snapshots) < chosen.snapshots:
+        while len(snapshots) < chosen.snapshots and not self._time_is_up(began):
             self.fitted = self._fit(answered, sweeps=1, columns=0, progress=tell)
             snapshots.append(self.fitted)
         return snapshots
+
+    def _time_is_up(self, began: float) -> bool:
+        seconds = self._chosen().seconds
+        return seconds is not None and time.perf_counter() - began >= seconds
 
     def _chosen(self) -> FitPlan:
         if self.plan.fit is None:
@@ -157,9 +165,8 @@ class RecordFitter:
 
 def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return distinct records and whole multiplicities: numbers of records where weights are equal, else billionths."""
-    records = np.concatenate([one.records for one in snapshots])
     weights = np.concatenate([one.weights for one in snapshots]) / len(snapshots)
-    distinct, inverse = np.unique(records, axis=0, return_inverse=True)
+    distinct, inverse = _distinct([one.records for one in snapshots])
     if np.all(weights == weights[0]):
         multiplicity = np.bincount(inverse.reshape(-1), minlength=len(distinct))
     else:
@@ -169,13 +176,24 @@ def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.i
     return np.ascontiguousarray(distinct[kept], dtype=np.int32), multiplicity[kept].astype(np.int64)
 
 
+def _distinct(parts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the distinct records (r, d) of several arrays in lexicographic order, and the place of each record there."""
+    width = parts[0].shape[1]
+    if width < WIDE or max(int(part.max(initial=0)) for part in parts) > 1:
+        distinct, inverse = np.unique(np.concatenate(parts), axis=0, return_inverse=True)
+        return distinct, inverse.reshape(-1)
+    octets = BitRecords.joined([BitRecords.of(part) for part in parts]).octets  # a 32nd of the memory
+    rows, inverse = np.unique(octets, axis=0, return_inverse=True)
+    return BitRecords(width, rows).codes(), inverse.reshape(-1)
+
+
 def records_entry(job: Job, answered: Sequence[Answered], snapshots: Sequence[Fitted]) -> Entry:
     """Return the transcript's entry of fitted records: distinct records, multiplicities, and how well they fit."""
     distinct, multiplicity = merged(snapshots)
     last = snapshots[-1]
     return {
         "kind": "records",
-        "records": distinct.tolist(),
+        "records": records_to_json(BitRecords.of(distinct) if _are_bits(job) else distinct),
         "multiplicity": multiplicity.tolist(),
         "objective": objective_of(fit_problem(job, answered), distinct, multiplicity / multiplicity.sum()),
         "lower_bound": last.lower_bound,
@@ -197,7 +215,9 @@ def read_records(
         If a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
     """
     try:
-        records = frozen(entry["records"], np.int32)
+        written = entry["records"]
+        bits = bit_records_from_json(written, job.schema.sizes) if _are_bits(job) else None
+        records = frozen(written, np.int32) if bits is None else bits.codes()
         multiplicity = frozen(entry["multiplicity"], np.int64)
         recorded = float(entry["objective"])
         bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
@@ -235,4 +255,9 @@ def read_records(
         "measured_counts": sum(len(one.answers.values) for one in answered),
         "stopped": str(entry.get("stopped")),
     }
-    return SyntheticRecords(records, multiplicity), certificate
+    return SyntheticRecords(records if bits is None else bits, multiplicity), certificate
+
+
+def _are_bits(job: Job) -> bool:
+    """Return whether records are kept as bits in the transcript."""
+    return are_kept_as_bits(job.schema.sizes)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.measured_plan import NOISE
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.output_format import FORMATS, check_format, check_size, most_ones
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
 from dpopt.errors import PlanError, WorkloadError
@@ -135,9 +136,13 @@ class Job:
     def expected_bytes(self) -> int:
         """Return about how many bytes the release folder will take, generously."""
         width = len(self.record_sizes())
-        # Where a round's record is written as bits it takes at most a sixth of a byte for each, not eight bytes.
-        bits = isinstance(self.plan, DualQueryPlan) and are_kept_as_bits(self.record_sizes())
-        written = width // 40 if bits else width
+        written = width
+        if are_kept_as_bits(self.record_sizes()):
+            # Records that are written as bits take at most a sixth of a byte for each, not the eight or four of a plan.
+            if isinstance(self.plan, DualQueryPlan):
+                written = width // 40
+            elif isinstance(self.plan, MultiplicativePlan) and self.schema.is_binary:
+                written = width // 20
         transcript = self.plan.transcript_bytes(len(self.workload), written)
         records = self.rows or 1_000
         if self.schema.is_binary:

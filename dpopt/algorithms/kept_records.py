@@ -76,6 +76,27 @@ def record_from_json(written: object, sizes: NDArray[np.integer]) -> KeptRecord:
     return kept(freeze(record), sizes)
 
 
+def records_to_json(records: NDArray[np.int32] | BitRecords) -> list[object]:
+    """Return records (r, d) for the transcript: lists of codes, or bits as `record_to_json` writes them."""
+    if not isinstance(records, BitRecords):
+        return list(records.tolist())
+    return [record_to_json(records.take(np.array([row]))) for row in range(len(records))]
+
+
+def bit_records_from_json(written: object, sizes: NDArray[np.integer]) -> BitRecords:
+    """Return records that are kept as bits from the transcript.
+
+    Raises
+    ------
+    TranscriptError
+        If there is none, or one is no record over attributes of these sizes (d,).
+    """
+    if not isinstance(written, list) or not written:
+        raise TranscriptError("the records on file are damaged: expected a list of at least one record")
+    records = [record_from_json(record, sizes) for record in written]
+    return BitRecords.joined([one for one in records if isinstance(one, BitRecords)])
+
+
 def _bits(written: Mapping[str, object], width: int) -> BitRecords:
     """Return the record of an object with columns and ones, or columns and bits."""
     columns, ones, bits = written.get("columns"), written.get("ones"), written.get("bits")

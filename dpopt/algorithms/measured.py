@@ -56,6 +56,8 @@ def planned_queries(workload: Workload, planned: PlannedMeasurement) -> Marginal
     """Return what a planned measurement counts."""
     if planned.attributes is None:
         return workload.queries
+    if not planned.attributes:
+        return MarginalSet(domains_of(workload), np.arange(len(workload.schema), dtype=np.int32)[:, None])
     return one_marginal(workload, planned.attributes)
 
 

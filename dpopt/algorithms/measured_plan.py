@@ -20,7 +20,7 @@ from dpopt.private.selection import LARGEST_SCORE, MOST_ROWS, SCORES
 
 NOISE, PROJECTION, ADAPTIVE = "noise", "projection", "adaptive"
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
-WORKLOAD = "workload"
+WORKLOAD, ONE_WAY = "workload", "one-way marginals"
 MOST_SELECTIONS = 10_000
 _LARGEST_SEED = 2**31 - 1
 
@@ -34,7 +34,8 @@ class PlannedMeasurement:
     name : str
         Tells measurements apart; it is the label of the charge.
     attributes : tuple of int or None
-        Attributes of the marginal that is measured; None stands for all queries of the workload, one by one.
+        Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
+        attributes, and None for all queries of the workload, one by one.
     moved : int
         L1 sensitivity of the counts and square of their L2 sensitivity, under the plan's relation. The curator computes it
         again from the queries and spends only what was reserved.

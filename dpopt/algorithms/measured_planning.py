@@ -13,6 +13,7 @@ from dpopt.algorithms.candidates import MOST_CELLS, parts_of
 from dpopt.algorithms.measured_plan import (
     ADAPTIVE,
     NOISE,
+    ONE_WAY,
     PROJECTION,
     WORKLOAD,
     FitPlan,
@@ -43,6 +44,8 @@ _ROUNDS, _LEAST_ROUNDS, _MOST_ROUNDS = 0.6, 4, 100
 _STEP_DIGITS = 6
 _RECORDS, _SNAPSHOTS = 5_000, 10
 _PLAIN_RECORDS, _PLAIN_SWEEPS = 20_000, 10
+_MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
+"""Fewer records are fitted where they are wide: the memory and a sweep's time are in proportion to all their codes."""
 
 
 def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload) -> MeasuredPlan:
@@ -85,7 +88,7 @@ def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload)
         gaussian=gaussian,
         measurements=measurements,
         selections=selections,
-        fit=None if algorithm == NOISE else _fit(request, smoothing),
+        fit=None if algorithm == NOISE else _fit(request, smoothing, len(workload.schema)),
         solver=request.solver,
         seed=request.seed,
         chosen_by=chosen,
@@ -104,16 +107,18 @@ def moved_by_a_record(marginals: int, relation: NeighbouringRelation) -> int:
     return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
 
 
-def _fit(request: PlanRequest, smoothing: float) -> FitPlan:
+def _fit(request: PlanRequest, smoothing: float, attributes: int) -> FitPlan:
     """Return how records are fitted: what the user says, and else smoothed by the signal-to-noise ratio of the counts."""
     asked = request.fit
+    most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
+    plain = asked.records or min(_PLAIN_RECORDS, most)
     if asked.columns:
-        return FitPlan(asked.records or _PLAIN_RECORDS, columns=asked.columns, seconds=asked.seconds)
+        return FitPlan(plain, columns=asked.columns, seconds=asked.seconds)
     chosen = smoothing if asked.smoothing is None else asked.smoothing
     if chosen == 0:
-        return FitPlan(asked.records or _PLAIN_RECORDS, sweeps=_PLAIN_SWEEPS, seconds=asked.seconds)
+        return FitPlan(plain, sweeps=_PLAIN_SWEEPS, seconds=asked.seconds)
     return FitPlan(
-        asked.records or _RECORDS,
+        asked.records or min(_RECORDS, most),
         snapshots=_SNAPSHOTS,
         smoothing=float(f"{chosen:.4g}"),
         seconds=asked.seconds,
@@ -150,9 +155,15 @@ def _projection(
         return _allocated(request, workload.marginals, amount, gaussian=gaussian)
     _refuse_many(len(workload), "projection")
     moved, how = _moved_by_workload(request, workload)
-    one_way = _one_way(request, workload, CLAUSES_ONE_WAY_SHARE * amount, gaussian=gaussian)
+    # In one piece: tens of thousands of attributes would be as many lines of the transcript, each written through to disk.
+    all_marginals = moved_by_a_record(len(workload.schema), request.relation)
+    share = CLAUSES_ONE_WAY_SHARE * amount
+    one_way = measurement_scale(all_marginals, amount=share, gaussian=gaussian)
     scale = measurement_scale(moved, amount=(1 - CLAUSES_ONE_WAY_SHARE) * amount, gaussian=gaussian)
-    planned = (*one_way, PlannedMeasurement(WORKLOAD, None, moved, scale))
+    planned = (
+        PlannedMeasurement(ONE_WAY, (), all_marginals, one_way),
+        PlannedMeasurement(WORKLOAD, None, moved, scale),
+    )
     return planned, f"{CLAUSES_ONE_WAY_SHARE:.0%} of the budget for one-way marginals; {how}"
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import PlanError
+from dpopt.private.batch_counts import BATCH_BYTES
 from dpopt.private.table_sources import BATCH_ROWS
 from dpopt.queries.bit_records import are_kept_as_bits, octets_for
 from dpopt.queries.clauses import Clauses
@@ -122,6 +123,7 @@ def expected_memory(
     columns = number_of_named_columns(queries, sizes) * (counted // 8 + 64)
     items = [
         ("libraries", LIBRARIES),
+        *([] if rows_at_once is None else [("batches of the table", 2 * BATCH_BYTES)]),
         ("columns that queries name, as bits", min(columns, MOST_BYTES) if binary else columns),
         ("queries", m * (9 * width + 4)),
         ("queries while they are counted", m * (9 * width + 4)),

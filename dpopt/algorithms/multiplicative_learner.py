@@ -7,7 +7,7 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.mentioned_attributes import random_codes
+from dpopt.algorithms.mentioned_attributes import random_bits, random_codes
 from dpopt.algorithms.multiplicative_plan import (
     DATA_STEP,
     EXACT,
@@ -17,13 +17,14 @@ from dpopt.algorithms.multiplicative_plan import (
     PAPER,
     MultiplicativePlan,
 )
-from dpopt.algorithms.multiplicative_universe import legal_start, universe_of
+from dpopt.algorithms.multiplicative_universe import kept_as_bits, legal_start, universe_of
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.multiplicative_answers import AnswerSheet
 from dpopt.inference.multiplicative_fit import Distribution, Measured, partition_of, pulled_moves
 from dpopt.inference.multiplicative_support import weighted_cells
 from dpopt.private.multiplicative_scores import UNITS
 from dpopt.queries.arrays import freeze
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.workload import Workload
 from dpopt.transcript.released import NoisyAnswers
 
@@ -104,13 +105,19 @@ class Learner:
             return None
         return self._distribution.bracket(self._measured)
 
-    def records(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return distinct weighted records (r, d) that stand for a distribution, and whole weights (r,).
+    def records(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64]]:
+        """Return distinct weighted records (r, d) in lexicographic order that stand for a distribution, and their weights (r,).
 
-        Attributes that no query and no rule speaks of get public random codes.
+        Attributes that no query and no rule speaks of get public random codes. Records of wide tables of zeros and ones are
+        bits.
         """
         cells, weights = weighted_cells(p, self._plan.learning.records)
         domains = self.universe.domains
+        if kept_as_bits(self._workload.schema):
+            named, codes = self.universe.codes(cells)
+            bits = random_bits(named, codes, domains, self._plan.seed)
+            order = bits.order()
+            return bits.take(order), freeze(weights[order])
         records = self.universe.records(cells, np.zeros(domains.counts.size, dtype=np.int32))
         left_out = np.setdiff1d(np.arange(domains.counts.size), self.universe.axes)
         records = random_codes(records, domains, left_out, self._plan.seed)

@@ -11,6 +11,8 @@ from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.mentioned_attributes import mentioned_attributes
 from dpopt.errors import PlanError
 from dpopt.inference.multiplicative_universe import MOST_CELLS, ProductUniverse
+from dpopt.queries.bit_records import are_kept_as_bits
+from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload
 
 _BLOCK = 1 << 18
@@ -66,6 +68,11 @@ def legal_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.flo
             "Leave ',occurring' out of the workload, or use --algorithm dualquery"
         )
     return start / legal
+
+
+def kept_as_bits(schema: Schema) -> bool:
+    """Return whether records of these algorithms are kept, and written, as bits: those of wide tables, which have no rules."""
+    return schema.is_binary and are_kept_as_bits(schema.sizes)
 
 
 def log_cells(workload: Workload, algorithm: str) -> float:

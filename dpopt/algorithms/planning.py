@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
-from math import fsum, log, sqrt
+from math import log, sqrt
+
+import numpy as np
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.one_way import one_way_scale
@@ -79,7 +82,7 @@ def _dense_draws(request: PlanRequest, workload: Workload) -> int | None:
 
 def _rule(request: PlanRequest, workload: Workload) -> str:
     if is_sparse(request):
-        return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10"
+        return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10 and 35 fill d^(1/2)"
     if _dense_draws(request, workload) is not None:
         return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
     return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"
@@ -89,7 +92,10 @@ def log_universe(schema: Schema, encoding: Encoding) -> float:
     """Return ln |X|: X holds the records of the schema, or all 0/1 vectors over its flat columns if records are free bits."""
     if encoding is Encoding.BITS:
         return schema.number_of_columns * log(2)
-    return fsum(log(size) for size in schema.sizes.tolist())
+    sizes, counts = np.unique(schema.sizes, return_counts=True)
+    terms = zip(sizes.tolist(), counts.tolist(), strict=True)
+    # Exact sums, rounded once at the end: what `math.fsum` over all attributes gives, without a loop over them.
+    return float(sum((Fraction(log(size)) * count for size, count in terms), Fraction(0)))
 
 
 def _base_plan(request: PlanRequest, attributes: int) -> DualQueryPlan:

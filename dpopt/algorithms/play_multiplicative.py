@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.kept_records import bit_records_from_json, records_to_json
 from dpopt.algorithms.multiplicative import Played, play_rounds
 from dpopt.algorithms.multiplicative_accuracy import proven_of_records
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_past import MultiplicativePast, next_charge, read_multiplicative_past
 from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
+from dpopt.algorithms.multiplicative_universe import kept_as_bits
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.progress import stage
@@ -146,7 +148,7 @@ def _records_entry(job: Job, learner: Learner, played: Played) -> Entry:
         "kind": "records",
         "rounds": played.rounds,
         "stopped_early": played.stopped_early,
-        "records": records.tolist(),
+        "records": records_to_json(records),
         "multiplicity": weights.tolist(),
         "cells": learner.universe.cells,
         "distance": float(np.abs(answers - bounded).max()),
@@ -218,6 +220,8 @@ def _read_records(job: Job, entry: Entry) -> SyntheticRecords:
         If they are damaged.
     """
     try:
+        if kept_as_bits(job.schema):
+            return _read_bits(job, entry["records"], frozen(entry["multiplicity"], np.int64))
         records = frozen(entry["records"], np.int32)
         weights = frozen(entry["multiplicity"], np.int64)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -229,6 +233,22 @@ def _read_records(job: Job, entry: Entry) -> SyntheticRecords:
     if problem.illegal(records).any():
         raise TranscriptError(
             "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
+        )
+    return SyntheticRecords(records, weights)
+
+
+def _read_bits(job: Job, written: object, weights: NDArray[np.int64]) -> SyntheticRecords:
+    """Return weighted records that are kept as bits.
+
+    Raises
+    ------
+    TranscriptError
+        If they are damaged.
+    """
+    records = bit_records_from_json(written, job.schema.sizes)
+    if weights.shape != (len(records),) or (weights < 1).any():
+        raise TranscriptError(
+            "the records on file are damaged: expected one multiplicity, at least 1, for each"
         )
     return SyntheticRecords(records, weights)
 
@@ -246,8 +266,8 @@ def _differences(
     chosen = [number for number, _ in learnt]
     if plan.select == MARGINALS and workload.marginals is not None:
         queries = workload.marginals.take(chosen)
-        found = shares_on_records(queries, records.distinct, sizes, weights)
+        found = shares_on_records(queries, records.held, sizes, weights)
     else:
-        found = shares_on_records(workload.clauses.take(chosen), records.distinct, sizes, weights)
+        found = shares_on_records(workload.clauses.take(chosen), records.held, sizes, weights)
     measured = np.concatenate([values.values for _, values in learnt]) / plan.size
     return np.abs(found - measured)

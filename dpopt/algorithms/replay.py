@@ -14,6 +14,10 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
 from dpopt.transcript.journal import read_journal
 
+INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)
+"""What a release is rebuilt from. A replay copies these files as they are; their contents have the fingerprint in the
+transcript, or it refuses them."""
+
 
 def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> SyntheticRelease:
     """Rebuild a finished release from its plan and transcript, with no table and no solver; every certificate is recomputed.
@@ -28,13 +32,13 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
     place, copy = Path(folder), Path(target)
     job, outcome = _rebuilt(place)
     make_empty(copy)
-    for name in (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT):
+    for name in INPUTS:
         (copy / name).write_bytes((place / name).read_bytes())
     return finish_release(job, copy, outcome)
 
 
 def differing_files(folder: Path, rebuilt: Path) -> list[str]:
-    """Return the names of files of a release that are missing or not byte for byte those of its replay."""
+    """Return the names of files of a release that are missing or not byte for byte those of its replay; `INPUTS` never are."""
     return sorted(
         path.name
         for path in rebuilt.iterdir()

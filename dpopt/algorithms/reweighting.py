@@ -87,7 +87,7 @@ def reweight(
             f"re-weighting keeps the answer of each record to each query, at most {MOST_ANSWERS:,}; found {len(rounds):,} "
             f"rounds and {len(clauses):,} queries"
         )
-    records = np.stack([done.record for done in rounds])
+    records = [done.kept for done in rounds]
     likelihood = TranscriptLikelihood.of(
         clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)
     )

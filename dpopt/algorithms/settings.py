@@ -113,7 +113,8 @@ class Settings:
         Whether to simulate the errors on public synthetic data first.
     fill : float or None
         Public share of ones in a table of zeros and ones, such as the average basket divided by the number of items: what
-        predictions assume, and how rounds and draws are chosen for sparse tables. Recorded in the release.
+        predictions assume, and how rounds and draws are chosen for sparse tables. Without it wide tables are taken to be as
+        sparse as their layout suggests (`dpopt.algorithms.assumed_fill`). Recorded in the release, like what is assumed.
     """
 
     algorithm: str = "auto"

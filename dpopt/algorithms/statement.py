@@ -37,7 +37,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "dpopt_release": 1,
         "algorithm": plan.algorithm,
         "chosen": job.statement.get("chosen"),
-        **({"declared": job.statement["declared"]} if "declared" in job.statement else {}),
+        **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
         "privacy": privacy_statement(plan, outcome.ledger),
         "accuracy": {**accuracy, **sections.pop("accuracy", {})},
         "records": None if outcome.records is None else _records(job, outcome.records, output, sections),

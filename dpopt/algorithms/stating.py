@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
 from dpopt.algorithms.choosing import choose, predict
 from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.measured_accuracy import proven_measured
@@ -36,17 +39,22 @@ def plan_and_statement(
     *,
     runs: int = 1,
     compare: bool = False,
+    form: str | None = None,
 ) -> tuple[Plan, dict[str, Any]]:
     """Return the plan that the settings ask for, and what is known of it; with `auto`, also why it was chosen.
 
-    With `compare`, `auto` also predicts the errors of algorithms that it never chooses.
+    With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
+    over, where that is known: without a declared share of ones it says what is assumed (see `assumed_fill`), and the statement
+    tells that under "assumed".
 
     Raises
     ------
     DpoptError
         If there is no such plan.
     """
-    request = settings.request(size)
+    assumed = assumed_fill(workload.schema, form) if settings.fill is None else None
+    fill = settings.fill if assumed is None else assumed.fill
+    request = replace(settings.request(size), fill=fill)
     has_binary_population(workload, settings.fill)  # refuses a fill for other tables
     if settings.algorithm != AUTO:
         plan = plan_of(
@@ -61,7 +69,8 @@ def plan_and_statement(
             predict_errors=settings.predict,
             accept_draft=settings.accept_draft,
             runs=runs,
-            fill=settings.fill,
+            fill=fill,
+            assumed=assumed,
         )
     choice = choose(
         request,
@@ -76,10 +85,11 @@ def plan_and_statement(
         workload,
         predict_errors=settings.predict and not predicted_already,
         accept_draft=settings.accept_draft,
-        fill=settings.fill,
+        fill=fill,
+        assumed=assumed,
     )
     if choice.predicted is not None:
-        statement["predicted"] = _predicted(choice.predicted, workload, settings.fill)
+        statement["predicted"] = _predicted(choice.predicted, workload, fill)
     return choice.plan, {**statement, "chosen": choice.to_json()}
 
 
@@ -97,8 +107,12 @@ def plan_statement(
     accept_draft: bool,
     runs: int = 1,
     fill: float | None = None,
+    assumed: AssumedFill | None = None,
 ) -> dict[str, Any]:
-    """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions."""
+    """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions.
+
+    `fill` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
+    """
     from dpopt import __version__
 
     proven: dict[str, Any] | None = None
@@ -122,7 +136,9 @@ def plan_statement(
     predicted: dict[str, Any] | None = None
     if predict_errors:
         predicted = _predicted(predict(plan, workload, runs=runs, fill=fill), workload, fill)
-    declared = {} if fill is None else {"declared": {"fill": fill}}
+    declared: dict[str, Any] = {} if fill is None else {"declared": {"fill": fill}}
+    if assumed is not None:
+        declared = {"assumed": assumed.to_json()}
     return {
         **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),
@@ -143,14 +159,25 @@ def delta_warning(plan: Plan) -> str | None:
     )
 
 
-def fill_note(plan: Plan, workload: Workload, fill: float | None) -> str | None:
+def fill_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     """Return what to know about a wide table whose share of ones was not declared; None elsewhere."""
     planned = isinstance(plan, DualQueryPlan) and not plan.chosen_by.startswith("given")
-    if fill is not None or not workload.schema.is_binary or not planned:
+    assumed = statement.get("assumed")
+    if assumed is None or not planned:
         return None
+    if assumed["fill"] is not None:
+        return (
+            f"note: {assumed['because']}: rounds, draws and predictions are those for such sparse tables. Declare the public "
+            "share of ones by --fill if you know it; where it is large, --fill 0.5 makes errors several times smaller"
+        )
+    layout = (
+        " (or, for a plan, by --layout how the table is handed over)"
+        if statement["assumed"]["form"] is None
+        else ""
+    )
     return (
-        "note: rounds, draws and predictions are those for tables with about as many ones as zeros. If most values are 0, "
-        "declare the public share of ones: with --fill 0.01, say, errors are often several times smaller"
+        f"note: {assumed['because']}: rounds, draws and predictions are those for dense tables. If most values are 0, declare "
+        f"the public share of ones{layout}: with --fill 0.01, say, errors are often several times smaller"
     )
 
 

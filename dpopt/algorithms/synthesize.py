@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
 from dpopt.algorithms.folder_files import check_empty
 from dpopt.algorithms.job import Job, check_bits, check_rules, check_workload
 from dpopt.algorithms.measured_plan import NOISE
@@ -23,6 +24,7 @@ from dpopt.algorithms.settings import Settings, choice, require_solver
 from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.private.binary.bit_table import BitTable
 from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.on_unknown import parse_on_unknown
@@ -36,6 +38,8 @@ from dpopt.queries.workload import Workload, parse_workload
 
 MUCH_MEMORY = 1_000_000_000
 """Bytes from which on a run says beforehand what it will hold."""
+
+_NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
 
 
 def synthesize(
@@ -124,9 +128,9 @@ def synthesize(
     _tell_owner_of_broken_rules(dataset, schema, told)
     size = public_size(dataset, choice(NeighbouringRelation, chosen.neighbours, "neighbours"), chosen.n0)
     with stage(told, "planning"):
-        plan, statement = plan_and_statement(chosen, size, queries, told)
+        plan, statement = plan_and_statement(chosen, size, queries, told, form=_form(table, how))
     statement["reading"] = how
-    for remark in (delta_warning(plan), size_note(plan), fill_note(plan, queries, chosen.fill)):
+    for remark in (delta_warning(plan), size_note(plan), fill_note(plan, statement)):
         if remark is not None:
             told.note(remark)
     needed = memory_of_plan(plan, queries, streamed=engine != "memory")
@@ -163,15 +167,19 @@ def continue_run(
     table: AnyTable | AnyBinaryTable,
     *,
     progress: Progress | None = None,
+    reading: BinaryReading | None = None,
     engine: str = "memory",
 ) -> SyntheticRelease:
-    """Continue an interrupted run; the table must be the one that it began with, and is read in the same way, by any engine."""
+    """Continue an interrupted run; the table must be the one that it began with, by any engine.
+
+    It is read as the run began to read it, unless `reading` says how a wide table is laid out now.
+    """
     told = progress or Silent()
     refuse_ended(Path(folder))
     job = read_job(Path(folder))
     require_solver(job.plan.solver)
     with stage(told, "reading the table"):
-        dataset = read_again(job, table, engine=engine)
+        dataset = read_again(job, table, engine=engine, reading=reading)
     return resume(Path(folder), dataset, job, progress=told)
 
 
@@ -199,10 +207,7 @@ def _reading(
     """
     if not schema.is_binary:
         if reading is not None:
-            raise PlanError(
-                "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for "
-                "this schema"
-            )
+            raise PlanError(_NO_LAYOUT)
         return {"on_unknown": on_unknown, "column_names": _used_names(column_names, schema)}
     if on_unknown != "error" or column_names is not None:
         raise PlanError(
@@ -213,6 +218,14 @@ def _reading(
     if isinstance(table, str | os.PathLike):
         how = found_layout(table, how)
     return {"on_unknown": on_unknown, "column_names": None, "binary": how.to_json()}
+
+
+def _form(table: AnyTable | AnyBinaryTable, how: Mapping[str, Any]) -> str | None:
+    """Return how a wide table is handed over, whatever it holds: the layout of its file, or its kind in memory."""
+    layout: str | None = how.get("binary", {}).get("layout")
+    if isinstance(table, str | os.PathLike) or "binary" not in how:
+        return layout
+    return BIT_TABLE if isinstance(table, BitTable) else SPARSE_MATRIX
 
 
 def _read(
@@ -232,7 +245,25 @@ def _read(
     )
 
 
-def read_again(job: Job, table: AnyTable | AnyBinaryTable, *, engine: str = "memory") -> PrivateDataset:
-    """Read a table as the run of a job reads it: by its schema and layout, its rule for unknown values, its column names."""
+def read_again(
+    job: Job,
+    table: AnyTable | AnyBinaryTable,
+    *,
+    engine: str = "memory",
+    reading: BinaryReading | None = None,
+) -> PrivateDataset:
+    """Read a table as the run of a job reads it: by its schema and layout, its rule for unknown values, its column names.
+
+    With `reading` a wide table is read in this way in place of the run's: the same records may lie in another file.
+
+    Raises
+    ------
+    DpoptError
+        If the table cannot be read so, or `reading` is given for another table than a wide one.
+    """
     how = job.statement.get("reading", {})
+    if reading is not None:
+        if not job.schema.is_binary:
+            raise PlanError(_NO_LAYOUT)
+        how = {**how, "binary": reading.to_json()}
     return _read(table, job.schema, how, how.get("column_names"), engine)

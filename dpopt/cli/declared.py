@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from dpopt.errors import PlanError, SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpopt.algorithms.job import Job
     from dpopt.private.binary.reading import BinaryReading
     from dpopt.queries.schema import Schema
 
@@ -83,6 +86,45 @@ def declared_reading(
         first_item,
         None if pair_columns is None else _two_numbers(pair_columns),
         not no_header,
+    )
+
+
+def reading_now(
+    job_of: Callable[[], Job],
+    layout: str | None,
+    first_item: int | None,
+    pair_columns: str | None,
+    *,
+    no_header: bool,
+) -> BinaryReading | None:
+    """Return how the file of a wide table is read that is held beside a release; None: as the release read it.
+
+    A layout stands with the options beside it, as for a new release. Without one, the options replace what the release says.
+
+    Raises
+    ------
+    PlanError, SchemaError
+        If an option has another form, or is for wide tables and the release is of none.
+    """
+    if layout is None and first_item is None and pair_columns is None and not no_header:
+        return None
+    job = job_of()
+    if not job.schema.is_binary and no_header:
+        raise PlanError(
+            "--no-header: a release keeps whether its table has a header line; the option is for pairs (--layout) here, leave "
+            "it out"
+        )
+    given = declared_reading(job.schema, layout, first_item, pair_columns, no_header=no_header)
+    if given is None or layout is not None:
+        return given
+    from dpopt.private.binary.reading import BinaryReading
+
+    kept = BinaryReading.from_json(job.statement.get("reading", {}).get("binary", {}))
+    return BinaryReading(
+        kept.layout,
+        kept.first_item if first_item is None else first_item,
+        kept.pair_columns if pair_columns is None else given.pair_columns,
+        kept.header and not no_header,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command, fail
+from dpopt.cli.declared import reading_now
 from dpopt.cli.plan import print_json
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ def replay(
     folder: options.FolderArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
 ) -> None:
-    """Rebuild a release from its plan and transcript in a new folder, byte for byte, with no table and no solver."""
-    from dpopt.algorithms.replay import differing_files
+    """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
+    from dpopt.algorithms.replay import INPUTS, differing_files
     from dpopt.algorithms.replay import replay as rebuild
     from dpopt.cli.reports import console
 
@@ -33,7 +35,16 @@ def replay(
             f"written by other versions. {out} holds what the transcript gives"
         )
     console().print(f"{_what_was_rebuilt(rebuilt)}, in {out}")
-    console().print(f"{folder} holds the same release byte for byte")
+    written = sorted(path.name for path in out.iterdir() if path.name not in INPUTS)
+    console().print(
+        f"{folder} holds the same release: {_listed(written)} are the same byte for byte. {_listed(INPUTS)} were read and not "
+        "rebuilt: what the first three say has the fingerprint that the transcript begins with, and their spelling was not "
+        "compared"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
@@ -49,17 +60,25 @@ def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
 def evaluate(
     folder: options.FolderArgument,
     table: options.AnyTableArgument,
+    layout: options.LayoutOption = None,
+    first_item: options.FirstItemOption = None,
+    pair_columns: options.PairColumnsOption = None,
+    no_header: options.NoHeaderOption = False,
     engine: options.EngineOption = "memory",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Compare a release with its table. NOT private: the figures are computed from the exact answers."""
+    """Compare a release with its table. NOT private: the figures are computed from the exact answers.
+
+    The table is read as the release read it; give --layout and what belongs to it where it lies in another file now.
+    """
     from dpopt.algorithms.evaluate import evaluate as compare
     from dpopt.algorithms.replay import load
     from dpopt.algorithms.synthesize import read_again
     from dpopt.cli.reports import report_errors
 
     finished = load(folder)
-    errors = compare(finished, read_again(finished.job, table, engine=engine))
+    reading = reading_now(lambda: finished.job, layout, first_item, pair_columns, no_header=no_header)
+    errors = compare(finished, read_again(finished.job, table, engine=engine, reading=reading))
     if as_json:
         print_json(errors)
     else:

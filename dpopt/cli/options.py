@@ -75,7 +75,7 @@ FillOption = Annotated[
     typer.Option(
         "--fill",
         help="Tables of zeros and ones: the public share of ones, such as average basket / number of items. Predictions and "
-        "the rule for rounds and draws use it; the release records it.",
+        "the rule for rounds and draws use it; the release records it. Without it the layout says whether a table is sparse.",
     ),
 ]
 EpsilonOption = Annotated[

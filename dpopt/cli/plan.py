@@ -9,7 +9,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command
-from dpopt.cli.declared import declared_schema
+from dpopt.cli.declared import declared_reading, declared_schema
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def plan(
     schema: options.DeclaredSchemaOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
+    layout: options.LayoutOption = None,
     n: Annotated[int | None, typer.Option("--n", help="Public number of records (replace-one).")] = None,
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = None,
@@ -66,6 +67,7 @@ def plan(
     relation = choice(NeighbouringRelation, neighbours, "neighbours")
     size = _size(relation, n, n0)
     declared = declared_schema(schema, binary_columns, names)
+    reading = declared_reading(declared, layout, None, None, no_header=False)
     queries = parse_workload(workload, declared)
     legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     if accuracy is not None:
@@ -110,8 +112,16 @@ def plan(
         fill=fill,
     )
     settings.check()
-    made, statement = plan_and_statement(settings, size, queries, TerminalProgress(), runs=2, compare=True)
-    for remark in (delta_warning(made), size_note(made), fill_note(made, queries, fill)):
+    made, statement = plan_and_statement(
+        settings,
+        size,
+        queries,
+        TerminalProgress(),
+        runs=2,
+        compare=True,
+        form=None if reading is None or reading.layout is None else str(reading.layout),
+    )
+    for remark in (delta_warning(made), size_note(made), fill_note(made, statement)):
         if remark is not None:
             typer.echo(remark, err=True)
     explained = explain_any(made, queries, statement)

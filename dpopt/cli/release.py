@@ -9,7 +9,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command
-from dpopt.cli.declared import declared_reading, declared_schema
+from dpopt.cli.declared import declared_reading, declared_schema, reading_now
 from dpopt.cli.told import told
 
 TimingsOption = Annotated[
@@ -156,16 +156,25 @@ def release(
 def resume(
     folder: options.FolderArgument,
     table: options.AnyTableArgument,
+    layout: options.LayoutOption = None,
+    first_item: options.FirstItemOption = None,
+    pair_columns: options.PairColumnsOption = None,
+    no_header: options.NoHeaderOption = False,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
-    """Continue an interrupted release in FOLDER; TABLE must be the table that it began with."""
+    """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
+
+    It is read as the release began to read it; give --layout and what belongs to it where it lies in another file now.
+    """
+    from dpopt.algorithms.release_folder import read_job
     from dpopt.algorithms.synthesize import continue_run
 
+    reading = reading_now(lambda: read_job(folder), layout, first_item, pair_columns, no_header=no_header)
     with told("resume", folder, timings, log, quiet=quiet) as progress:
-        finished = continue_run(folder, table, progress=progress, engine=engine)
+        finished = continue_run(folder, table, progress=progress, reading=reading, engine=engine)
     _report(finished.statement, folder, quiet=quiet)
 
 

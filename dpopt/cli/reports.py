@@ -97,10 +97,11 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             f"{proven['root_mean_squared_error']:.5f} over {proven['counts']:,} measured counts"
         )
     elif proven is not None:
-        says = "" if proven["says_something"] else " (1 or more says nothing)"
         lines.append(
             f"proven:    largest error at most {proven['bound']:.4f} with probability "
-            f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}{says}"
+            f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}"
+            if proven["says_something"]
+            else "proven:    nothing: the bound on the largest error is not below 1"
         )
     if predicted is not None:
         lines.append(
@@ -145,8 +146,9 @@ def certified_lines(certified: Mapping[str, Any] | None) -> list[str]:
 
 
 def _largest_error(error: Mapping[str, Any]) -> str:
-    says = "" if error["says_something"] else " (1 or more says nothing)"
-    return f"largest error at most {error['bound']:.4f} with probability {1 - error['failure_probability']:g}{says}"
+    if not error["says_something"]:
+        return "no bound below 1 on the largest error"
+    return f"largest error at most {error['bound']:.4f} with probability {1 - error['failure_probability']:g}"
 
 
 def report_release(statement: Mapping[str, Any], folder: object) -> None:

@@ -9,6 +9,8 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command
+from dpopt.cli.declared import reading_now
+from dpopt.errors import PlanError
 
 
 @command("reweight")
@@ -28,16 +30,26 @@ def reweight(
             help="Also compare both with this table. NOT private: the figures are shown and stored nowhere.",
         ),
     ] = None,
+    layout: options.LayoutOption = None,
+    first_item: options.FirstItemOption = None,
+    pair_columns: options.PairColumnsOption = None,
+    no_header: options.NoHeaderOption = False,
 ) -> None:
     """Give the records of a DualQuery release the weights under which its transcript is most likely. Costs no privacy.
 
     The release is never changed.
     """
+    from dpopt.algorithms.release_folder import read_job
     from dpopt.algorithms.reweighted_release import REWEIGHTING, reweight_release
     from dpopt.algorithms.synthesize import read_again
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console, report_errors
 
+    reading = reading_now(lambda: read_job(folder), layout, first_item, pair_columns, no_header=no_header)
+    if reading is not None and table is None:
+        raise PlanError(
+            "--layout and what belongs to it say how the table of --evaluate is read; name one, or leave them out"
+        )
     with TerminalProgress() as progress:
         progress.begin("re-weighting")
         likelier = reweight_release(folder, out, rows=rows)
@@ -51,4 +63,4 @@ def reweight(
     shown.print(f"records: {likelier.distinct:,} of the {released:,} distinct ones have a weight above 0")
     shown.print(f"written to {out}: the records, and {REWEIGHTING}. No privacy was spent")
     if table is not None:
-        report_errors(likelier.errors(read_again(likelier.release.job, table)))
+        report_errors(likelier.errors(read_again(likelier.release.job, table, reading=reading)))

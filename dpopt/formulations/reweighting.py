@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.queries.arrays import freeze
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.clauses import Clauses
 from dpopt.transcript.released import SampledQueries
 
@@ -69,13 +70,13 @@ class TranscriptLikelihood:
     def of(
         cls,
         clauses: Clauses,
-        records: NDArray[np.int32],
+        records: NDArray[np.int32] | Sequence[NDArray[np.int32] | BitRecords],
         sampled: Sequence[SampledQueries],
         *,
         draws: int,
         step: float,
     ) -> TranscriptLikelihood:
-        """Return the likelihood of the draws of rounds 1 to T, whose records are the rows of `records` (T, d).
+        """Return the likelihood of the draws of rounds 1 to T, whose records are `records`: codes (d,) or a row of bits each.
 
         Raises
         ------
@@ -95,7 +96,8 @@ class TranscriptLikelihood:
         earlier, before = np.zeros(len(clauses), dtype=np.int64), []
         for column, (record, one) in enumerate(zip(records, sampled, strict=True)):
             before.append(earlier[one.queries])
-            answers[:, column] = satisfied(clauses, record)
+            codes = record.codes()[0] if isinstance(record, BitRecords) else record
+            answers[:, column] = satisfied(clauses, codes)
             earlier += answers[:, column]
         number = np.repeat(np.arange(len(sampled)), [one.queries.size for one in sampled])
         return cls(

@@ -29,7 +29,9 @@ def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -
     from dpopt.inference.monomial_kernels import Monomials
 
     scale, dtype = scale_of(largest_value(clauses.terms), records)
-    spare, m = int(problem.offsets()[-1]), len(clauses)
+    m = len(clauses)
+    # Without clauses nothing is looked up by columns, and there may be far more of them than pairs find room for.
+    spare = int(problem.offsets()[-1]) if m else 0
     literals, accepted = clause_literals(problem, clauses, WIDTH)
     columns = np.where(literals < 0, ~literals, literals)
     # A literal on the spare column is false ("=") or true ("!=") of every record: its sign belongs to the kind.

@@ -107,11 +107,21 @@ class ProductUniverse:
             Codes of the attributes that the universe leaves out.
         """
         found = np.tile(np.asarray(others, dtype=np.int32), (len(cells), 1))
-        rest = np.asarray(cells, dtype=np.int64)
-        for axis, stride, count in zip(self.axes.tolist(), self.strides(), self.shape, strict=True):
-            position = rest // stride % count
-            found[:, axis] = self.domains.codes[self.domains.starts[axis] + position]
+        attributes, codes = self.codes(cells)
+        found[:, attributes] = codes
         return found
+
+    def codes(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the attributes of the universe, (a,), increasing, and their codes in cells (r,), (r, a)."""
+        attributes = np.sort(self.axes)
+        places = np.searchsorted(attributes, self.axes)
+        found = np.empty((len(cells), attributes.size), dtype=np.int32)
+        rest = np.asarray(cells, dtype=np.int64)
+        axes = zip(self.axes.tolist(), places.tolist(), self.strides(), self.shape, strict=True)
+        for axis, place, stride, count in axes:
+            position = rest // stride % count
+            found[:, place] = self.domains.codes[self.domains.starts[axis] + position]
+        return attributes, found
 
 
 def _sums(shape: tuple[int, ...], moves: list[int]) -> NDArray[np.int64]:

@@ -25,10 +25,10 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | exact_counts.py | the one place from which curators get exact counts |
 | noise.py, randomness.py | integer noise; the one source of randomness for private draws |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
-| csv_source.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
+| csv_source.py, csv_files.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
 | read_binary_table.py, binary/ | wide tables of zeros and ones; a room with a card of its own |
 | open_dataset.py | which engine counts on a table: memory, stream or Dask |
-| streamed_table.py, batch_counts.py, watched_files.py | tables that stay in their files, counted batch by batch |
+| streamed_table.py, batch_counts.py, read_ahead.py, watched_files.py | tables left in their files, counted by batches |
 | distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |
 | encode.py, domain_codes.py, on_unknown.py, table_problems.py | values to codes; what does not fit the schema |
 | draft_schema.py, draft_columns.py, draft_edges.py | a schema drafted from the table, for the owner to correct |

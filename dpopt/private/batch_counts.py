@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +11,22 @@ from numpy.typing import NDArray
 
 from dpopt.private.dataset import Codes, least_dtype
 from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.read_ahead import one_ahead
 from dpopt.private.table_problems import ColumnProblems
 from dpopt.private.table_sources import BATCH_ROWS, Progress, TableSource
-from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over_named
 from dpopt.queries.schema import Schema
 
 BATCH_BYTES = 2**27
-"""What the codes of a batch and their bits may take, about; what else is held (values as read) takes no more than that."""
+"""What the codes of a batch, its bits, and the codes of the next batch may take, about; what else is held (values as read)
+takes no more than that."""
 
 _VALUE_BYTES = 16  # a value as it is read, and on its way to its code
+_CODES_HELD = (
+    3  # times: of the batch that is counted, and of the next one twice, piece by piece and put together
+)
 _FEWEST_ROWS, _MOST_ROWS = 2**12, 2**23
 
 
@@ -41,6 +46,8 @@ class BatchReader:
     ----------
     rows : int
         Rows that were read so far. Private where the table is.
+
+    Each of `batches` and `read_through` may run in one thread at a time.
     """
 
     def __init__(
@@ -62,7 +69,7 @@ class BatchReader:
         """What did not fit, column by column."""
         return [encoder.problems for encoder in self._encoders]
 
-    def batches(self, rows_at_a_time: int) -> Iterator[list[Codes]]:
+    def batches(self, rows_at_a_time: int) -> Generator[list[Codes], None, None]:
         """Yield the codes of the wanted attributes for some rows, then for the next ones; each array is (rows,).
 
         After a value that has no code nothing more is yielded, but the table is read to its end, so that the message can
@@ -129,22 +136,11 @@ class NamedQueries:
         WorkloadError
             If they name an attribute or a code that does not exist.
         """
-        queries.check_against(schema.sizes)
-        named = np.zeros(len(schema), dtype=np.bool_)
-        named[queries.attributes[queries.attributes >= 0]] = True
-        attributes = np.flatnonzero(named) if named.any() else np.zeros(1, dtype=np.int64)
+        attributes, own = over_named(queries, schema.sizes)
         sizes = schema.sizes[attributes]
-        place = np.full(len(schema), -1, dtype=np.int32)
-        place[attributes] = np.arange(attributes.size, dtype=np.int32)
-        moved = freeze(np.where(queries.attributes >= 0, place[queries.attributes], np.int32(-1)))
-        if isinstance(queries, MarginalSet):
-            own: MarginalSet | Clauses = MarginalSet(_of(queries.domains, attributes), moved)
-            bits = 0
-        else:
-            own = Clauses(moved, queries.values, queries.signs, queries.accepted)
-            bits = int(sizes.sum())
+        bits = 0 if isinstance(queries, MarginalSet) else int(sizes.sum())
         code_bytes = sum(least_dtype(int(size)).itemsize for size in sizes)
-        rows = BATCH_BYTES // (2 * code_bytes + bits // 8 + 1)
+        rows = BATCH_BYTES // (_CODES_HELD * code_bytes + bits // 8 + 1)
         return cls(attributes, sizes, own, min(max(rows, _FEWEST_ROWS), _MOST_ROWS) // 512 * 512)
 
     def __len__(self) -> int:
@@ -181,15 +177,21 @@ class BatchCounter:
 
 
 def count_in_batches(
-    reader: BatchReader, counter: BatchCounter, progress: Callable[[int], None] | None = None
+    reader: BatchReader,
+    counter: BatchCounter,
+    progress: Callable[[int], None] | None = None,
+    *,
+    ahead: bool,
 ) -> None:
-    """Read a table once and count on every batch; `progress` is told how many rows have been counted."""
-    for codes in reader.batches(counter.named.rows_at_a_time):
-        counter.add(codes)
-        if progress is not None:
-            progress(reader.rows)
+    """Read a table once and count on every batch; with `ahead`, a thread reads the next one meanwhile.
 
-
-def _of(domains: Domains, attributes: NDArray[np.int64]) -> Domains:
-    """Return the codes that queries may name for some attributes."""
-    return Domains(domains.counts[attributes], domains.starts[attributes], domains.codes)
+    `progress` is told how many rows have been counted.
+    """
+    counted, read = 0, reader.batches(counter.named.rows_at_a_time)
+    with closing(one_ahead(read) if ahead else read) as batches:
+        for codes in batches:
+            counter.add(codes)
+            counted += codes[0].size
+            del codes  # before the batch after the next one is begun
+            if progress is not None:
+                progress(counted)

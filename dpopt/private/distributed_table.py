@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.batch_counts import NamedQueries
+from dpopt.private.csv_files import CsvFile, CsvFilesSource
 from dpopt.private.dask_workers import DaskWorkers
 from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.open_table import AnyTable, open_table
-from dpopt.private.parquet_source import ParquetSource, RowGroups
-from dpopt.private.part_counts import PartFailed, PartRead, PartReport, Reading, check_part, count_part
+from dpopt.private.parquet_source import ParquetSource
+from dpopt.private.part_counts import Part, PartFailed, PartRead, PartReport, Reading, check_part, count_part
 from dpopt.private.read_table import refuse_what_does_not_fit
 from dpopt.private.streamed_table import TableInFiles
 from dpopt.private.table_problems import ColumnProblems
@@ -24,11 +26,12 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 
 PARTS_PER_SLOT = 8  # so that a slow worker, or one that is lost, costs a small part of the whole
+UNKNOWN = -1  # rows of a CSV file that has not been read
 FEWEST_ROWS = 2**17  # of a part, on average: below, giving out tasks costs more than counting
 
 
 class DistributedTable(TableInFiles):
-    """A Parquet file, or a folder of them, whose row groups are counted by workers; the counts are added up here.
+    """Parquet files whose row groups are counted by workers, or CSV files in a folder, counted one by one; added up here.
 
     The answers are those of the table in memory, to the last bit, whatever the number of workers and the order in which they
     are done, and also if some are lost on the way: a part is then counted again.
@@ -42,9 +45,10 @@ class DistributedTable(TableInFiles):
     counts; workers started here do not.
     """
 
-    __slots__ = ("_reading", "_shares", "_source", "_workers")
-    _source: ParquetSource
-    _shares: tuple[tuple[RowGroups, ...], ...]
+    __slots__ = ("_part_rows", "_reading", "_shares", "_source", "_workers")
+    _source: ParquetSource | CsvFilesSource
+    _shares: tuple[Part, ...]
+    _part_rows: NDArray[np.int64]
     _reading: Reading
     _workers: DaskWorkers
 
@@ -64,46 +68,48 @@ class DistributedTable(TableInFiles):
         Raises
         ------
         PrivateDataError
-            If the table is not in Parquet files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
+            If the table is not in such files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
         DpoptError
             If there are no workers, or they are lost.
         """
         source = open_table(table, column_names)
-        if not isinstance(source, ParquetSource):
+        if not isinstance(source, ParquetSource | CsvFilesSource):
             raise PrivateDataError(
                 f"{source.title}: workers of Dask read Parquet files, whose rows can be found without reading all before "
-                "them; save the table as Parquet, or use --engine stream"
+                "them, and folders of CSV files, one file each; save the table as Parquet, or cut it into a folder of several "
+                "CSV files, or use --engine stream"
             )
         files = WatchedFiles.of(source.files)
         positions = tuple(column_positions(source, schema.names))
         made = object.__new__(cls)
         own = workers()
-        rows = sum(group.rows for part in source.parts(1) for group in part)
-        number = min(PARTS_PER_SLOT * own.slots(), -(-rows // FEWEST_ROWS))
+        file_names = source.names if isinstance(source, CsvFilesSource) else source.file_names
+        shares = _shares(source, own)
         for name, value in (
             ("_schema", schema),
             ("_table", table),
             ("_column_names", None if column_names is None else tuple(column_names)),
             ("_policy", on_unknown),
             ("_source", source),
-            ("_shares", tuple(source.parts(max(number, 1)))),
-            ("_reading", Reading(schema, on_unknown, source.title, source.file_names, positions)),
+            ("_shares", shares),
+            ("_part_rows", np.array([_rows_of(part) for part in shares], dtype=np.int64)),
+            ("_reading", Reading(schema, on_unknown, source.title, file_names, positions)),
             ("_files", files),
             ("_workers", own),
-            ("_rows", rows),
         ):
             object.__setattr__(made, name, value)
-        if rows == 0:
-            raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
-        problems: dict[int, dict[int, ColumnProblems]] = {}
-        done = 0
+        found: dict[int, PartRead] = {}
         for number, report in own.run(check_part, made._shares, made._reading):
-            read = made._checked(number, report)
-            problems[number] = read.problems
-            done += read.rows
+            found[number] = made._checked(number, report)
+            made._part_rows[number] = found[number].rows
             if progress is not None:
-                progress(done / rows)
-        made._refuse_what_does_not_fit(problems)
+                progress(len(found) / len(shares))
+        if isinstance(source, CsvFilesSource):
+            source.note_rows(made._part_rows.tolist())
+        object.__setattr__(made, "_rows", int(made._part_rows.sum()))
+        made._refuse_what_does_not_fit(found)
+        if made._rows == 0:
+            raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
         return made
 
     def _count(
@@ -117,38 +123,60 @@ class DistributedTable(TableInFiles):
         self._opened()
         named = NamedQueries.of(self._schema, queries)
         counts = np.zeros(len(named), dtype=np.int64)
-        problems: dict[int, dict[int, ColumnProblems]] = {}
+        found: dict[int, PartRead] = {}
         done = 0
         for number, report in self._workers.run(count_part, self._shares, self._reading, named):
             read = self._checked(number, report)
-            problems[number] = read.problems
+            found[number] = replace(read, counts=None)
             if read.counts is not None:
                 counts += read.counts
             done += read.rows
             if progress is not None:
                 progress(done / self._rows)
-        self._refuse_what_does_not_fit(problems)
+        self._refuse_what_does_not_fit(found)
         return counts
 
     def _checked(self, number: int, report: PartReport) -> PartRead:
         """Return what a worker read, if it is the part that was planned."""
         if isinstance(report, PartFailed):
             raise PrivateDataError(report.message)
-        if report.rows != sum(group.rows for group in self._shares[number]):
+        if self._part_rows[number] not in (UNKNOWN, report.rows):
             raise PrivateDataError(
                 f"a worker read other rows of {self._source.title} than there are here; all workers need the same files, "
                 "which nothing writes to"
             )
         return report
 
-    def _refuse_what_does_not_fit(self, found: dict[int, dict[int, ColumnProblems]]) -> None:
+    def _refuse_what_does_not_fit(self, found: dict[int, PartRead]) -> None:
         """Refuse what does not fit, as if one process had read all parts in order; or files that were changed."""
         self._opened()
         joined: dict[int, ColumnProblems] = {}
         before = 0
-        for number, part in enumerate(self._shares):
-            for attribute, later in found[number].items():
+        for number, rows in enumerate(self._part_rows.tolist()):
+            for attribute, later in found[number].problems.items():
                 column = joined.setdefault(attribute, ColumnProblems(self._schema.attributes[attribute]))
                 column.join(later, before)
-            before += sum(group.rows for group in part)
-        refuse_what_does_not_fit(self._source, [joined[attribute] for attribute in sorted(joined)])
+            before += rows
+        faults = [fault for number in sorted(found) for fault in found[number].faults]
+        refuse_what_does_not_fit(self._source, [joined[attribute] for attribute in sorted(joined)], faults)
+
+
+def _shares(source: ParquetSource | CsvFilesSource, workers: DaskWorkers) -> tuple[Part, ...]:
+    """Return the parts of a table: row groups of about as many rows each, or CSV files.
+
+    Raises
+    ------
+    PrivateDataError
+        If Parquet files have no rows.
+    """
+    if isinstance(source, CsvFilesSource):
+        return tuple(source.parts())
+    rows = sum(group.rows for part in source.parts(1) for group in part)
+    if rows == 0:
+        raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
+    return tuple(source.parts(min(PARTS_PER_SLOT * workers.slots(), -(-rows // FEWEST_ROWS))))
+
+
+def _rows_of(part: Part) -> int:
+    """Return how many rows a part has, where its files say so."""
+    return UNKNOWN if isinstance(part, CsvFile) else sum(group.rows for group in part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.open_table import AnyTable, open_table
+from dpopt.private.table_problems import shown
 from dpopt.private.table_sources import Progress
 from dpopt.queries.schema import LARGEST_SIZE, Schema
 
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
 
     from dpopt.private.draft_columns import ColumnValues
 
+_BASKETS = (
+    "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
+    "--binary-columns, with --layout baskets"
+)
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 
 
@@ -68,15 +75,21 @@ def draft_schema(
                 f"{name} is {number}; expected a whole number from 2 to {LARGEST_SIZE // 2 - 1:,}"
             )
     source = open_table(table, column_names)
+    from_file = isinstance(table, str | os.PathLike) and column_names is None
+    single = source.names[0] if from_file and len(source.names) == 1 else None
+    if single is not None and re.fullmatch(r"\d+([ \t]+\d+)+", single):
+        raise PrivateDataError(
+            f"{source.title} begins with {shown(single)} where names of columns are expected. {_BASKETS}"
+        )
     counts = [_ValueCounts(name) for name in source.names]
     for index, array in source.pieces(range(len(counts)), progress):
         counts[index].add(array)
     faults = source.faults()
     if faults:
-        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join(faults))
+        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
     if not counts or counts[0].rows == 0:
         raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
-    attributes, notes = [], []
+    attributes, notes = [], [] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]
     for number, column in enumerate(counts):
         if not column.name:
             notes.append(f"column number {number + 1} is left out: it has no name")

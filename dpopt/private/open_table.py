@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dpopt.errors import PrivateDataError
 from dpopt.private.binary.bit_table import BitTable
 from dpopt.private.binary.matrices import is_sparse_matrix
+from dpopt.private.csv_files import CsvFilesSource
 from dpopt.private.csv_source import CsvSource
 from dpopt.private.parquet_source import ParquetSource
 from dpopt.private.table_sources import MemorySource, TableSource
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 AnyTable: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | pa.Table"
 """What can be read as a table: a path, or an object in memory."""
+
+_PARQUET, _CSV = {".parquet", ".pq"}, (".csv", ".csv.gz")
 
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
@@ -57,11 +60,14 @@ def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSour
         return MemorySource(table, column_names)
     path = Path(table)
     if path.is_dir():
-        return ParquetSource(_parts(path), path.name or str(path), column_names)
+        files, title = _parts(path), path.name or str(path)
+        if files[0].suffix.lower() in _PARQUET:
+            return ParquetSource(files, title, column_names)
+        return CsvFilesSource(files, title, column_names)
     start = first_bytes(path)
     if start.startswith(b"PAR1"):
         return ParquetSource([path], path.name, column_names)
-    if path.suffix.lower() in {".parquet", ".pq"}:
+    if path.suffix.lower() in _PARQUET:
         raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
@@ -94,19 +100,29 @@ def foreign_format(start: bytes) -> str | None:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder and the folders in it, by name; hidden ones and _SUCCESS marks are left out."""
-    parts = [
+    """Return the Parquet files in a folder and the folders in it, or the CSV files in it, by name.
+
+    Hidden files are left out, and marks such as _SUCCESS. Folders in a folder of CSV files are not looked into: they may be
+    releases.
+    """
+    files = [
         path
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in {".parquet", ".pq"}
-        and path.is_file()
-        and not any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
+        if path.is_file() and not any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
     ]
-    if not parts:
+    parquet = [path for path in files if path.suffix.lower() in _PARQUET]
+    texts = [path for path in files if path.name.lower().endswith(_CSV) and path.parent == folder]
+    if parquet and texts:
         raise PrivateDataError(
-            f"the folder {str(folder)!r} holds no Parquet files (*.parquet); name a file, or the folder that holds them"
+            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {parquet[0].name} and {texts[0].name}; keep "
+            "the files of the table, and nothing else, in a folder of their own"
         )
-    return parts
+    if not parquet and not texts:
+        raise PrivateDataError(
+            f"the folder {str(folder)!r} holds no Parquet files (*.parquet) and no CSV files (*.csv, *.csv.gz); name a file, "
+            "or the folder that holds them"
+        )
+    return parquet or texts
 
 
 def _neighbours(path: Path) -> str:

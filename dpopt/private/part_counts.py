@@ -14,12 +14,18 @@ from numpy.typing import NDArray
 
 from dpopt.errors import DpoptError
 from dpopt.private.batch_counts import BatchCounter, BatchReader, NamedQueries, count_in_batches
+from dpopt.private.csv_files import CsvFile, faults_of
+from dpopt.private.csv_source import CsvSource
 from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.parquet_source import ParquetSource, RowGroups
 from dpopt.private.table_problems import ColumnProblems
+from dpopt.private.table_sources import TableSource
 from dpopt.queries.schema import Schema
 
-VERSION = 1
+Part: TypeAlias = tuple[RowGroups, ...] | CsvFile
+"""Row groups of Parquet files, or one CSV file of several."""
+
+VERSION = 2
 """Of what travels to the workers and back, and of what it means; it grows with every change of either."""
 
 
@@ -42,8 +48,10 @@ class Reading:
     positions: tuple[int, ...]
     version: int = VERSION
 
-    def source(self, part: tuple[RowGroups, ...]) -> ParquetSource:
+    def source(self, part: Part) -> ParquetSource | CsvSource:
         """Return the source of one part."""
+        if isinstance(part, CsvFile):
+            return part.source(self.file_names)
         return ParquetSource.of_parts(part, self.title, self.file_names)
 
 
@@ -59,11 +67,14 @@ class PartRead:
         Values that do not fit, for the owner's message, by the position of their attribute.
     counts : (m,) int64
         How many records lie in each cell, or satisfy each clause; None if they were not asked for, or a value did not fit.
+    faults : tuple of str
+        What the owner's message says of whole rows that do not fit.
     """
 
     rows: int
     problems: dict[int, ColumnProblems]
     counts: NDArray[np.int64] | None = None
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -76,34 +87,41 @@ class PartFailed:
 PartReport: TypeAlias = PartRead | PartFailed
 
 
-def check_part(part: tuple[RowGroups, ...], reading: Reading) -> PartReport:
+def check_part(part: Part, reading: Reading) -> PartReport:
     """Hold a part of the table against the schema."""
     try:
         _check_version(reading)
         attributes = np.arange(len(reading.schema))
-        reader = _reader(part, reading, attributes)
+        source = reading.source(part)
+        reader = _reader(source, reading, attributes)
         reader.read_through()
-        return PartRead(reader.rows, _by_attribute(reader, attributes))
+        return PartRead(reader.rows, _by_attribute(reader, attributes), faults=_faults(source))
     except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
         return _failed(problem)
 
 
-def count_part(part: tuple[RowGroups, ...], reading: Reading, named: NamedQueries) -> PartReport:
+def count_part(part: Part, reading: Reading, named: NamedQueries) -> PartReport:
     """Count on a part of the table, in one thread: the cluster decides how many tasks a worker runs at a time."""
     try:
         _check_version(reading)
         counter = BatchCounter(named, threads=1)
-        reader = _reader(part, reading, named.attributes)
-        count_in_batches(reader, counter)
+        source = reading.source(part)
+        reader = _reader(source, reading, named.attributes)
+        count_in_batches(reader, counter, ahead=False)
         problems = _by_attribute(reader, named.attributes)
-        return PartRead(reader.rows, problems, None if problems else counter.counts)
+        faults = _faults(source)
+        return PartRead(reader.rows, problems, None if problems or faults else counter.counts, faults)
     except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
         return _failed(problem)
 
 
-def _reader(part: tuple[RowGroups, ...], reading: Reading, attributes: NDArray[np.integer]) -> BatchReader:
+def _reader(source: TableSource, reading: Reading, attributes: NDArray[np.integer]) -> BatchReader:
     positions = [reading.positions[attribute] for attribute in attributes]
-    return BatchReader(reading.source(part), positions, reading.schema, attributes, reading.policy)
+    return BatchReader(source, positions, reading.schema, attributes, reading.policy)
+
+
+def _faults(source: ParquetSource | CsvSource) -> tuple[str, ...]:
+    return tuple(faults_of(source)) if isinstance(source, CsvSource) else ()
 
 
 def _by_attribute(reader: BatchReader, attributes: NDArray[np.integer]) -> dict[int, ColumnProblems]:

@@ -76,6 +76,8 @@ def found_layout(table: str | os.PathLike[str], reading: BinaryReading) -> Binar
     """
     path = Path(table)
     start = first_bytes(path)
+    if not start:
+        raise PrivateDataError(f"{path.name} is empty; expected a table with at least one record")
     told = None
     if start.startswith(b"PK\x03\x04"):
         told = Layout.NPZ
@@ -122,7 +124,14 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: BinaryReading) -> B
             f"a wide table is a path, a sparse matrix of SciPy or what dpopt.bit_table makes; found {type(table).__name__}. "
             "Columns of truth values become a table of bits by dpopt.bit_table(rows, columns)"
         )
-    return _columns_of_file(Path(table), schema, found_layout(table, reading))
+    try:
+        return _columns_of_file(Path(table), schema, found_layout(table, reading))
+    except MemoryError:
+        raise PrivateDataError(
+            f"{Path(table).name} does not fit into the memory that there is: up to 10 bytes for each one of a sparse matrix or "
+            "of baskets, 35 for each pair, and 8 for each record. If a number of rows or entries in it is a mistake, write it "
+            "again; else use a machine with more memory, or the layout bits, which is read in place"
+        ) from None
 
 
 def _columns_of_file(path: Path, schema: Schema, found: BinaryReading) -> BinaryColumns:

@@ -28,7 +28,7 @@ def read_table(
     Parameters
     ----------
     table
-        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of Parquet files, or a pandas
+        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind, or a pandas
         DataFrame or pyarrow Table. Columns that the schema does not name are not read. Blank lines of a CSV file are
         skipped.
     schema
@@ -90,20 +90,27 @@ def unused_columns(
     return tuple(name for name in open_table(table, column_names).names if name not in used)
 
 
-def refuse_what_does_not_fit(source: TableSource, columns: Sequence[ColumnProblems]) -> None:
+def refuse_what_does_not_fit(
+    source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str] | None = None
+) -> None:
     """Refuse a table that was read to its end, if rows or values of its columns did not fit.
+
+    Parameters
+    ----------
+    faults
+        What is wrong with whole rows, where others than `source` have read them.
 
     Raises
     ------
     PrivateDataError
         The message names columns, lines and values.
     """
-    faults = source.faults()
+    faults = source.faults() if faults is None else list(faults)
     problems = [column for column in columns if column]
     if not faults and not problems:
         return
     rows = sorted({row for problem in problems for row in problem.example_rows()})
     places = source.places(rows) if rows else {}
-    blocks = faults + [problem.message(places) for problem in problems]
+    blocks = [*faults] + [problem.message(places) for problem in problems]
     text = "\n".join(f"  {line}" for block in blocks for line in block.splitlines())
     raise PrivateDataError(f"{source.title} does not fit the schema\n{text}")

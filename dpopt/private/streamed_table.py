@@ -66,7 +66,7 @@ class TableInFiles(PrivateDataset):
 
 
 class StreamedTable(TableInFiles):
-    """A CSV file, a Parquet file or a folder of Parquet files, read anew for every count.
+    """A CSV file, a Parquet file or a folder of such files, read anew for every count.
 
     The answers are those of the table in memory, to the last bit: counts are whole numbers, and batches are added up. A first
     pass reads all columns of the schema, so that the same tables are refused as in memory, with the same messages, before
@@ -132,7 +132,10 @@ class StreamedTable(TableInFiles):
         counter = BatchCounter(named, threads=threads)
         source, reader = self._reader(named.attributes)
         count_in_batches(
-            reader, counter, None if progress is None else lambda rows: progress(min(rows / self._rows, 1.0))
+            reader,
+            counter,
+            None if progress is None else lambda rows: progress(min(rows / self._rows, 1.0)),
+            ahead=True,
         )
         self._check(source, reader)
         return counter.counts

@@ -17,6 +17,7 @@ from dpopt.queries.counting import count_on_columns
 from dpopt.queries.kernels import count_on_records, in_threads
 from dpopt.queries.marginal_kernels import count_cells
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over_named
 from dpopt.queries.packing_kernels import pack_columns
 
 __all__ = ["shares_on_records", "weigh_on_records"]
@@ -41,8 +42,8 @@ def shares_on_records(
     queries
         m clauses, or marginals with m cells.
     records : (r, d) int32, or BitRecords
-        Codes, one record per row; r >= 1. Records over many attributes of two codes are turned into bits by attribute, r d / 8
-        bytes, and no loop runs over the attributes.
+        Codes, one record per row; r >= 1. Of records over many attributes of two codes only those are unpacked that queries
+        name, and no loop runs over the attributes.
     sizes : (d,) integers
         Number of codes of each attribute.
     weights : (r,) float64, optional
@@ -61,6 +62,9 @@ def shares_on_records(
         If the records or their codes do not fit the sizes, there is none, or the weights do not fit them.
     """
     table = _fitting(records, sizes)
+    if isinstance(table, BitRecords):
+        attributes, queries = over_named(queries, sizes)
+        table, sizes = table.over(attributes), sizes[attributes]
     if weights is None:
         if isinstance(queries, MarginalSet):
             return count_cells(queries, _columns(table), threads=threads) / len(table)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.queries.arrays import frozen
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over_named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,17 +48,18 @@ class RecordAnswers:
 
     Parameters
     ----------
-    records : (r, d) int32
+    records : (r, d) int32, or BitRecords
         Codes, one record per row; r >= 1.
     weights : (r,) float64, optional
         Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
     """
 
-    records: NDArray[np.int32]
+    records: NDArray[np.int32] | BitRecords
     weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "records", frozen(self.records, np.int32))
+        if not isinstance(self.records, BitRecords):
+            object.__setattr__(self, "records", frozen(self.records, np.int32))
         if self.weights is not None:
             object.__setattr__(self, "weights", frozen(self.weights, np.float64))
 
@@ -67,10 +70,14 @@ class RecordAnswers:
         return shares_on_records(marginals, self.records, sizes, self.weights)
 
     def sparsely_on(self, marginal: MarginalSet, sizes: NDArray[np.integer]) -> SparseAnswers:
-        """Return the answers on the cells of one marginal; `sizes` is not needed."""
+        """Return the answers on the cells of one marginal; `sizes` is needed for bits alone."""
         from dpopt.queries.marginal_kernels import cells_of_records
 
-        return shares_of_cells(cells_of_records(marginal, self.records)[:, 0], self.weights)
+        records, cells = self.records, marginal
+        if isinstance(records, BitRecords):
+            attributes, cells = over_named(marginal, sizes)
+            records = records.over(attributes).codes()
+        return shares_of_cells(cells_of_records(cells, records)[:, 0], self.weights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,12 +84,24 @@ class BitRecords:
         """Return the records at these places (k,), in this order; a place may occur more than once."""
         return BitRecords(self.width, freeze(self.octets[indices]))
 
+    def over(self, attributes: NDArray[np.integer]) -> BitRecords:
+        """Return the same records over these attributes (k,) alone, in this order; nothing else is unpacked."""
+        octet, shift = attributes // 8, (7 - attributes % 8).astype(np.uint8)
+        made = np.empty((len(self), octets_for(len(attributes))), dtype=np.uint8)
+        for begin in range(0, len(self), ROWS_AT_ONCE):
+            part = self.octets[begin : begin + ROWS_AT_ONCE]
+            made[begin : begin + ROWS_AT_ONCE] = np.packbits(part[:, octet] >> shift & 1, axis=1)
+        return BitRecords(len(attributes), freeze(made))
+
     def distinct(self) -> tuple[BitRecords, NDArray[np.int64], NDArray[np.int64]]:
         """Return the distinct records in lexicographic order, how often each occurs, and the place of every record there."""
-        whole = self.octets.view(np.dtype((np.void, self.octets.shape[1])))[:, 0]
-        found, place, counts = np.unique(whole, return_inverse=True, return_counts=True)
+        found, place, counts = np.unique(self._whole(), return_inverse=True, return_counts=True)
         octets = np.frombuffer(found.tobytes(), dtype=np.uint8).reshape(len(found), -1)
         return BitRecords(self.width, octets), counts.astype(np.int64), place.astype(np.int64).ravel()
+
+    def order(self) -> NDArray[np.int64]:
+        """Return the places of the records in lexicographic order, (r,); equal ones in the order in which they are."""
+        return np.argsort(self._whole(), kind="stable")
 
     def columns(self) -> BitColumns:
         """Return the same bits by attribute: d words for each 64 records."""
@@ -105,6 +117,13 @@ class BitRecords:
     def ones(self) -> NDArray[np.int64]:
         """Return how many attributes of each record are 1, (r,)."""
         return np.asarray(np.bitwise_count(self.octets).sum(axis=1, dtype=np.int64))
+
+    def _whole(self) -> NDArray[np.void]:
+        """Return each record as one value of all its octets, (r,)."""
+        whole: NDArray[np.void] = np.ascontiguousarray(self.octets).view(
+            np.dtype((np.void, self.octets.shape[1]))
+        )
+        return whole[:, 0]
 
 
 def octets_for(width: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.arrays import frozen
+from dpopt.queries.arrays import freeze, frozen
 from dpopt.queries.schema import Schema
 
 
@@ -47,12 +47,9 @@ class Domains:
             If only occurring codes are asked for and no attribute declares any.
         """
         if schema.is_binary and not occurring:
-            count = len(schema)
-            return cls(
-                np.full(count, 2, dtype=np.int64),
-                2 * np.arange(count, dtype=np.int64),
-                np.tile(np.arange(2, dtype=np.int32), count),
-            )
+            codes = np.zeros(2 * len(schema), dtype=np.int32)
+            codes[1::2] = 1
+            return cls(freeze(schema.sizes.astype(np.int64)), schema.offsets[:-1], freeze(codes))
         declared = [attribute.occurring if occurring else None for attribute in schema.attributes]
         if occurring and all(codes is None for codes in declared):
             raise WorkloadError(

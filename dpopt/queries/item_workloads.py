@@ -122,12 +122,13 @@ def popularity_weights(items: int, twice_exponent: int) -> NDArray[np.uint64]:
 def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64]:
     """Return the positions of the attributes that a file ranks, one on each line, the most popular first.
 
-    The lines are names of attributes if all of them are; else numbers of columns, counted from 0. Empty lines are left out.
+    The lines are names of attributes if all of them are; numbers of columns, counted from 0, if none of them is a name. Empty
+    lines are left out.
 
     Raises
     ------
     WorkloadError
-        If the file cannot be read, names no attribute, or a line is neither.
+        If the file cannot be read, names no attribute, a line is neither, or some lines are names and others are not.
     """
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
@@ -150,16 +151,22 @@ def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64
         int(line) if line.isascii() and line.isdigit() and len(line) <= 10 else -1 for _, line in named
     ]
     last = len(schema) - 1
-    wrong = next((place for place, number in enumerate(numbers) if not 0 <= number <= last), None)
+    # What is neither name nor number of a column is the mistake; where there is none, names stand beside numbers.
+    strange = next(
+        (at for at, number in enumerate(numbers) if found[at] < 0 and not 0 <= number <= last), None
+    )
+    mixed = next((at for at, position in enumerate(found) if position >= 0), None)
+    wrong = mixed if strange is None else strange
     if wrong is not None:
-        # What is neither name nor number is the mistake; where all are numbers, the one out of range.
-        strange = next((place for place, at in enumerate(found) if at < 0 and numbers[place] < 0), wrong)
-        line, text = named[strange]
-        problem = (
-            "is a name, and other lines are not; give names or column numbers, one or the other"
-            if found[strange] >= 0
-            else f"is no attribute of the schema and no column number from 0 to {last:,}"
-        )
+        line, text = named[wrong]
+        problem = f"is no attribute of the schema and no column number from 0 to {last:,}"
+        if strange is None:
+            other = next(at for at, position in enumerate(found) if position < 0)
+            also = " (and a number)" if 0 <= numbers[wrong] <= last else ""
+            problem = (
+                f"is a name{also}, and other lines are not, such as line {named[other][0]}; give names or column numbers, one "
+                "or the other"
+            )
         raise WorkloadError(f"the ranks {os.fspath(path)!r}, line {line}: {text!r} {problem}")
     return np.array(numbers, dtype=np.int64)
 

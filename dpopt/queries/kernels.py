@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries.arrays import frozen
+from dpopt.queries.bit_records import WIDE, BitRecords
 from dpopt.queries.bitmap_counts import count_on_bitmaps
 from dpopt.queries.bitmaps import Bitmaps
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.compilation import kernel
+from dpopt.queries.counting import count_on_columns
+from dpopt.queries.named_attributes import over_named
 from dpopt.queries.packing_kernels import PackedColumns, pack_columns
 from dpopt.queries.working_threads import Progress, in_threads
 
@@ -71,7 +74,7 @@ def count_clauses(
 
 
 def count_on_records(
-    clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.integer], *, threads: int = 2
+    clauses: Clauses, records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer], *, threads: int = 2
 ) -> NDArray[np.int64]:
     """Count, for every clause, the given records of which it is true.
 
@@ -79,17 +82,33 @@ def count_on_records(
     ----------
     clauses
         m clauses.
-    records : (r, d) int32
-        Codes, one record per row.
+    records : (r, d) int32, or BitRecords where every attribute has two codes
+        Codes, one record per row. Of many attributes only the columns that clauses name are taken.
     sizes : (d,) integers
         Number of codes of each attribute.
 
     Returns
     -------
     counts : (m,) int64
+
+    Raises
+    ------
+    SchemaError
+        If the records or their codes do not fit the sizes.
+    WorkloadError
+        If a clause names an attribute or a code that does not exist.
     """
-    if records.ndim != 2 or records.shape[1] != len(sizes):
+    if len(records.shape) != 2 or records.shape[1] != len(sizes):
         raise SchemaError(f"records of shape {records.shape} do not fit a schema of {len(sizes)} attributes")
+    if isinstance(records, BitRecords):
+        if (np.asarray(sizes) != 2).any():
+            raise SchemaError("records as bits need attributes of two codes each")
+        attributes, clauses = over_named(clauses, sizes)
+        columns = records.over(attributes).columns()
+        return count_on_columns(columns, np.full(attributes.size, 2), clauses, threads=threads)
+    if len(sizes) >= WIDE and not ((records < 0) | (records >= sizes)).any():
+        attributes, clauses = over_named(clauses, sizes)
+        records, sizes = records[:, attributes], sizes[attributes]
     packed = pack_columns(list(records.T), sizes, clauses)
     return count_clauses(
         packed, clauses, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), threads=threads

@@ -44,6 +44,26 @@ class PublicRandom:
             rejected = draws > last
         return draws % bounds
 
+    def below_each(self, bounds: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
+        """Return, for each bound (b,) in turn, the `count` integers that `below` gives for it, (b, count); the same stream.
+
+        All words are drawn at once; where one of them is rejected, which for bounds below 2^32 happens to one in 2^32 of them
+        at most, and to none where bounds are powers of two, the stream is set back and read bound by bound.
+        """
+        if not (bounds & (bounds - np.uint64(1))).any():
+            return (
+                self.words(bounds.size * count).reshape(bounds.size, count) & (bounds - np.uint64(1))[:, None]
+            )
+        before = self._words.state
+        draws = self.words(bounds.size * count).reshape(bounds.size, count)
+        last = ~((~bounds + np.uint64(1)) % bounds)
+        if (draws > last[:, None]).any():
+            self._words.state = before
+            for row, bound in enumerate(bounds):
+                draws[row] = self.below(np.full(count, bound, dtype=np.uint64))
+            return draws
+        return draws % bounds[:, None]
+
     def bits(self, count: int) -> NDArray[np.bool_]:
         """Return `count` fair bits: those of the next words, lowest bit first; bits that are left over are lost."""
         octets = self.words(-(-count // 64)).astype("<u8").view(np.uint8)

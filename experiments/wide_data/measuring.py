@@ -31,7 +31,7 @@ from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
 from experiments.runs import run_dpopt
 from experiments.tables import load_codes
-from experiments.wide_data.parts import DELTA, TRIVIAL, Row
+from experiments.wide_data.parts import DELTA, FIT_SECONDS, TRIVIAL, Row
 from experiments.wide_files import WideTable, bits_file, netflix_file
 from experiments.wide_tables import biased_bits
 
@@ -145,6 +145,8 @@ class Measuring:
         played = [str(part) for pair in fixed.items() if pair[1] is not None for part in pair]
         if row.algorithm == "dualquery":
             played += ["--free-attributes", row.free]
+        else:
+            played += ["--fit-seconds", str(FIT_SECONDS)]
         process = run_dpopt(
             [
                 *("release", str(table.path), *table.declared(), "--workload", row.workload),

@@ -24,8 +24,11 @@ SERIES: dict[str, dict[str, Any]] = {
 COLUMNS = {50: 200, 200: 400, 1_000: 1_000, 5_000: 2_500, 20_000: 5_000, 100_000: 20_000, 512_000: 50_000}
 """Draws per round of Figure 4, by number of columns; its step is 0.4, and there are 100,000 records and queries."""
 
-PROJECTED = (50, 200, 1_000)
+PROJECTED = (50, 200, 1_000, 5_000)
 """Numbers of columns at which `projection` is run."""
+
+FIT_SECONDS = 600
+"""Seconds after which a fit of `projection` ends with what it has."""
 
 ACCOUNTANTS = ("theorem", "zcdp")
 TRIVIAL = "zeros, uniform"

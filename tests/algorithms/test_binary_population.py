@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from dpopt.algorithms import binary_population as law_module
 from dpopt.algorithms.binary_population import ACTIVITY, BinaryPopulation, binary_population, zipf_shares
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.kernels import satisfied
@@ -133,3 +134,13 @@ def test_records_follow_the_law() -> None:
     clauses = parse_workload("conjunctions:2,count=30,positive", Schema.binary(30)).clauses
     counted = np.mean([satisfied(clauses, record) for record in records[:4000]], axis=0)
     assert np.abs(counted - law.answers(clauses)).max() < 6 * 0.5 / 4000**0.5
+
+
+def test_a_law_on_some_attributes_is_part_of_the_law_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many attributes are drawn at a time, and in whatever order they are named."""
+    whole = binary_population(1_000, seed=4)
+    for at_once in (7, 100, 1 << 17):
+        monkeypatch.setattr(law_module, "_DRAWN", at_once)
+        for named in ([0], [3, 99, 100, 999], [999, 3, 3], list(range(1_000))):
+            some = binary_population(1_000, seed=4, named=np.array(named))
+            assert np.array_equal(some.ones, whole.ones[named])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -9,7 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.algorithms.certify import NO_SOLVER, NOT_ASKED, CertifiedRound, Certifier, certify_rounds
+from dpopt.algorithms.certify import (
+    NO_SOLVER,
+    NOT_ASKED,
+    CertifiedRound,
+    Certifier,
+    _wrong_in,
+    certify_rounds,
+)
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.formulations.best_response import best_response
@@ -29,6 +37,8 @@ from dpopt.programs import (
     certify,
 )
 from dpopt.programs.solver import Solver
+from dpopt.queries.bit_records import BitRecords
+from dpopt.queries.clauses import Clauses
 from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import small_release
 from tests.formulations.test_relaxation_bound import Suggesting
@@ -211,6 +221,28 @@ def test_a_round_comes_back_from_its_json() -> None:
     assert CertifiedRound.from_json(plain.to_json()) == plain
 
 
+def test_a_better_record_over_many_attributes_is_kept_and_written_as_bits() -> None:
+    """The file of bounds, which is written anew after every round, does not hold a number for each column."""
+    random = np.random.default_rng(4)
+    record = random.integers(0, 2, 20_000).astype(np.int32)
+    clauses = Clauses.conjunctions([[5], [19_999]], [[record[5]], [record[19_999]]], [[True], [True]])
+    problem = MaxCsp(np.full(20_000, 2, dtype=np.int32), clauses, np.array([2, 3]))
+    one = certifier(Answering(record.tolist())).bound(problem, 1 - record, 1)
+    assert (one.objective, one.better_objective) == (0, 5)
+    assert isinstance(one.better_record, BitRecords)
+    assert np.array_equal(one.better_record.codes()[0], record)
+    written = json.dumps(one.to_json())
+    assert len(written) < 20_000 / 6 + 500
+    again = CertifiedRound.from_json(json.loads(written))
+    assert isinstance(again.better_record, BitRecords)
+    assert np.array_equal(again.better_record.codes()[0], record)
+    assert replace(again, better_record=None) == replace(one, better_record=None)
+    assert _wrong_in(again, problem) is None
+    assert "it is worth 5" in str(_wrong_in(replace(again, better_objective=4), problem))
+    narrow = MaxCsp(problem.sizes[:-1].copy(), clauses.take([0]), np.array([2]))
+    assert _wrong_in(again, narrow) == "has a better record with codes that do not exist"
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -222,6 +254,9 @@ def test_a_round_comes_back_from_its_json() -> None:
         {"reported_bound": False},
         {"better_record": [0, True], "better_objective": 6},
         {"better_record": "01", "better_objective": 6},
+        {"better_record": {"columns": 9, "ones": [1]}, "better_objective": 6},
+        {"better_record": {"columns": 2_000, "ones": [2_000]}, "better_objective": 6},
+        {"better_record": {"columns": "2", "bits": ""}, "better_objective": 6},
         {"better_objective": 6},
         {"proven_by": 3},
         {"stopped": None},

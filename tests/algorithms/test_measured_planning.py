@@ -8,6 +8,7 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import measured_planning as module
 from dpopt.algorithms.candidates import candidate_marginals
+from dpopt.algorithms.measured import planned_queries
 from dpopt.algorithms.measured_plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured_planning import make_measured_plan
 from dpopt.algorithms.plans import plan_of
@@ -91,8 +92,9 @@ def test_a_projection_of_marginals_measures_parts_of_them() -> None:
 
 def test_a_projection_of_clauses_measures_attributes_first_and_then_every_clause() -> None:
     made = planned(PROJECTION, CLAUSES)
-    *first, last = made.measurements
-    assert [one.attributes for one in first] == [(0,), (1,), (2,), (3,)]
+    first, last = made.measurements
+    assert (first.attributes, first.moved) == ((), 8)
+    assert planned_queries(workload(CLAUSES), first).attributes.tolist() == [[0], [1], [2], [3]]
     assert last.attributes is None
     assert last.moved == moved_by(workload(CLAUSES), made.relation)
 

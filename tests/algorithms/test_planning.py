@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from math import fsum, log
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,21 @@ def test_the_size_of_the_universe_is_the_product_of_the_attributes_sizes() -> No
     assert log_universe(WORKLOAD.schema, Encoding.BITS) == pytest.approx(12 * np.log(2))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_logarithm_of_the_universe_is_the_rounded_sum_over_all_attributes(seed: int) -> None:
+    """To the last digit, though attributes with the same number of values are added together."""
+    sizes = np.random.default_rng(seed).integers(1, 12, 300).tolist()
+    schema = Schema(
+        tuple(
+            Attribute(f"a{place}", AttributeKind.CATEGORICAL, tuple(range(size)))
+            for place, size in enumerate(sizes)
+        )
+    )
+    assert log_universe(schema, Encoding.RECORDS) == fsum(log(size) for size in sizes)
+    count = 1_000 * seed + 1
+    assert log_universe(Schema.binary(count), Encoding.RECORDS) == fsum(log(2) for _ in range(count))
+
+
 class Predictions:
     """Takes the place of the simulation: each plan gets the error that a function gives."""
 
@@ -337,7 +353,7 @@ def on_zeros_and_ones(attributes: int, **changes: Any) -> DualQueryPlan:
 
 
 def test_sparse_tables_get_few_draws_and_a_large_step() -> None:
-    made = on_zeros_and_ones(10_000, fill=0.01)
+    made = on_zeros_and_ones(10_000, fill=0.001)
     assert made.step == Decimal("2.5")
     assert 30 * made.draws ** (2 / 3) == pytest.approx(made.rounds, rel=0.1)
     assert made.chosen_by.startswith("rule for sparse tables")
@@ -345,6 +361,12 @@ def test_sparse_tables_get_few_draws_and_a_large_step() -> None:
     small = on_zeros_and_ones(10_000, fill=0.01, size=2000)
     assert (small.draws, small.step) == (10, Decimal("2.5"))
     assert 0.8 <= spent_share(small) <= 1
+    filled = on_zeros_and_ones(10_000, fill=0.05)  # 35 fill d^(1/2)
+    assert filled.draws == pytest.approx(175, rel=0.05)
+    assert filled.rounds >= 30
+    poor = on_zeros_and_ones(10_000, fill=0.05, size=2000)
+    assert poor.draws == 10  # where 30 rounds are beyond the budget, as many rounds as it allows
+    assert spent_share(filled) <= 1
     fixed = on_zeros_and_ones(10_000, fill=0.01, step=Decimal(1))
     assert fixed.step == 1
 

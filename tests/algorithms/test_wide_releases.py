@@ -13,14 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpopt
+from dpopt.algorithms import multiplicative_learner
+from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.reweighted_release import reweight_release
 from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
 from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.read_binary_table import read_binary_table
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workload import parse_workload, workload_from_json
 from tests.algorithms.small_runs import SCHEMA
 from tests.wide_tables import FILES, IN_MEMORY, cells_of, some_cells, write_baskets, write_pairs
 
@@ -146,6 +149,38 @@ def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
     assert finished.to_pandas().shape == (len(finished.records), WIDTH + 1)
 
 
+def test_fitted_records_of_a_wide_table_are_kept_as_bits(tmp_path: Path) -> None:
+    out, budget = tmp_path / "out", {"epsilon": 10.0, "delta": 1e-6}
+    made = synthesize(
+        matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", predict=False, records=20, **budget
+    )
+    lines = (out / "transcript.jsonl").read_text().splitlines()
+    (entry,) = [json.loads(line)["entry"] for line in lines if '"kind":"records"' in line]
+    assert all(set(record) < {"columns", "ones", "bits"} for record in entry["records"])
+    np.testing.assert_array_equal(written_cells(out), made.records.distinct)
+    replay(out, tmp_path / "again")
+    assert differing_files(out, tmp_path / "again") == []
+
+
+def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends_in_time(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out"
+    budget = {"epsilon": 10.0, "delta": 1e-6, "predict": False}
+    made = synthesize(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
+    plan = json.loads((out / "plan.json").read_text())
+    single, workload = plan["measurements"]
+    assert (single["name"], single["attributes"], single["moved"]) == ("one-way marginals", [], 2 * WIDTH)
+    assert workload["attributes"] is None
+    transcript = (out / "transcript.jsonl").read_text()
+    assert transcript.count('"kind":"measurement"') == 2
+    # No time at all: the records of the start, and one snapshot of them in place of ten.
+    assert plan["fit"]["snapshots"] == 10
+    assert made.records.weights.sum() == pytest.approx(1)
+    assert '"stopped":"time is up"' in transcript
+    assert len(made.records) <= plan["fit"]["records"]
+
+
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "csv": ({"format": "csv"}, PlanError, "--format csv would write 20,000 columns, more than the 10,000"),
     "parquet": ({"format": "parquet"}, PlanError, "take npz"),
@@ -233,6 +268,38 @@ def test_other_algorithms_release_wide_tables(tmp_path: Path, algorithm: str) ->
     assert errors["mean_error"] < 0.05
     name = "answers.csv" if algorithm == "noise" else "synthetic.npz"
     assert (tmp_path / "out" / name).exists()
+
+
+@pytest.mark.parametrize("algorithm", ["mwem", "pmw"])
+def test_records_of_multiplicative_weights_are_bits_on_file_and_the_same_codes(
+    tmp_path: Path, algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few attributes that queries name, and random codes of all others."""
+    pairs = (("item3", "item500"), ("item500", "item1099"), ("item3", "item1099"))
+    asked = [[[one, "=", 1], [other, "!=", 1]] for one, other in pairs]
+    workload = workload_from_json({"dpopt_workload": 1, "queries": asked}, BINARY)
+    plan: dict[str, Any] = {"algorithm": algorithm, "epsilon": 1e3, "delta": 1e-6, "predict": False}
+    finished = synthesize(matrix(), BINARY, workload, out=tmp_path / "out", **plan)
+    assert isinstance(finished.records.held, BitRecords)
+    lines = (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()
+    (entry,) = [line for line in lines if '"multiplicity"' in line]
+    assert len(entry) < len(finished.records) * WIDTH / 4 + 1_000
+    written = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
+    expected = finished.job.expected_bytes() - 4_000_000
+    assert written < expected < finished.job.plan.transcript_bytes(3, WIDTH)
+    again = load(tmp_path / "out")
+    assert np.array_equal(again.records.distinct, finished.records.distinct)
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+    learner = Learner(finished.job.plan, workload)  # type: ignore[arg-type]
+    p = np.random.default_rng(1).dirichlet(np.ones(learner.universe.cells))
+    bits, weights = learner.records(p)
+    monkeypatch.setattr(multiplicative_learner, "kept_as_bits", lambda schema: False)
+    codes, same = learner.records(p)
+    assert isinstance(bits, BitRecords)
+    assert isinstance(codes, np.ndarray)
+    assert np.array_equal(bits.codes(), codes)
+    assert np.array_equal(weights, same)
 
 
 def test_a_table_with_half_a_million_columns_leaves_a_small_folder(tmp_path: Path) -> None:

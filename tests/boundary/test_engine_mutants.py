@@ -103,7 +103,7 @@ def check_reports(folder: Path) -> None:
     source = ParquetSource([path], path.name, None)
     how = Reading(SCHEMA, OnUnknown.ERROR, "t", source.file_names, (3, 2, 4, 1))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ValueError("record 12")
 
     with pytest.MonkeyPatch.context() as patch:
@@ -187,7 +187,7 @@ def take_what_does_not_fit(patch: pytest.MonkeyPatch) -> None:
 
 
 def take_what_workers_refuse(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(distributed_table, "refuse_what_does_not_fit", lambda source, columns: None)
+    patch.setattr(distributed_table, "refuse_what_does_not_fit", lambda source, columns, faults: None)
 
 
 def number_rows_by_part(patch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,8 @@ def test_files_that_are_not_there_or_no_files_are_named(tmp_path: Path) -> None:
     arguments = release_arguments(tmp_path)
     assert "there is no file" in refuse("release", tmp_path / "peple.csv", *arguments[2:])
     assert "did you mean 'people.csv'?" in refuse("release", tmp_path / "peple.csv", *arguments[2:])
-    assert "holds no Parquet files" in refuse("release", tmp_path, *arguments[2:])
+    (tmp_path / "folder").mkdir()
+    assert "holds no Parquet files" in refuse("release", tmp_path / "folder", *arguments[2:])
     arguments[3] = tmp_path / "none.json"
     assert "none.json' cannot be read: No such file or directory" in refuse(*arguments)
     arguments[3] = tmp_path

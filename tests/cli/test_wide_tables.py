@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from dpopt.queries.schema import Schema
-from tests.cli.command_line import inputs, refuse, succeed
+from tests.cli.command_line import inputs, refuse, release_arguments, succeed
 from tests.wide_tables import FILES, some_cells, write_baskets, write_pairs
 
 CELLS = some_cells(50, 40)
@@ -153,3 +153,128 @@ def test_other_commands_say_where_a_wide_table_belongs(tmp_path: Path) -> None:
     budget = ["--epsilon", 1, "--schema", schema, "--ordered", "--out", tmp_path / "answers.json"]
     assert "--binary-columns" in refuse("histogram", "release", table, "--column", "item3", *budget)
     assert "wide table" in refuse("schema", "check", "--schema", schema, table)
+
+
+def written(folder: Path) -> dict[str, Path]:
+    """Write the same records in four files."""
+    places = {name: folder / name for name in ("table.npz", "table.mtx", "baskets", "pairs")}
+    FILES["csr"](places["table.npz"], CELLS)
+    FILES["packed mtx"](places["table.mtx"], CELLS)
+    write_baskets(places["baskets"], CELLS, first=1)
+    write_pairs(places["pairs"], CELLS, header=False)
+    return places
+
+
+def test_a_release_is_evaluated_against_its_records_in_another_file(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    succeed(*release(files["table.npz"], *COLUMNS))
+    expected = succeed("evaluate", tmp_path / "out", files["table.npz"], "--json")
+    for name, *how in (
+        ("table.mtx", "--layout", "mtx"),
+        ("baskets", "--layout", "baskets", "--first-item", 1),
+        ("pairs", "--layout", "pairs", "--no-header", "--pair-columns", "1,2"),
+    ):
+        assert succeed("evaluate", tmp_path / "out", files[str(name)], *how, "--json") == expected
+        text = succeed(
+            "reweight",
+            tmp_path / "out",
+            "-o",
+            tmp_path / f"again {name}",
+            "--evaluate",
+            files[str(name)],
+            *how,
+        )
+        assert "re-weighted" in text
+
+
+def test_options_replace_what_a_release_says_of_its_table(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    succeed(*release(files["baskets"], *COLUMNS, "--layout", "baskets", "--first-item", 1))
+    expected = succeed("evaluate", tmp_path / "out", files["baskets"], "--json")
+    other = tmp_path / "from 2"
+    write_baskets(other, CELLS, first=2)
+    assert succeed("evaluate", tmp_path / "out", other, "--first-item", 2, "--json") == expected
+    assert succeed("evaluate", tmp_path / "out", files["table.npz"], "--layout", "npz", "--json") == expected
+    assert "no item" in refuse("evaluate", tmp_path / "out", files["baskets"], "--first-item", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "message"),
+    [
+        ("baskets", [], "first bytes tell something else; name the layout that it has"),
+        ("table.npz", ["--layout", "mtx"], "its first bytes tell npz"),
+        ("table.npz", ["--first-item", 1], "the layout here is npz; leave it out"),
+        ("table.npz", ["--layout", "npz", "--no-header"], "--no-header) is for the layout pairs"),
+        ("baskets", ["--layout", "csv"], "one of npz, mtx, baskets, pairs, bits"),
+        ("pairs", ["--layout", "pairs", "--pair-columns", "2"], "such as 1,2; found '2'"),
+    ],
+)
+def test_a_table_that_does_not_lie_as_it_is_said_to_is_refused(
+    tmp_path: Path, name: str, how: list[object], message: str
+) -> None:
+    files = written(tmp_path)
+    succeed(*release(files["table.npz"], *COLUMNS))
+    assert message in refuse("evaluate", tmp_path / "out", files[name], *how)
+    assert "name one, or leave them out" in refuse(
+        "reweight", tmp_path / "out", "-o", tmp_path / "x", "--layout", "npz"
+    )
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_layout_is_refused_beside_a_release_of_another_table(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path))
+    table = inputs(tmp_path)[0]
+    assert "--layout: for wide tables" in refuse("evaluate", tmp_path / "out", table, "--layout", "npz")
+    assert "--no-header: a release keeps" in refuse("evaluate", tmp_path / "out", table, "--no-header")
+
+
+def test_a_run_is_continued_from_another_file(tmp_path: Path) -> None:
+    files, out = written(tmp_path), tmp_path / "out"
+    succeed(*release(files["table.npz"], *COLUMNS))
+    before = (out / "transcript.jsonl").read_bytes().splitlines(keepends=True)
+    records = [number for number, line in enumerate(before) if b'"kind":"record"' in line]
+    (out / "transcript.jsonl").write_bytes(b"".join(before[: records[1] + 1]))
+    (out / "release.json").unlink()
+    assert "name the layout" in refuse("resume", out, files["baskets"])
+    assert "4 rounds" in succeed("resume", out, files["baskets"], "--layout", "baskets", "--first-item", 1)
+    assert (out / "transcript.jsonl").read_bytes().startswith(b"".join(before[: records[1] + 1]))
+    succeed("replay", out, "-o", tmp_path / "again")
+
+
+def test_a_replay_says_what_it_compared(tmp_path: Path) -> None:
+    """Public inputs in another spelling, with the same contents, are accepted and not called the same byte for byte."""
+    files, out = written(tmp_path), tmp_path / "out"
+    succeed(*release(files["table.npz"], *COLUMNS))
+    plan = json.loads((out / "plan.json").read_text())
+    (out / "plan.json").write_text(json.dumps(dict(reversed(plan.items()))))
+    text = succeed("replay", out, "-o", tmp_path / "again")
+    assert (
+        "release.json and synthetic.npz are the same byte for byte. plan.json, schema.json, workload.json and"
+        in text
+    )
+    assert "their spelling was not compared" in text
+    plan["statement"]["reading"]["binary"]["layout"] = "mtx"
+    (out / "plan.json").write_text(json.dumps(plan))
+    assert "changed after the run had begun" in refuse("replay", out, "-o", tmp_path / "third")
+
+
+def test_a_plan_is_told_how_the_table_is_handed_over() -> None:
+    asked = ["plan", "--binary-columns", 5000, *QUERIES, "--n", 30_000, "--epsilon", 1, "--delta", 1e-6]
+    asked += ["--algorithm", "dualquery", "--no-predict", "--json"]
+    found = {
+        layout: json.loads(succeed(*asked, *(["--layout", layout] if layout else [])))
+        for layout in (None, "npz", "bits")
+    }
+    assert found["npz"]["plan"]["step"] == "2.5"
+    assert found["npz"]["assumed"]["fill"] == 0.008
+    assert found[None]["plan"] == found["bits"]["plan"]
+    assert found["bits"]["assumed"]["fill"] is None
+    declared = json.loads(succeed(*asked, "--layout", "npz", "--fill", 0.5))
+    assert declared["plan"] == found["bits"]["plan"]
+    assert declared["declared"] == {"fill": 0.5}
+    assert "the layout of a wide table is one of" in refuse(*asked, "--layout", "csv")
+
+
+def test_a_plan_of_another_table_takes_no_layout(tmp_path: Path) -> None:
+    asked = ["plan", "--schema", inputs(tmp_path)[1], "--workload", "marginals:1", "--n", 100, "--rho", 1]
+    assert "--layout: for wide tables" in refuse(*asked, "--layout", "npz")

@@ -14,6 +14,7 @@ from dpopt.algorithms.reweighting import maximize_likelihood
 from dpopt.errors import ProgramError
 from dpopt.formulations import reweighting
 from dpopt.formulations.reweighting import TranscriptLikelihood
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.clauses import Clauses
 from dpopt.transcript.released import SampledQueries
 
@@ -42,6 +43,15 @@ def transcript(seed: int, rounds: int) -> tuple[NDArray[np.int32], list[SampledQ
 def likelihood_of(seed: int, rounds: int) -> TranscriptLikelihood:
     records, released, _ = transcript(seed, rounds)
     return TranscriptLikelihood.of(CLAUSES, records, released, draws=6, step=0.7)
+
+
+def test_records_as_bits_have_the_likelihood_of_their_codes() -> None:
+    records, released, _ = transcript(3, 7)
+    expected = likelihood_of(3, 7)
+    bits = [BitRecords.of(record[None, :]) for record in records]
+    found = TranscriptLikelihood.of(CLAUSES, bits, released, draws=6, step=0.7)
+    assert np.array_equal(found.answers, expected.answers)
+    assert np.array_equal(found.before, expected.before)
 
 
 def weights_of(seed: int, rounds: int) -> NDArray[np.float64]:

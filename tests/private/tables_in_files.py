@@ -60,6 +60,16 @@ def write_folder(path: Path, table: pd.DataFrame) -> Path:
     return path
 
 
+def write_csv_folder(path: Path, table: pd.DataFrame, *, header: bool = True) -> Path:
+    """Write a folder of four CSV files of different length, one of them without rows, one of them packed."""
+    path.mkdir()
+    cuts = {"a.csv": (0, 1_100), "b.csv": (1_100, 1_100), "c.csv.gz": (1_100, 1_300), "d.csv": (1_300, None)}
+    for name, (begin, end) in cuts.items():
+        if header or begin != end:
+            table[begin:end].to_csv(path / name, index=False, header=header)
+    return path
+
+
 def queries() -> list[Clauses | MarginalSet]:
     """Return clauses of several kinds, none, some that name one attribute only, and marginals."""
     clauses = [parse_workload(form, SCHEMA).clauses for form in FORMS]

@@ -9,12 +9,13 @@ import signal
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpopt.errors import DpoptError, PlanError, PrivateDataError
@@ -34,6 +35,7 @@ from tests.private.tables_in_files import (
     frame,
     queries,
     write_csv,
+    write_csv_folder,
     write_folder,
     write_parquet,
 )
@@ -56,14 +58,17 @@ def opened(path: Path, workers: DaskWorkers) -> DistributedTable:
     return DistributedTable.open(path, SCHEMA, lambda: workers)
 
 
-@pytest.mark.parametrize("kind", ["file", "folder"])
+@pytest.mark.parametrize(("write", "least"), [(write_parquet, 9), (write_folder, 9), (write_csv_folder, 4)])
 def test_counts_are_those_of_the_table_in_memory(
-    tmp_path: Path, kind: str, workers: DaskWorkers, many_parts: None
+    tmp_path: Path,
+    write: Callable[[Path, pd.DataFrame], Path],
+    least: int,
+    workers: DaskWorkers,
+    many_parts: None,
 ) -> None:
-    write = write_parquet if kind == "file" else write_folder
-    path = write(tmp_path / "t.parquet", frame())
+    path = write(tmp_path / "table.parquet", frame())
     held, spread = read_table(path, SCHEMA), opened(path, workers)
-    assert len(spread._shares) > 8
+    assert len(spread._shares) >= least
     assert spread._rows == ROWS
     for asked in queries():
         found = exact_counts(spread, asked)
@@ -82,10 +87,11 @@ def processes(workers: DaskWorkers) -> set[int]:
     raise AssertionError("there are no two workers after 30 seconds")
 
 
+@pytest.mark.parametrize("write", [write_parquet, write_csv_folder])
 def test_killed_workers_cost_their_parts_and_no_count(
-    tmp_path: Path, workers: DaskWorkers, many_parts: None
+    tmp_path: Path, write: Callable[[Path, pd.DataFrame], Path], workers: DaskWorkers, many_parts: None
 ) -> None:
-    path = write_parquet(tmp_path / "t.parquet", frame())
+    path = write(tmp_path / "table.parquet", frame())
     asked = queries()[0]
     expected = exact_counts(read_table(path, SCHEMA), asked)
     spread = opened(path, workers)
@@ -103,25 +109,36 @@ def test_killed_workers_cost_their_parts_and_no_count(
     assert min(alive) not in processes(workers)
 
 
+@pytest.mark.parametrize("write", [write_folder, write_csv_folder])
 def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
-    tmp_path: Path, workers: DaskWorkers, many_parts: None
+    tmp_path: Path, write: Callable[[Path, pd.DataFrame], Path], workers: DaskWorkers, many_parts: None
 ) -> None:
     table = frame()
     table["age"] = table["age"].astype(float)
     table.loc[[700, 1_500, 2_999], "age"] = [1.5, 300.0, 300.0]
     table.loc[[5, 1_101, 2_000], "sex"] = ["m", "secret", "secret"]
-    path = write_folder(tmp_path / "parts", table)
+    path = write(tmp_path / "parts", table)
+    texts = path / "d.csv"
+    if texts.exists():
+        texts.write_text(texts.read_text() + "1,2\n")
     with pytest.raises(PrivateDataError) as held:
         read_table(path, SCHEMA)
     with pytest.raises(PrivateDataError) as spread:
         opened(path, workers)
     assert str(spread.value) == str(held.value)
-    assert "c.parquet, row 2" in str(held.value)
+    assert ("c.csv.gz, line 3" if texts.exists() else "c.parquet, row 2") in str(held.value)
+    assert ("d.csv: 1 row with a wrong number of fields" in str(held.value)) is texts.exists()
 
 
 def test_tables_that_cannot_be_split_are_refused(tmp_path: Path, workers: DaskWorkers) -> None:
-    with pytest.raises(PrivateDataError, match="save the table as Parquet, or use --engine stream"):
+    with pytest.raises(
+        PrivateDataError, match="save the table as Parquet, or cut it into a folder of several CSV files"
+    ):
         opened(write_csv(tmp_path / "t.csv", frame(9)), workers)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "a.csv").write_text("note,rooms,sex,age,member\n")
+    with pytest.raises(PrivateDataError, match="has no rows"):
+        opened(tmp_path / "empty", workers)
     with pytest.raises(PrivateDataError, match="workers of Dask read Parquet files"):
         DistributedTable.open(frame(9), SCHEMA, lambda: workers)
     with pytest.raises(PrivateDataError, match="has no rows"):
@@ -264,7 +281,7 @@ def test_errors_of_workers_are_told_without_their_texts(
 ) -> None:
     part, how = reading(write_parquet(tmp_path / "t.parquet", frame(9)))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ValueError("the secret 12")
 
     monkeypatch.setattr(part_counts, "count_in_batches", fail)

@@ -308,3 +308,27 @@ def test_a_large_file_without_names_fits_its_own_draft(data_folder: Path) -> Non
     data = read_table(folder / "kddcup.data_10_percent.gz", schema, column_names=names)
     assert data._rows == 494_021
     assert {column.dtype.name for column in data._columns} == {"uint8"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3 5 7\n1 2\n\n4\n", "begins with '3 5 7' where names of columns are expected"),
+        ("3\t5\n1\n", "where names of columns are expected"),
+        ("3,5,7\n1,2\n", "2 fields"),
+        ("tea,milk\nmilk\n", "1 field"),
+    ],
+)
+def test_a_file_of_baskets_is_sent_to_its_layout(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "baskets.txt"
+    path.write_text(text)
+    with pytest.raises(PrivateDataError, match=f"(?s){message}.*--layout baskets"):
+        draft_schema(path)
+
+
+def test_a_single_column_may_be_a_file_of_baskets(tmp_path: Path) -> None:
+    path = tmp_path / "baskets.txt"
+    path.write_text("tea milk\nmilk\ntea\n")
+    schema, notes = draft_schema(path)
+    assert schema.names == ("tea milk",)
+    assert "--layout baskets" in notes[0]

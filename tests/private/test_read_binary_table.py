@@ -22,6 +22,7 @@ from dpopt.private.dataset import PrivateDataset
 from dpopt.private.exact_counts import exact_counts
 from dpopt.private.read_binary_table import found_layout, read_binary_table
 from dpopt.private.read_table import read_table
+from dpopt.queries.binary_columns import SparseColumns
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import parse_workload
@@ -242,3 +243,79 @@ def test_the_root_names_lead_here() -> None:
     assert dpopt.read_binary_table is read_binary_table
     assert dpopt.bit_table is bit_table
     assert dpopt.BinaryReading is BinaryReading
+
+
+@pytest.mark.parametrize("layout", [None, *Layout])
+def test_an_empty_file_is_called_empty(tmp_path: Path, layout: Layout | None) -> None:
+    (tmp_path / "table").write_bytes(b"")
+    with pytest.raises(PrivateDataError, match="table is empty; expected a table with at least one record"):
+        read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading(layout))
+
+
+@pytest.mark.parametrize("name", ["coo", "mtx"])
+def test_billions_of_empty_records_take_no_memory(tmp_path: Path, name: str) -> None:
+    """Their number used to be held for each of them: 32 GB."""
+    rows, path = 4_000_000_000, tmp_path / "table"
+    if name == "mtx":
+        path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{rows} 2 3\n{rows} 1\n7 1\n9 2\n")
+    else:
+        entries = {"row": [rows - 1, 6, 8, 8], "col": [0, 0, 1, 1], "data": [1, 2, 1, -3]}
+        with path.open("wb") as file:
+            np.savez(file, format=np.array(b"coo"), shape=np.array([rows, 2]), **entries)  # type: ignore[arg-type]
+    found = read_binary_table(path, Schema.binary(2))._columns
+    assert isinstance(found, SparseColumns)
+    assert (found.rows, found.starts.tolist()) == (rows, [0, 2, 3])
+    assert found.listed.tolist() == [6, rows - 1, 8]
+
+
+def test_a_matrix_without_entries_is_a_table_of_zeros() -> None:
+    found = read_binary_table(sp.coo_array((50, 3)), Schema.binary(3))
+    assert not cells_of(found).any()
+
+
+def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    FILES["csr"](tmp_path / "table", some_cells(5, 3))
+    monkeypatch.setattr("dpopt.private.read_binary_table.read_npz", full)
+    with pytest.raises(PrivateDataError, match="table does not fit into the memory that there is"):
+        read_binary_table(tmp_path / "table", Schema.binary(3))
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "message"),
+    [
+        ("baskets", "0 1\n\ufeff2\n", "line 2: the line begins with a byte order mark"),
+        ("baskets", "\ufeff\ufeff0 1\n", "line 1: the line begins with a byte order mark"),
+        ("baskets", "0\n1\n\ufeff2", "line 3: the line begins with a byte order mark"),
+        ("baskets", "0 \ufeff2\n", "what to do: remove the byte order mark"),
+        ("pairs", "u,i\na,1\n\ufeffa,2\n", "line 3: the line begins with a byte order mark"),
+        ("pairs", "u,i\na,\ufeff1\n", "what to do: remove the byte order mark"),
+    ],
+)
+def test_marks_that_do_not_show_are_named(tmp_path: Path, layout: str, text: str, message: str) -> None:
+    """A user behind such a mark used to be another record than the user without it."""
+    (tmp_path / "table").write_text(text, encoding="utf-8")
+    with pytest.raises(PrivateDataError, match=message):
+        read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading(layout))
+
+
+def test_marks_are_found_in_every_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "table").write_text("\ufeff0 1\n" * 2, encoding="utf-8")
+    for size in range(1, 16):
+        monkeypatch.setattr("dpopt.private.binary.text_blocks._BLOCK_BYTES", size)
+        if size < 3:
+            continue  # a mark is looked for in the first block
+        with pytest.raises(PrivateDataError, match="line 2: the line begins with a byte order mark"):
+            read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading("baskets"))
+
+
+def test_a_name_behind_a_mark_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table").write_text("tea\n")
+    with pytest.raises(SchemaError, match="a name of a column begins with a byte order mark"):
+        read_binary_table(
+            tmp_path / "table", Schema.binary(2, ["\ufefftea", "milk"]), BinaryReading("baskets")
+        )

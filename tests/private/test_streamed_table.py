@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ from tests.private.tables_in_files import (
     queries,
     small_batches,
     write_csv,
+    write_csv_folder,
     write_folder,
     write_parquet,
 )
@@ -52,6 +54,7 @@ WRITERS: dict[str, Callable[[Path, pd.DataFrame], Path]] = {
     "csv.gz": write_gzip,
     "parquet": write_parquet,
     "folder": write_folder,
+    "csv folder": write_csv_folder,
 }
 
 
@@ -89,7 +92,17 @@ def test_batches_are_many_and_as_large_as_their_bytes_allow(
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     monkeypatch.setattr(batch_counts, "BATCH_BYTES", 2**27)
-    assert NamedQueries.of(SCHEMA, asked).rows_at_a_time * (2 * 4 + 12 // 8 + 1) <= 2**27
+    assert NamedQueries.of(SCHEMA, asked).rows_at_a_time * (3 * 4 + 12 // 8 + 1) <= 2**27
+
+
+def test_a_pass_that_fails_leaves_no_thread(
+    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streamed = StreamedTable.open(write_parquet(tmp_path / "t.parquet", frame()), SCHEMA)
+    monkeypatch.setattr(BatchCounter, "add", lambda self, codes: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        exact_counts(streamed, queries()[0])
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("read-ahead")]
 
 
 def test_only_the_columns_that_queries_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,6 +138,10 @@ def test_cells_of_records_as_bits_are_those_of_their_codes() -> None:
         expected = shares_on_records(marginals, records, sizes, given_weights)
         found = shares_on_records(marginals, BitRecords.of(records), sizes, given_weights)
         assert np.array_equal(found, expected)
+        answers = RecordAnswers(BitRecords.of(records), given_weights)
+        assert np.array_equal(answers.on(marginals, sizes), expected)
+        sparse = answers.sparsely_on(marginals.take([1]), sizes)
+        assert np.array_equal(sparse.at(np.arange(8)), expected[4:12])
 
 
 def test_records_as_bits_that_do_not_fit_are_refused() -> None:

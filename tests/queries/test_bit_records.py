@@ -83,3 +83,17 @@ def test_many_attributes_of_two_codes_are_kept_as_bits_and_no_others() -> None:
     assert are_kept_as_bits(np.where(np.arange(WIDE) == 5, 1, two))
     assert not are_kept_as_bits(two[1:])
     assert not are_kept_as_bits(np.where(np.arange(WIDE) == 5, 3, two))
+
+
+@given(RECORDS, st.integers(0, 2**32 - 1))
+def test_some_attributes_are_taken_in_any_order(records: NDArray[np.int32], seed: int) -> None:
+    random, width = np.random.default_rng(seed), records.shape[1]
+    attributes = random.permutation(width)[: random.integers(1, width + 1)]
+    found = BitRecords.of(records).over(attributes)
+    assert np.array_equal(found.codes(), records[:, attributes])
+
+
+@given(RECORDS, st.integers(0, 2**32 - 1))
+def test_the_order_is_the_lexicographic_one_and_stable(records: NDArray[np.int32], seed: int) -> None:
+    repeated = records[np.random.default_rng(seed).integers(0, len(records), 2 * len(records))]
+    assert np.array_equal(BitRecords.of(repeated).order(), np.lexsort(repeated.T[::-1]))

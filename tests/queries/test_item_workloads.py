@@ -150,13 +150,24 @@ def test_lines_are_names_or_numbers(tmp_path: Path, text: str, positions: list[i
     assert read_ranks(ranked(tmp_path, text), MIXED).tolist() == positions
 
 
+def test_names_that_are_numbers_of_other_columns_are_not_guessed(tmp_path: Path) -> None:
+    numbered = Schema.binary(4, ["1", "2", "3", "8"])
+    assert read_ranks(ranked(tmp_path, "3\n1\n8"), numbered).tolist() == [2, 0, 3]
+    assert read_ranks(ranked(tmp_path, "0"), numbered).tolist() == [0]
+    with pytest.raises(
+        WorkloadError, match=r"line 2: '3' is a name \(and a number\), and other lines are not"
+    ):
+        read_ranks(ranked(tmp_path, "0\n3\n"), numbered)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("milk\nbread\n", "line 2: 'bread' is no attribute of the schema and no column number from 0 to 3"),
         ("0\n4\n", "line 2: '4' is no attribute of the schema and no column number from 0 to 3"),
         ("0\nmilk\n-1\n", "line 3: '-1' is no attribute"),
-        ("2\nmilk\n", "line 2: 'milk' is a name, and other lines are not"),
+        ("2\nmilk\n", "line 2: 'milk' is a name, and other lines are not, such as line 1; give names"),
+        ("7\nmilk\n9\n", "line 3: '9' is no attribute of the schema and no column number from 0 to 3"),
         ("\n\n", "are empty; expected one item per line"),
         ("milk\neggs\nmilk\n", "the ranks name 'milk' twice, at the places 1 and 3"),
         (

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries import Clauses, bitmap_counts, bitmaps, kernels
+from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.kernels import PackedColumns, count_clauses, count_on_records, pack_columns, satisfied
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
@@ -250,6 +251,33 @@ def test_a_record_that_is_too_short_is_refused() -> None:
 def test_records_of_another_width_are_refused() -> None:
     with pytest.raises(SchemaError, match=r"shape \(3, 7\) do not fit a schema of 8 attributes"):
         count_on_records(every_mask(1), np.zeros((3, 7), dtype=np.int32), SIZES)
+
+
+@given(st.data())
+def test_counts_on_records_over_many_attributes_take_the_named_columns_alone(data: st.DataObject) -> None:
+    """As codes and as bits, with attributes before, between and after those that are named."""
+    clauses, records = data.draw(clause_lists((2,) * 6)), data.draw(tables((2,) * 6))
+    attributes = np.array([3, 70, 71, 400, 1_000, 1_029])
+    wide = np.ones((len(records), 1_030), dtype=np.int32)
+    wide[:, attributes] = records
+    named = np.where(clauses.attributes >= 0, attributes[clauses.attributes], -1)
+    moved = Clauses(named, clauses.values, clauses.signs, clauses.accepted)
+    expected = naive_truth(clauses, records).sum(axis=1)
+    sizes = np.full(1_030, 2)
+    assert np.array_equal(count_on_records(moved, wide, sizes), expected)
+    assert np.array_equal(count_on_records(moved, BitRecords.of(wide), sizes), expected)
+
+
+def test_records_over_many_attributes_that_do_not_fit_are_refused() -> None:
+    wide, sizes = np.ones((3, 1_030), dtype=np.int32), np.full(1_030, 2)
+    wide[1, 900] = 2
+    with pytest.raises(SchemaError, match=r"attribute number 900: a code lies outside 0 \.\. 1"):
+        count_on_records(every_mask(1), wide, sizes)
+    wide[1, 900] = 1
+    with pytest.raises(WorkloadError, match="names attribute number 1030"):
+        count_on_records(clauses_of([([(1_030, 0, True)], 2)]), wide, sizes)
+    with pytest.raises(SchemaError, match="records as bits need attributes of two codes"):
+        count_on_records(every_mask(1), BitRecords.of(wide), np.full(1_030, 3))
 
 
 def test_columns_that_do_not_fit_are_refused_without_quoting_a_code() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _EXAMPLES = 3
+_MARK = r"\ufeff"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,10 @@ class Items:
         if first_item is not None or "names" not in given:  # type: ignore[operator]
             return cls(len(schema), first_item or 0)
         names = tuple(name.strip() for name in schema.names)
+        if any(name.startswith("\ufeff") for name in names):
+            raise SchemaError(
+                "a name of a column begins with a byte order mark (U+FEFF), which does not show; remove it"
+            )
         if len(set(names)) < len(names):
             raise SchemaError(
                 "two names of columns differ in the blanks around them only; make them different"
@@ -140,7 +145,10 @@ class Unknown:
         told = list(self._examples)
         if self._number > len(told):
             told.append(f"and {self._number - len(told):,} more")
-        told += [f"expected: {self._items.expected()}", f"what to do: {self._items.remedy()}"]
+        remedy = self._items.remedy()
+        if any(_MARK in repr(example) for example in told):
+            remedy = "remove the byte order mark (U+FEFF), which does not show: files in UTF-8 were joined"
+        told += [f"expected: {self._items.expected()}", f"what to do: {remedy}"]
         raise PrivateDataError(
             f"{self._title} does not fit the declared columns\n" + "\n".join(f"  {line}" for line in told)
         )

@@ -141,6 +141,12 @@ def _of_pairs(
     width: int,
     values: NDArray[Any] | None,
 ) -> SparseColumns:
+    if rows > _MANY_EMPTY * max(records.size, 1):
+        # Nearly all records are empty: only the others are grouped, and get their numbers back. Their order stays.
+        filled, records = np.unique(records, return_inverse=True)
+        columns = _of_pairs(records, items, max(filled.size, 1), width, values)
+        listed = filled.astype(np.uint32)[columns.listed]
+        return SparseColumns(rows, columns.starts, freeze(listed))
     if values is None:
         starts, grouped, _ = records_of_pairs(records, items, rows)
         return columns_of_records([(starts, grouped)], width)
@@ -183,6 +189,8 @@ def _only_ones(values: NDArray[Any]) -> bool:
 
 
 _LARGE = 2**31
+_MANY_EMPTY = 8
+"""With more records than so many for each entry, a number for each record would take more memory than the entries."""
 
 
 def _summands(values: NDArray[Any]) -> NDArray[Any]:

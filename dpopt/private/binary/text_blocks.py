@@ -39,9 +39,10 @@ def whole_lines(path: Path) -> Iterator[NDArray[np.uint8]]:
     Raises
     ------
     PrivateDataError
-        If it is a damaged gzip file, or a line is beyond every measure.
+        If it is a damaged gzip file, a line is beyond every measure, or a line other than the first begins with a byte order
+        mark, as where files were joined: a mark does not show, and would make another user or item of the same.
     """
-    rest, first = b"", True
+    rest, first, lines = b"", True, 0
     with _opened(path) as stream:
         while True:
             try:
@@ -54,7 +55,10 @@ def whole_lines(path: Path) -> Iterator[NDArray[np.uint8]]:
                 read, first = read.removeprefix(_MARK_OF_UTF8), False
             end = read.rfind(b"\n") + 1
             if end:
-                yield np.frombuffer(rest + read[:end], dtype=np.uint8)
+                block = rest + read[:end]
+                _refuse_marks(path, block, lines)
+                lines += block.count(b"\n")
+                yield np.frombuffer(block, dtype=np.uint8)
                 rest = read[end:]
             else:
                 rest += read
@@ -63,6 +67,7 @@ def whole_lines(path: Path) -> Iterator[NDArray[np.uint8]]:
                     f"{path.name} holds a line of more than 1 GiB; expected a text with a record on each line"
                 )
     if rest:
+        _refuse_marks(path, rest, lines)
         yield np.frombuffer(rest + b"\n", dtype=np.uint8)
 
 
@@ -76,6 +81,16 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
                 yield stream  # type: ignore[misc]  # it reads as any binary file
         else:
             yield file
+
+
+def _refuse_marks(path: Path, block: bytes, before: int) -> None:
+    place = 0 if block.startswith(_MARK_OF_UTF8) else block.find(b"\n" + _MARK_OF_UTF8) + 1
+    if place or block.startswith(_MARK_OF_UTF8):
+        line = before + block.count(b"\n", 0, place) + 1
+        raise PrivateDataError(
+            f"{path.name}, line {line:,}: the line begins with a byte order mark (U+FEFF), which does not show, as where files "
+            "in UTF-8 were joined; remove it"
+        )
 
 
 def _damaged(path: Path, problem: Exception) -> PrivateDataError:

@@ -1,0 +1,127 @@
+"""What is assumed of the share of ones in a wide table without a declared one: by layout and width, never by the records."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dpopt.algorithms.assumed_fill import (
+    BIT_TABLE,
+    LEAST_SPARSE_COLUMNS,
+    ONES_IN_A_RECORD,
+    SPARSE_MATRIX,
+    assumed_fill,
+)
+from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.stating import fill_note, plan_and_statement
+from dpopt.algorithms.synthesize import synthesize
+from dpopt.private.binary.bit_table import bit_table
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import Workload, parse_workload
+from tests.algorithms.small_runs import SCHEMA
+from tests.algorithms.test_release_with_rules import Notes
+from tests.wide_tables import FILES
+
+WIDTH = 2000
+BINARY = Schema.binary(WIDTH)
+QUERIES = "conjunctions:3,count=500,seed=1"
+BUDGET: dict[str, Any] = {"algorithm": "dualquery", "epsilon": 1.0, "delta": 1e-6, "predict": False}
+
+
+def planned(
+    form: str | None, schema: Schema = BINARY, **changes: Any
+) -> tuple[DualQueryPlan, dict[str, Any], Workload]:
+    asked = parse_workload(QUERIES, schema)
+    made, statement = plan_and_statement(Settings(**{**BUDGET, **changes}), 30_000, asked, Notes(), form=form)
+    assert isinstance(made, DualQueryPlan)
+    return made, statement, asked
+
+
+@pytest.mark.parametrize("form", ["npz", "mtx", "baskets", "pairs", SPARSE_MATRIX])
+def test_a_layout_that_lists_ones_means_a_sparse_table(form: str) -> None:
+    assumed = assumed_fill(BINARY, form)
+    assert assumed is not None
+    assert assumed.fill == ONES_IN_A_RECORD / WIDTH
+    made, statement, _ = planned(form)
+    assert made.step == Decimal("2.5")
+    assert made.draws < 100
+    assert made == planned(None, fill=ONES_IN_A_RECORD / WIDTH)[0]
+    assert statement["assumed"] == assumed.to_json()
+    assert "declared" not in statement
+    note = fill_note(made, statement)
+    assert note is not None
+    assert "40 ones are assumed in a record of 2,000 columns" in note
+
+
+@pytest.mark.parametrize("form", ["bits", BIT_TABLE, None])
+def test_other_tables_are_planned_as_dense_ones(form: str | None) -> None:
+    made, statement, _ = planned(form)
+    assert made.step == Decimal("0.4")
+    assert made == planned(None, fill=0.5)[0]
+    assert (statement["assumed"]["fill"], statement["assumed"]["form"]) == (None, form)
+    note = fill_note(made, statement)
+    assert note is not None
+    assert ("--layout" in note) == (form is None)
+
+
+def test_few_columns_are_dense_whatever_their_layout() -> None:
+    """With 399 columns, 40 ones would be more than a tenth."""
+    few, enough = Schema.binary(LEAST_SPARSE_COLUMNS - 1), Schema.binary(LEAST_SPARSE_COLUMNS)
+    assert planned("npz", few)[0].step == Decimal("0.4")
+    assert "fewer than 400" in planned("npz", few)[1]["assumed"]["because"]
+    assert planned("npz", enough)[0].step == Decimal("2.5")
+
+
+def test_what_is_declared_stands_above_what_is_assumed() -> None:
+    for fill, form in ((0.5, "npz"), (0.001, "bits")):
+        made, statement, _ = planned(form, fill=fill)
+        assert made.step == Decimal("0.4" if fill == 0.5 else "2.5")
+        assert statement["declared"] == {"fill": fill}
+        assert "assumed" not in statement
+        assert fill_note(made, statement) is None
+
+
+def test_other_tables_have_no_such_assumption() -> None:
+    assert assumed_fill(SCHEMA, None) is None
+    given, statement, _ = planned("npz", rounds=5, draws=9, step="1.5")
+    assert fill_note(given, statement) is None
+    assert statement["assumed"]["fill"] == 0.02  # predictions assume it all the same
+
+
+def test_predictions_assume_it_too() -> None:
+    _, statement, asked = planned("npz", predict=True)
+    assert statement["predicted"] == planned(None, fill=0.02, predict=True)[1]["predicted"]
+    assert statement["predicted"]["baselines"]["zeros"]["mean_error"] < 0.1
+    assert len(asked) == 500
+
+
+def _filled(folder: Path, kind: str, cells: np.ndarray[Any, Any]) -> Any:
+    if kind in FILES:
+        FILES[kind](folder, cells)
+        return folder
+    return sp.csr_array(cells) if kind == SPARSE_MATRIX else bit_table(len(cells), iter(cells.T.astype(bool)))
+
+
+@pytest.mark.parametrize("kind", ["csr", "bits", SPARSE_MATRIX, BIT_TABLE])
+def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: str) -> None:
+    """A table of zeros and one of ones: the same plan, and the release says what was assumed."""
+    found = []
+    for share in (0, 1):
+        cells = np.full((40, WIDTH), share, dtype=np.uint8)
+        out = tmp_path / f"out{share}"
+        finished = synthesize(
+            _filled(tmp_path / f"table{share}", kind, cells), BINARY, QUERIES, out=out, **BUDGET
+        )
+        found.append((out / "plan.json").read_bytes())
+        assert json.loads((out / "release.json").read_text())["assumed"] == finished.job.statement["assumed"]
+    assert found[0] == found[1]
+    assumed = json.loads(found[0])["statement"]["assumed"]
+    assert assumed["form"] == {"csr": "npz"}.get(kind, kind)
+    assert assumed["fill"] == (0.02 if kind in {"csr", SPARSE_MATRIX} else None)
