@@ -50,8 +50,8 @@ def _release_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     label = next((key for key in ("table", "queries over", "parameters") if key in rows[0]), None)
     yield from _lines([label or "", *(TITLES.get(key, key) for key in RELEASE)])
     for row in rows:
-        yield _line([row[label] if label else "release", *(row[key] for key in RELEASE)])
-        for name, errors in row["baselines"].items():
+        yield _line([row[label] if label else "release", *(row.get(key) for key in RELEASE)])
+        for name, errors in row.get("baselines", {}).items():
             yield _line(
                 [f"baseline: {name}", *[""] * 4, errors["max_error"], errors["mean_error"], "", "", ""]
             )
@@ -84,6 +84,8 @@ def _line(values: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, dict):
         return f"{_text(value['median'])} ({_text(value['least'])} to {_text(value['largest'])})"
     if isinstance(value, float):

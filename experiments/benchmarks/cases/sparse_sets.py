@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.benchmarks.registry import Bar, Result, Setting, case
-from experiments.runs import run_releases, summarize
+from experiments.runs import run_release, run_releases, spread, summarize
 from experiments.wide_files import SPARSE, WideTable, netflix_file, sparse_file
 
-BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+FIT_SECONDS = 60
+"""Limit of a fit of `projection`, which ends after the sweep it is in."""
 
 
 @case(
@@ -21,7 +22,8 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 def sparse_sets(setting: Setting) -> Result:
     """Measure triples with random signs and positive ones, on ranks and a fill that are taken from the table itself.
 
-    That is honest in a benchmark alone: for a private table they must be public, such as last year's catalogue.
+    That is honest in a benchmark alone: for a private table they must be public, such as last year's catalogue. Beside them
+    stand all zeros, all records alike, and `projection`: records fitted to noise on every count, for about a minute.
     """
     rows, bars = [], []
     for name in setting.pick(list(SPARSE), ["made up"]):
@@ -33,6 +35,12 @@ def sparse_sets(setting: Setting) -> Result:
             summary = _release(setting, table, ranks, fill, positive=kind == "positive")
             label = f"{name}, {kind}"
             rows.append({"table": label, **summary})
+            rows.append(
+                {
+                    "table": f"{label}, projection",
+                    **_projected(setting, table, ranks, positive=kind == "positive"),
+                }
+            )
             bars.append(Bar(f"{label}: seconds, median", summary["seconds"]["median"], 120))
             if kind == "signed":
                 bars += [
@@ -48,19 +56,46 @@ def sparse_sets(setting: Setting) -> Result:
 
 
 def _release(setting: Setting, table: WideTable, ranks: Path, fill: str, *, positive: bool) -> dict[str, Any]:
-    queries = setting.pick(500_000, 300)
-    workload = f"popular:3,count={queries},seed=7,ranks={ranks}{',positive' if positive else ''}"
-    budget = setting.pick(BUDGET, ["--epsilon", "100", "--delta", "1e-6", "--rounds", "2", "--draws", "20"])
+    played = setting.pick([], ["--rounds", "2", "--draws", "20"])
     return summarize(
         run_releases(
             table,
-            workload,
-            [*budget, "--fill", fill],
+            _workload(setting, ranks, positive=positive),
+            [*_budget(setting), "--fill", fill, *played],
             setting.folder,
             runs=setting.runs,
             warm_up=setting.warm_up,
         )
     )
+
+
+def _projected(setting: Setting, table: WideTable, ranks: Path, *, positive: bool) -> dict[str, Any]:
+    """Return the figures of one release by projection; its fit ends after the sweep in which the seconds are over."""
+    limit = ["--fit-seconds", str(setting.pick(FIT_SECONDS, 1)), "--no-predict"]
+    run = run_release(
+        table,
+        _workload(setting, ranks, positive=positive),
+        [*_budget(setting), "--algorithm", "projection", *limit],
+        setting.folder,
+    )
+    return {
+        "runs": 1,
+        "queries": run.statement["workload"]["queries"],
+        "max_error": spread([run.errors["max_error"]]),
+        "mean_error": spread([run.errors["mean_error"]]),
+        "seconds": spread([run.process.seconds]),
+        "processor_seconds": spread([run.process.processor_seconds]),
+        "peak_mb": spread([run.process.peak_bytes / 1e6]),
+    }
+
+
+def _workload(setting: Setting, ranks: Path, *, positive: bool) -> str:
+    queries = setting.pick(500_000, 300)
+    return f"popular:3,count={queries},seed=7,ranks={ranks}{',positive' if positive else ''}"
+
+
+def _budget(setting: Setting) -> list[str]:
+    return ["--epsilon", setting.pick("1", "100"), "--delta", "1e-6"]
 
 
 def _popularity(path: Path) -> NDArray[np.int64]:
