@@ -10,13 +10,17 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from dpopt.algorithms import memory
+from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.memory import (
     ExpectedMemory,
     available_memory,
     check_memory,
     expected_memory,
+    memory_of_plan,
     number_of_named_columns,
 )
+from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.settings import Settings
 from dpopt.errors import PlanError
 from dpopt.queries import Clauses
 from dpopt.queries.arrays import freeze
@@ -172,3 +176,23 @@ def test_where_the_file_does_not_tell_the_system_is_asked(
 
     monkeypatch.setattr(os, "sysconf", unknown)
     assert available_memory() is None
+
+
+def test_a_fit_of_wide_records_is_refused_where_it_would_not_find_room() -> None:
+    schema = Schema.binary(300_000)
+    workload = parse_workload("conjunctions:3,count=100,seed=1", schema)
+    asked = Settings(algorithm="projection", epsilon=1.0, delta=1e-6, predict=False)
+    plan = plan_of("projection", asked.request(1000), workload)
+    needed = memory_of_plan(plan, workload)
+    assert isinstance(plan, MeasuredPlan)
+    assert plan.fit is not None
+    assert needed is not None
+    items = dict(needed.items)
+    assert plan.fit.records == 200
+    assert items["fitted records of all snapshots"] == 10 * 200 * 4 * 300_000
+    assert items["queries as records are fitted to them"] == 100 * 3 * memory.FITTED
+    with pytest.raises(PlanError, match="fitted records of all snapshots 2.4"):
+        check_memory(needed, 2_000_000_000)
+    marginals = parse_workload("marginals:1,count=3,seed=1", schema)
+    assert memory_of_plan(plan_of("projection", asked.request(1000), marginals), marginals) is None
+    assert memory_of_plan(plan_of("noise", asked.request(1000), workload), workload) is None

@@ -150,7 +150,8 @@ def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
 
 
 def test_fitted_records_of_a_wide_table_are_kept_as_bits(tmp_path: Path) -> None:
-    out, budget = tmp_path / "out", {"epsilon": 10.0, "delta": 1e-6}
+    out = tmp_path / "out"
+    budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6}
     made = synthesize(
         matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", predict=False, records=20, **budget
     )
@@ -166,7 +167,7 @@ def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "out"
-    budget = {"epsilon": 10.0, "delta": 1e-6, "predict": False}
+    budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6, "predict": False}
     made = synthesize(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
     plan = json.loads((out / "plan.json").read_text())
     single, workload = plan["measurements"]
