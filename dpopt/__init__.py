@@ -15,6 +15,7 @@ polynomials   polynomials near predicates, each with a proof that none is nearer
 algorithms    drivers: plan, run, release
 cli           the command line
 errors        every error, one family
+__main__      `python -m dpopt` is the command `dpopt`
 
 Public names can be imported from here. Nothing heavy is loaded before it is used: the first use of a name imports the
 module that defines it.

@@ -11,6 +11,17 @@ To add a composition theorem: a member of `Accountant`, its case in `ChargeColum
     tests/accounting.
 
 Every number holds under one neighbouring relation, and every charge names it.
+
+| file | what it holds |
+|---|---|
+| relations.py, charges.py | which tables are neighbours; what one mechanism costs |
+| accountants.py | from charges to a total: five composition theorems |
+| budget.py, ledger.py | a budget, and what charges cost by it together; plans reserved whole and spent charge by charge |
+| conversions.py, sums.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
+| dualquery.py, round_search.py | what the draws of DualQuery cost; how many rounds fit a budget |
+| dqrs.py, dqrs_orders.py | what DQRS costs; Renyi moments of a query that it keeps or draws again |
+| fem.py, selections.py | selections by the exponential mechanism: one for each round of FEM and sepFEM; of candidates |
+| measurements.py, one_way.py | integer noise: on counts; on all one-way marginals |
 """
 
 from __future__ import annotations

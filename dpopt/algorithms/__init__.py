@@ -9,30 +9,44 @@ on released values only.
 | settings.py, plan_request.py | what a user may say; what of it a plan needs |
 | any_plan.py, plans.py, players.py, outcome.py | what all algorithms share: plans, makers, drivers, what a run ends with |
 | choosing.py, stating.py | which algorithm `auto` takes; what is known of a plan before any record is read |
+| stated_privacy.py | what a file says of its privacy, held against what its own plan costs |
 | plan.py, planning.py, budget_fit.py | the plan of DualQuery, and the way to it from a budget |
-| explain.py, accuracy.py, simulation.py, population.py | what a plan costs, promises and is predicted to do |
+| explain.py, accuracy.py, simulation.py | what a plan costs, promises and is predicted to do |
+| population.py, public_table.py, public_baselines.py | the public population of predictions; trivial data sets on it |
+| binary_population.py, binary_simulation.py, assumed_fill.py | the same for wide tables; their assumed share of ones |
 | dualquery.py, play_dualquery.py, past.py, dualquery_statement.py | DualQuery: the rounds, from a job to an outcome |
 | measured_plan.py, measured_planning.py, candidates.py | the plans of noise, projection and adaptive |
 | measured.py, play_measured.py, measured_past.py, fitting.py | their driver; records fitted to noisy counts |
 | measured_simulation.py, measured_accuracy.py, fem_simulation.py | their predicted errors, and those of FEM |
 | fem.py, fem_plan.py, play_fem.py, perturbed_responder.py | FEM and sepFEM |
 | dqrs.py, dqrs_plan.py | DQRS |
+| multiplicative.py, play_multiplicative.py, multiplicative_past.py | pmw and mwem: the driver; the transcript read back |
+| multiplicative_plan.py, multiplicative_planning.py | their plans, and the way to them from a budget |
+| multiplicative_universe.py, multiplicative_learner.py | their universe, and the distribution that learns |
+| multiplicative_accuracy.py, multiplicative_simulation.py | what is proven of them, and predicted |
 | play_small_database.py, small_database_plan.py, small_database_planning.py, small_database_bounds.py | SmallDB |
 | small_database_universe.py, small_database_simulation.py, net_release.py | its universe and predicted errors; any other net |
 | synthesize.py, job.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
+| reweighting.py, reweighted_release.py | likelier weights for the records of DualQuery; the release with them |
 | release_folder.py, folder_files.py, statement.py, write_answers.py | the folder, its files, release.json; noisy answers |
-| new_files.py | whether a new file can be written, asked before a draw |
+| new_files.py, archives.py | whether a new file can be written; .npz archives of releases that answer by themselves |
 | kept_records.py, memory.py | how a round's record is kept and written; the memory that a run will take |
 | synthetic.py, synthetic_release.py, write_records.py, table_output.py | the synthetic records, as values and as files |
 | output_format.py, write_wide.py, wide_output.py | formats and their limits; wide records of zeros and ones as files |
-| free_attributes.py, public_choice.py | what fills attributes that no drawn query names; public random choices |
+| free_attributes.py, mentioned_attributes.py | attributes that no drawn query, or no workload, speaks of: what fills them |
+| public_choice.py | public random choices, each with its own stream |
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
 | certify.py, certify_report.py, certified_accuracy.py | bounds for a finished run of DualQuery, and what they prove |
 | evaluate.py | a release against its table; NOT private |
 | demo_population.py, progress.py | the demonstration's people; how a driver tells where it stands |
 | run_log.py, round_figures.py | the log of a run, a line for each round |
-| sanitizers/ | the paper's own release of families of polynomials; a room with a card of its own |
-| comparison/ | solvers held against each other; a room with a card of its own |
+| histograms/ | histograms over ordered bins, and sorted counts; a room with a card of its own |
+| intervals/ | intervals and boxes of nearly equal counts, found on the private side; likewise |
+| summaries/ | noisy counts of small conjunctions that answer queries of many literals; likewise |
+| sanitizers/ | the paper's own release of families of polynomials; likewise |
+| decision_lists/ | tables whose rows are decision lists; likewise |
+| halfspaces/ | noisy sides of projected points; likewise |
+| comparison/ | solvers held against each other; likewise |
 
 A new algorithm is a plan type with its reader in any_plan.py, a maker of plans in plans.py, a driver with its `play` and
 `rebuild` in players.py, a name in settings.py and, where `auto` may take it, a prediction in choosing.py. release.py, replay.py

@@ -9,6 +9,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | file | what it holds |
 |---|---|
 | best_response.py, reading.py | a round's draw as a `MaxCsp`; the record read off a result |
+| perturbed_response.py | the same for FEM and sepFEM, where the best response is perturbed |
 | formulation.py, max_csp_as_mip.py, max_csp_points.py | a `MaxCsp` as a mixed-integer program, and the way back |
 | rewarded_clauses.py, row_blocks.py, literal_keys.py | what rows are made from: u_j, blocks of rows, literals as numbers |
 | clause_rows.py, counted_rows.py, parity_rows.py | rows of clauses, kind by kind |
@@ -25,7 +26,11 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | consistent_records.py | what the noisy counts of a summary leave possible for an answer |
 | decision_lists.py | coefficients of decision lists: error and noise together |
 | projection_master.py, column_pricing.py | the projection of noisy answers over given records; its pricing as a best response |
+| max_entropy.py | the distribution of largest entropy that agrees with noisy answers up to their noise |
+| reweighting.py | the likeliest weights for the records of DualQuery |
+| small_database.py | the m records nearest to given answers, and what bounds them from below |
 | whole_multiplicities.py | which weights of records to round up |
+| interval_partition.py | the best partition of bins into a number of intervals |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
 | instances.py, clause_text.py | instances of the catalogue in models/, read from files |
 """

@@ -20,6 +20,10 @@ models/projection.
 | monomial_kernels.py, clause_kernels.py | what it costs in clauses of up to three literals, and in others |
 | search_kernels.py, legal_sweep_kernels.py | sweeps over records, without and with rules |
 | halfspace_regression.py | sides of known halfspaces to weights for another one |
+| multiplicative_universe.py, multiplicative_fit.py | a product universe in memory; the distribution on it that is learnt |
+| multiplicative_answers.py, multiplicative_kernels.py | its answers to all queries; the compiled loops over cells |
+| multiplicative_support.py | some weighted cells in place of millions |
+| interval_partition.py, interval_partition_kernels.py | the best intervals for the bins of a histogram |
 | histograms/ | noisy counts of trees and sequences to consistent ones |
 | pricing_kernels.py, column_kernels.py, law_kernels.py | descents of single records, columns, one-way sums |
 """

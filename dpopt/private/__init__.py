@@ -8,16 +8,21 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 
 | file | what it holds |
 |---|---|
-| door.py, one_way_door.py | the order of every release: charge, draw, journal; one-way marginals |
+| door.py, closed.py | the order of every release: charge, draw, journal; what lets nothing be read off a holder of records |
+| table_door.py, one_way_door.py | doors that also measure counts of queries; one-way marginals |
 | dataset.py, public_facts.py | the encoded records; what may be known of them in public |
 | curator.py, fem_curator.py, dqrs_curator.py | the curators of DualQuery and its relatives |
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
-| measurement.py, noisy_counts.py | what is measured and what it costs; exact counts and the same with noise |
+| multiplicative_curator.py, multiplicative_scores.py | the curator of multiplicative weights; what it selects, by which law |
+| measurement.py, noisy_counts.py | what is to be measured, with how much noise; where exact counts become noisy ones |
+| bin_curator.py, bin_measurement.py, bin_counts.py | histograms and degrees: the curator, what it measures, exact counts |
+| conjunction_curator.py | the curator of summaries: noisy counts of conjunctions |
 | sanitizer_curator.py, sanitizer_sums.py | noisy sums of the coefficients of records' polynomials; the exact sums |
 | halfspace_curator.py, halfspace_measurement.py | the curator of halfspaces; what is measured of points and what it costs |
 | halfspace_points.py, halfspace_kernels.py | points of R^d, scaled and rounded; on which sides of halfspaces they lie |
 | selection.py, candidate_scores.py, score_kernels.py, selection_law.py | what is selected; exact scores; the exact law |
 | query_weights.py, sampler_kernels.py, exponential_table.py | the query player of DualQuery: exact draws from its weights |
+| query_selection.py, reused_draws.py | the query player of FEM; which drawn queries DQRS keeps |
 | list_reader.py, list_table.py, list_curator.py | rows that are decision lists: read, held, counted |
 | interval_curator.py, interval_search.py, split_curator.py | the curators that search: ends of intervals, medians of boxes |
 | net_curator.py, net_multisets.py, net_draw.py | the net mechanism and SmallDB: what is selected from, and the draw |
@@ -26,11 +31,12 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | noise.py, randomness.py | integer noise; the one source of randomness for private draws |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
 | csv_source.py, csv_files.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
+| read_counts.py, read_edges.py | counts that were made already; the edges of a graph |
 | read_binary_table.py, binary/ | wide tables of zeros and ones; a room with a card of its own |
 | open_dataset.py | which engine counts on a table: memory, stream or Dask |
 | streamed_table.py, batch_counts.py, read_ahead.py, watched_files.py | tables left in their files, counted by batches |
 | distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |
 | encode.py, domain_codes.py, on_unknown.py, table_problems.py | values to codes; what does not fit the schema |
 | draft_schema.py, draft_columns.py, draft_edges.py | a schema drafted from the table, for the owner to correct |
-| evaluation.py, rule_report.py | for the owner only, NOT private: comparison with the truth, rows that break rules |
+| evaluation.py, marginal_errors.py, rule_report.py | for the owner, NOT private: errors against the truth, broken rules |
 """

@@ -17,11 +17,17 @@ counting, bitmaps, ..._counts, which use them: these are therefore not imported 
 | bitmaps.py, bitmap_counts.py, set_count_kernels.py | columns of bits in tiles; counting on them, singly or by sets |
 | list_counts.py, list_clause_kernels.py, list_count_kernels.py | counting on columns that are lists of ones |
 | resolved_kernels.py, working_threads.py | clauses over columns, in sets; work in threads, and what is told of it |
+| named_attributes.py, subset_kernels.py | queries over their own attributes alone; all conjunctions of few literals, counted |
 | rules/ | rules on records as users declare them, and their passage to gates; a room with a card of its own |
 | threshold_circuit.py, circuit_kernels.py | the circuit: hard rules as solvers read them |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
 | domains.py, marginal_set.py, marginal_cells.py | marginals as shapes; their cells as clauses, some at a time |
 | workload.py, short_forms.py, generation.py, explicit.py | short forms and JSON files that name queries, and these queries |
+| item_workloads.py | random conjunctions over items of known popularity |
+| bins.py, tree.py, hierarchy.py | the bins of a histogram; trees over them; hierarchies that a user declares |
+| weighted_ranges.py, range_loads.py | which ranges of bins matter; how they lie in blocks |
+| grids.py, box_cells.py, box_text.py | grids of cells over several columns; boxes that divide them; boxes as text |
+| literals.py, chosen_literals.py | conjunctions of a few literals by number; the literals of a summary, and queries in words |
 | answers.py | answers on cells by where they come from: records, the uniform distribution |
 | halfspaces.py, halfspace_kernels.py | public projections of points, directions, queries of halfspaces; weighted sides |
 | public_random.py | seeded numbers for choosing queries, the same for ever |

@@ -13,7 +13,8 @@ Next     a solver: one file with an adapter (`adapter.py` is the contract; trans
 | registry.py, requirement.py | which solvers there are, and what each needs to run here |
 | adapter.py, child_process.py, child.py, end_with_parent.py | the contract of an adapter; the process that it runs in |
 | local_search.py, annealing.py, local_search_rules.py, local_search_layout.py | the local search, with and without rules |
-| the files named kernels: local_search, local_search_rules, compound_move, legal_search | its compiled loops |
+| local_search_kernels.py, local_search_rules_kernels.py | its compiled loops, without and with rules |
+| compound_move_kernels.py, legal_search_kernels.py | compiled: moves that repair what they break; search in legal records |
 | cp_sat.py, cp_sat_rules.py, maxsat_rc2.py, maxsat_encoding.py | solvers that take weighted clauses as they are |
 | math_opt.py, scipy_highs.py, gurobi.py, pulp_cbc.py, pulp_other.py, glpk.py | mixed-integer and linear programs |
 | external_program.py | how programs that are called as commands are run |

@@ -3,7 +3,14 @@
 In: values drawn or noised by `dpopt.private`, charged first. Out: the same values, plain, frozen and public, in memory and
 on file. May import `dpopt.queries`, `dpopt.accounting` and `dpopt.errors`. Released values are constructed in
 `dpopt.private` and here, where a journal is read back; nowhere else (a test walks the syntax trees). A new kind of released
-value goes into `released.py` with its JSON form.
+value is a frozen type with its JSON form, in `released.py` or in a file of its own.
+
+| file | what it holds |
+|---|---|
+| journal.py | the journal: an append-only file of charge, draw and record |
+| released.py | sampled queries, noisy answers, selected marginals |
+| selected_query.py, selected_database.py | the query that a round of FEM selected; what the net mechanism selected |
+| noisy_search.py | where noisy binary searches ended |
 """
 
 from dpopt.transcript.journal import Entry, FileJournal, Journal, MemoryJournal, read_journal
