@@ -57,9 +57,13 @@ class PlannedMeasurement:
     def from_json(cls, obj: dict[str, Any]) -> PlannedMeasurement:
         """Read a measurement back."""
         attributes = obj["attributes"]
+        if attributes is not None and not isinstance(attributes, list):
+            raise PlanError(f"the attributes of a measurement are a list or null, found {attributes!r}")
         return cls(
             str(obj["name"]),
-            None if attributes is None else tuple(int(attribute) for attribute in attributes),
+            None
+            if attributes is None
+            else tuple(whole_number("an attribute", attribute, least=0) for attribute in attributes),
             whole_number("the sensitivity", obj["moved"], least=1),
             float(obj["scale"]),
         )

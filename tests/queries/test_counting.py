@@ -244,6 +244,36 @@ def test_progress_is_told_in_the_same_steps_for_every_table(rows: int, threads: 
         assert shares == [step / 20 for step in range(1, 21)]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_nearly_empty_table_costs_what_its_ones_cost_and_counts_the_same(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """A file may announce four thousand million records and list a few ones: bits of a column would be 500 MB."""
+    generator = np.random.default_rng(10)
+    table = (generator.random((90, 12)) < 0.3).astype(np.uint8)
+    ones = sparse(table)
+    places = np.sort(generator.choice(2**32 - 1, size=90, replace=False)).astype(np.uint32)
+    huge = SparseColumns(2**32 - 1, ones.starts, places[ones.listed])
+    clauses = random_clauses(generator, 300, 12, 5)
+    empty = naive(np.zeros((1, 12), dtype=np.uint8), clauses)
+    expected = naive(table, clauses) + (2**32 - 1 - 90) * empty
+    longest: list[int] = []
+    pack = SparseColumns.pack_into
+
+    def watch(self: SparseColumns, wanted: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
+        longest.append(words.shape[1])
+        pack(self, wanted, words)
+
+    monkeypatch.setattr(SparseColumns, "pack_into", watch)
+    force(monkeypatch, way)
+    shares: list[float] = []
+    counts = count_on_columns(huge, np.full(12, 2), clauses, progress=shares.append)
+    assert np.array_equal(counts, expected)
+    assert shares == [step / 20 for step in range(1, 21)]
+    assert longest
+    assert max(longest) <= 64  # words; of all records there would be 67 million
+
+
 def test_no_clauses_and_clauses_without_literals() -> None:
     table = uneven_table(np.random.default_rng(8), 70, 4)
     for kept in kinds(table):
