@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.clause_layout import ClauseTerms, clause_error, lay_out_clauses, new_truth
-from dpopt.inference.monomial_layout import WIDTH, fit_in, lay_out_monomials, new_sight
+from dpopt.inference.monomial_layout import WIDTH, are_worthwhile, lay_out_monomials, new_sight
 from dpopt.inference.problem import FitProblem
 from dpopt.inference.table_layout import MarginalTerms, lay_out_tables, marginal_error, new_place
 
@@ -32,7 +32,7 @@ class Bookkeeping:
 
         self._problem, self._records = problem, records
         self.marginals = MarginalTerms.of(problem.terms)
-        narrow = WIDTH if fit_in(problem) else -1
+        narrow = WIDTH if are_worthwhile(problem) else -1
         self.narrow = ClauseTerms.of(problem.terms, 0, narrow)
         self.wide = ClauseTerms.of(problem.terms, narrow + 1)
         tables = lay_out_tables(problem, self.marginals, records)

@@ -11,7 +11,11 @@ import pytest
 from dpopt.errors import ProgramError
 from dpopt.inference import FitProblem, FitProgress, FitSettings, bookkeeping, estimated_laws, fit_records
 from dpopt.inference.laws import draw_records
+from dpopt.inference.monomial_layout import are_worthwhile
 from dpopt.inference.pool import Pool
+from dpopt.inference.problem import FitTerm
+from dpopt.queries.arrays import freeze
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import among, circuit_of, exactly_when, some
 from tests.inference.fits import domains_of, equal_objective, legal_records, mixed_problem
@@ -41,8 +45,36 @@ def best_single_change(problem: FitProblem, records: np.ndarray) -> float:
     return best
 
 
+@pytest.fixture(params=[True, False], ids=["sums over conditions", "lists of clauses"])
+def _layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bookkeeping, "are_worthwhile", lambda _: request.param)
+
+
+def test_sums_over_conditions_are_kept_where_they_cost_less() -> None:
+    cases = (
+        (41, 10, 50_000, True),  # few attributes of many codes: a record has two columns of few clauses
+        (41, 2, 50_000, False),  # of two codes: of most
+        (200, 10, 2_000, False),  # more pairs of attributes than clauses
+        (210, 10, 500_000, False),  # no room for pairs of columns
+    )
+    for attributes, codes, number, expected in cases:
+        sizes = np.full(attributes, codes, dtype=np.int32)
+        random = np.random.default_rng(1)
+        three = np.argsort(random.random((number, attributes)), axis=1)[:, :3].astype(np.int32)
+        signs = np.ones((number, 3), dtype=np.bool_)
+        clauses = Clauses.conjunctions(freeze(three), freeze(np.ones_like(three)), freeze(signs))
+        problem = FitProblem(
+            sizes,
+            (FitTerm(clauses, np.zeros(number), 1.0),),
+            NO_RULES,
+            domains_of([tuple(range(codes))] * attributes),
+        )
+        assert are_worthwhile(problem) is expected
+
+
 @SEEDS
 @RULED
+@pytest.mark.usefixtures("_layout")
 def test_the_objective_that_is_kept_is_that_of_the_records(seed: int, rules: ThresholdCircuit) -> None:
     problem = mixed_problem(seed, rules=rules)
     fitted = fit_records(problem, FitSettings(records=17, sweeps=3, seed=seed))
@@ -54,6 +86,7 @@ def test_the_objective_that_is_kept_is_that_of_the_records(seed: int, rules: Thr
 
 @SEEDS
 @RULED
+@pytest.mark.usefixtures("_layout")
 def test_a_search_that_ends_by_itself_ends_where_no_change_of_a_code_helps(
     seed: int, rules: ThresholdCircuit
 ) -> None:
@@ -71,8 +104,9 @@ def test_clauses_listed_one_by_one_give_the_same_records_as_sums_over_conditions
 ) -> None:
     problem = mixed_problem(seed, rules=rules)
     settings = FitSettings(records=20, sweeps=4, seed=seed, smoothing=smoothing)
+    monkeypatch.setattr(bookkeeping, "are_worthwhile", lambda _: True)
     first = fit_records(problem, settings)
-    monkeypatch.setattr(bookkeeping, "fit_in", lambda _: False)
+    monkeypatch.setattr(bookkeeping, "are_worthwhile", lambda _: False)
     second = fit_records(problem, settings)
     np.testing.assert_array_equal(first.records, second.records)
     assert first.objective == pytest.approx(second.objective, rel=1e-12)
@@ -88,6 +122,7 @@ def test_the_scale_of_the_weights_does_not_matter(scale: float) -> None:
     assert other.objective == pytest.approx(scale * one.objective, rel=1e-9)
 
 
+@pytest.mark.usefixtures("_layout")
 def test_draws_at_a_temperature_follow_their_law() -> None:
     """The shares of 30,000 sweeps of one record against prior * exp(-f / tau), by enumeration."""
     problem = mixed_problem(2, sizes=(2, 3, 2, 2))
