@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
+from dpopt.errors import WorkloadError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.exact_counts import exact_counts
@@ -19,6 +20,7 @@ from dpopt.private.one_way_door import OneWayDoor
 from dpopt.private.query_weights import ExactSampler, QuerySampler, QueryWeights
 from dpopt.private.randomness import SystemWords
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SampledQueries
 
@@ -42,6 +44,8 @@ class Curator(OneWayDoor):
         Public size: n under replace-one, n0 under add-remove.
     step : Decimal
         Step eta.
+    marginals : MarginalSet, optional
+        Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
     record_clauses : Clauses, optional
         The same queries over the coding of the synthetic records, where that differs from the table's (indicator bits).
     sampler, noise :
@@ -55,6 +59,8 @@ class Curator(OneWayDoor):
     ------
     PrivateDataError
         Under replace-one, if the table does not have exactly `size` records.
+    WorkloadError
+        If the marginals have another number of cells than there are clauses.
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class Curator(OneWayDoor):
         *,
         size: int,
         step: Decimal,
+        marginals: MarginalSet | None = None,
         record_clauses: Clauses | None = None,
         sampler: QuerySampler | None = None,
         noise: Noise | None = None,
@@ -78,7 +85,12 @@ class Curator(OneWayDoor):
         super().__init__(dataset, ledger, journal, size=size, noise=noise, trusted=trusted, threads=threads)
         self._step = step
         self._record_clauses = clauses if record_clauses is None else record_clauses
-        counts = exact_counts(dataset, clauses, threads=threads, progress=progress)
+        if marginals is not None and marginals.number_of_cells != len(clauses):
+            raise WorkloadError(
+                f"the marginals have {marginals.number_of_cells:,} cells, and there are {len(clauses):,} clauses"
+            )
+        queries = clauses if marginals is None else marginals
+        counts = exact_counts(dataset, queries, threads=threads, progress=progress)
         self._weights = QueryWeights(counts, rows=dataset._rows, size=size, step=step, threads=threads)
 
     def draw_queries(self, draws: int) -> SampledQueries:

@@ -20,6 +20,7 @@ from dpopt.private.query_weights import QuerySampler
 from dpopt.private.randomness import RandomWords, SystemWords
 from dpopt.private.reused_draws import KeptQueries
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SampledQueries
 
@@ -45,7 +46,7 @@ class DqrsCurator(Curator):
         c, above 0: keeps the probability of drawing again away from 0.
     words : RandomWords, optional
         Where the outcomes come from; anything but the default marks the ledger as not private.
-    dataset, clauses, ledger, journal, size, step, record_clauses, sampler, noise, threads, progress :
+    dataset, clauses, ledger, journal, size, step, marginals, record_clauses, sampler, noise, threads, progress :
         As in `Curator`.
     """
 
@@ -59,6 +60,7 @@ class DqrsCurator(Curator):
         size: int,
         step: Decimal,
         margin: Decimal,
+        marginals: MarginalSet | None = None,
         record_clauses: Clauses | None = None,
         sampler: QuerySampler | None = None,
         noise: Noise | None = None,
@@ -73,6 +75,7 @@ class DqrsCurator(Curator):
             journal,
             size=size,
             step=step,
+            marginals=marginals,
             record_clauses=record_clauses,
             sampler=sampler,
             noise=noise,

@@ -12,12 +12,13 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import draw_charge, plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PrivateDataError
+from dpopt.errors import BudgetError, PrivateDataError, WorkloadError
 from dpopt.private.curator import NOT_PRIVATE_DRAWS, Curator
 from dpopt.private.noise import ScriptedNoise
 from dpopt.private.query_weights import ExactSampler, QuerySampler, QueryWeights, ScriptedSampler
 from dpopt.private.randomness import SeededWords
 from dpopt.queries.kernels import satisfied
+from dpopt.queries.workload import parse_workload
 from dpopt.transcript.released import SampledQueries
 from tests.exact_law import integer_weights, scripted_points, signed_scores
 from tests.tiny_runs import (
@@ -370,3 +371,37 @@ def test_the_budget_of_a_plan_is_checked_before_anything_else() -> None:
     small = Ledger(Budget(0.1, 0.0, None, Accountant.PURE), REPLACE)
     with pytest.raises(BudgetError, match="the budget is epsilon = 0.1"):
         small.reserve(plan_charges(3, 2, float(STEP), 3, REPLACE))
+
+
+def test_cells_of_marginals_are_counted_as_their_clauses_are() -> None:
+    schema = bits_schema(3)
+    table = dataset_of(schema, ((0, 1, 1), (1, 1, 0), (1, 0, 1), (1, 1, 1)))
+    workload = parse_workload("marginals:2", schema)
+    assert workload.marginals is not None
+    charges = plan_charges(1, 1, float(STEP), 4, REPLACE)
+    counts = []
+    for marginals in (workload.marginals, None):
+        ledger = Ledger(AMPLE, REPLACE)
+        ledger.reserve(charges)
+        curator = Curator(
+            table, workload.clauses, ledger, EventJournal([]), size=4, step=STEP, marginals=marginals
+        )
+        counts.append(curator._weights._counts)
+    np.testing.assert_array_equal(counts[0], counts[1])
+    assert counts[0].sum() == 4 * len(workload.marginals)
+
+
+def test_marginals_of_another_number_of_cells_are_refused() -> None:
+    schema = bits_schema(3)
+    table = dataset_of(schema, ((0, 1, 1),))
+    one, two = (parse_workload(f"marginals:{width}", schema) for width in (1, 2))
+    with pytest.raises(WorkloadError, match="12 cells, and there are 6 clauses"):
+        Curator(
+            table,
+            one.clauses,
+            Ledger(AMPLE, REPLACE),
+            EventJournal([]),
+            size=1,
+            step=STEP,
+            marginals=two.marginals,
+        )
