@@ -93,6 +93,14 @@ def test_records_that_no_query_tells_apart_are_one_element_and_are_dealt_out() -
     assert spread[8].tolist()[:2] == [1, 1]
 
 
+def test_a_universe_has_room_for_any_number_of_attributes_that_nobody_asks_about() -> None:
+    universe = Universe.of(parse_workload("marginals:1,count=2,seed=1", Schema.binary(100)))
+    asked = np.setdiff1d(np.arange(100), universe.left_out)
+    assert asked.size == 2
+    assert universe.records[:, asked].tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert not universe.records[:, universe.left_out].any()
+
+
 def test_records_that_break_a_rule_are_no_elements(tmp_path: Path) -> None:
     ruled = {
         **SCHEMA.to_json(),
