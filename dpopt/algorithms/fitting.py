@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from dpopt.algorithms.measured_plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.fit import fit
-from dpopt.inference.fitted import FitProgress, Fitted
+from dpopt.inference.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.problem import FitProblem, FitTerm
 from dpopt.inference.settings import FitSettings
 from dpopt.queries.arrays import frozen
@@ -117,6 +117,8 @@ class RecordFitter:
         while len(snapshots) < chosen.snapshots and not self._time_is_up(began):
             self.fitted = self._fit(answered, sweeps=1, columns=0, progress=tell)
             snapshots.append(self.fitted)
+        if len(snapshots) < chosen.snapshots:
+            snapshots[-1] = replace(snapshots[-1], stopped=TIME_IS_UP)
         return snapshots
 
     def _time_is_up(self, began: float) -> bool:

@@ -83,7 +83,9 @@ class Universe:
                 f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )
-        several = np.flatnonzero(counts > 1)  # the others would be dimensions of the grid, which NumPy has 64 of
+        several = np.flatnonzero(
+            counts > 1
+        )  # the others would be dimensions of the grid, which NumPy has 64 of
         places = np.zeros((len(counts), cells), dtype=np.int64)
         places[several] = np.indices(counts[several].tolist(), dtype=np.int64).reshape(several.size, cells)
         starts = np.concatenate(([0], np.cumsum(domains.counts)))[:-1]

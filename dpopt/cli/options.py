@@ -123,7 +123,7 @@ FitSecondsOption = Annotated[
     float | None,
     typer.Option(
         "--fit-seconds",
-        help="projection, adaptive: time limit of a fit; the result then depends on the machine.",
+        help="projection, adaptive: a fit begins no sweep after so many seconds; its result then depends on the machine.",
     ),
 ]
 AlphaOption = Annotated[

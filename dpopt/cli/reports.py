@@ -193,6 +193,13 @@ def _held(statement: Mapping[str, Any]) -> list[str]:
             f"fit: {each:.4f} squared standard deviations of noise for each of {fit['measured_counts']:,} measured "
             f"counts; {bound}"
         )
+        from dpopt.inference.fitted import TIME_IS_UP
+
+        if fit.get("stopped") == TIME_IS_UP:
+            lines.append(
+                "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse than "
+                "with more seconds or fewer --records"
+            )
     return lines
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.inference.columns import Answers, Columns
-from dpopt.inference.fitted import FitProgress, Fitted
+from dpopt.inference.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.laws import check_laws, estimated_laws
 from dpopt.inference.master import LEAST_WEIGHT, MATRIX_UP_TO, Matrix, best_weights, improved_weights
 from dpopt.inference.pricing import Enumeration, Priced, Search
@@ -138,7 +138,7 @@ class _Generation:
         stopped, number = "all rounds done", 0
         for number in range(1, self.settings.rounds + 1):
             if self._time_is_up():
-                stopped = "time is up"
+                stopped = TIME_IS_UP
                 break
             new = self._price(state, prove=number % PROOF_EVERY == 0)
             if not len(new) and state.pricing_gap is None and self.prover is not None:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.queries.arrays import frozen
 
+TIME_IS_UP = "time is up"
+"""Why a fit stopped: its limit of seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class FitProgress:

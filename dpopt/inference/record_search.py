@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.fitted import FitProgress, Fitted
+from dpopt.inference.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.laws import check_laws, estimated_laws
 from dpopt.inference.pool import Pool
 from dpopt.inference.problem import FitProblem
@@ -69,7 +69,7 @@ def fit_records(
     stopped = "all sweeps done"
     for number in range(1, settings.sweeps + 1):
         if settings.seconds is not None and time.perf_counter() - began >= settings.seconds:
-            stopped = "time is up"
+            stopped = TIME_IS_UP
             break
         moved = pool.sweep(settings.smoothing)
         history.append(_noted("sweep", number, began, pool, moved))
