@@ -14,6 +14,7 @@ from dpopt.queries.binary_columns import BinaryColumns
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
+from dpopt.queries.working_threads import STEPS
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -114,12 +115,17 @@ class PrivateDataset(Closed):
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
         if isinstance(queries, MarginalSet):
             if isinstance(self._columns, BinaryColumns):
-                return self._count_cells_of_bits(queries, self._columns, threads)
+                return self._count_cells_of_bits(queries, self._columns, threads, progress)
             from dpopt.queries.marginal_kernels import count_cells
 
-            # No progress is told: the number of steps of counting cells grows with the number of records.
-            counts = count_cells(queries, self._columns, threads=threads)
-            return np.asarray(counts, dtype=np.int64)
+            # Progress is told by marginals: within one, the number of steps grows with the number of records.
+            groups = 1 if progress is None else max(1, min(STEPS, len(queries)))
+            counts = []
+            for number, group in enumerate(np.array_split(np.arange(len(queries)), groups), start=1):
+                counts.append(count_cells(queries.take(group), self._columns, threads=threads))
+                if progress is not None:
+                    progress(number / groups)
+            return np.concatenate(counts, dtype=np.int64)
         from dpopt.queries.counting import count_on_columns
 
         return count_on_columns(
@@ -127,7 +133,11 @@ class PrivateDataset(Closed):
         )
 
     def _count_cells_of_bits(
-        self, marginals: MarginalSet, columns: BinaryColumns, threads: int
+        self,
+        marginals: MarginalSet,
+        columns: BinaryColumns,
+        threads: int,
+        progress: Callable[[float], None] | None,
     ) -> NDArray[np.int64]:
         """Return how many records lie in each cell, cell by cell as conjunctions: no array of records times columns is made."""
         from dpopt.queries.counting import count_on_columns
@@ -139,6 +149,8 @@ class PrivateDataset(Closed):
             end = min(begin + CELLS_AT_ONCE, counts.size)
             cells = cell_clauses(marginals, begin, end)
             counts[begin:end] = count_on_columns(columns, self._schema.sizes, cells, threads=threads)
+            if progress is not None:
+                progress(end / counts.size)
         return counts
 
 

@@ -28,7 +28,7 @@ def exact_counts(
     queries
         m clauses, or marginals with m cells.
     progress
-        Called in the caller's thread with the share that is done. For clauses on columns in memory its steps depend on public
+        Called in the caller's thread with the share that is done. On columns in memory its steps depend on public
         sizes only; elsewhere they show how many records there are, so that they are for the owner's terminal alone.
 
     Returns

@@ -273,7 +273,7 @@ def test_reports_of_workers_hold_counts_and_no_records(tmp_path: Path) -> None:
     assert (report.rows, report.problems) == (ROWS, {})
     assert len(pickle.dumps(report)) < 8 * len(asked) + 1_000
     assert check_part(part, how) == PartRead(ROWS, {})
-    assert "60" not in repr(report)
+    assert repr(report) == object.__repr__(report)  # the address in memory alone
 
 
 def test_errors_of_workers_are_told_without_their_texts(
