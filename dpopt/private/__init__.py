@@ -32,7 +32,7 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
 | csv_source.py, csv_files.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
 | read_counts.py, read_edges.py | counts that were made already; the edges of a graph |
-| read_binary_table.py, binary/ | wide tables of zeros and ones; a room with a card of its own |
+| read_binary_table.py, bit_file_table.py, binary/ | wide tables of zeros and ones; a room with a card of its own |
 | open_dataset.py | which engine counts on a table: memory, stream or Dask |
 | streamed_table.py, batch_counts.py, read_ahead.py, watched_files.py | tables left in their files, counted by batches |
 | distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ class PrivateDataset(Closed):
         return cls._made(schema, encoded, rows)
 
     @classmethod
-    def from_binary(cls, schema: Schema, columns: BinaryColumns) -> PrivateDataset:
+    def from_binary(cls, schema: Schema, columns: BinaryColumns) -> Self:
         """Take the records of a wide table of zeros and ones.
 
         Parameters
@@ -94,7 +95,7 @@ class PrivateDataset(Closed):
         return cls._made(schema, columns, columns.rows)
 
     @classmethod
-    def _made(cls, schema: Schema, columns: Sequence[Codes], rows: int) -> PrivateDataset:
+    def _made(cls, schema: Schema, columns: Sequence[Codes], rows: int) -> Self:
         made = object.__new__(cls)
         object.__setattr__(made, "_schema", schema)
         object.__setattr__(made, "_columns", columns)

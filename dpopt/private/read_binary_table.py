@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.binary.baskets import read_baskets
 from dpopt.private.binary.bit_file import MARK as BITS_MARK
-from dpopt.private.binary.bit_file import read_bit_file
 from dpopt.private.binary.bit_table import BitTable
 from dpopt.private.binary.items import Items
 from dpopt.private.binary.matrices import columns_of_matrix, is_sparse_matrix, read_npz
@@ -18,6 +17,7 @@ from dpopt.private.binary.matrix_market import read_matrix_market
 from dpopt.private.binary.pairs import read_pairs
 from dpopt.private.binary.reading import BinaryReading, Layout
 from dpopt.private.binary.text_blocks import first_line
+from dpopt.private.bit_file_table import BitFileTable
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.open_table import first_bytes, foreign_format
 from dpopt.queries.binary_columns import BinaryColumns
@@ -63,7 +63,12 @@ def read_binary_table(
             "a wide table of zeros and ones needs a schema that declares their number, Schema.binary(d) or --binary-columns; "
             f"this one lists {len(schema):,} attributes"
         )
-    return PrivateDataset.from_binary(schema, _columns(table, schema, reading or BinaryReading()))
+    how = reading or BinaryReading()
+    if isinstance(table, str | os.PathLike):
+        how = found_layout(table, how)
+        if how.layout is Layout.BITS:
+            return BitFileTable.open(Path(table), schema)
+    return PrivateDataset.from_binary(schema, _columns(table, schema, how))
 
 
 def found_layout(table: str | os.PathLike[str], reading: BinaryReading) -> BinaryReading:
@@ -125,7 +130,7 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: BinaryReading) -> B
             "Columns of truth values become a table of bits by dpopt.bit_table(rows, columns)"
         )
     try:
-        return _columns_of_file(Path(table), schema, found_layout(table, reading))
+        return _columns_of_file(Path(table), schema, reading)
     except MemoryError:
         raise PrivateDataError(
             f"{Path(table).name} does not fit into the memory that there is: up to 10 bytes for each one of a sparse matrix or "
@@ -141,8 +146,6 @@ def _columns_of_file(path: Path, schema: Schema, found: BinaryReading) -> Binary
             return read_npz(path, width)
         case Layout.MTX:
             return read_matrix_market(path, width)
-        case Layout.BITS:
-            return read_bit_file(path, width)
         case Layout.BASKETS:
             return read_baskets(path, Items.of(schema, found.first_item))
         case _:

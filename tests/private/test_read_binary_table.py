@@ -129,6 +129,8 @@ def test_a_layout_does_not_take_the_options_of_others(tmp_path: Path) -> None:
     [
         ({"layout": "csv"}, 'npz, mtx, baskets, pairs, bits; found "csv"'),
         ({"first_item": -1}, "first item"),
+        ({"first_item": 10**15 + 1}, "first item.*at most 1,000,000,000,000,000"),
+        ({"first_item": 10**20}, "first item"),
         ({"first_item": True}, "first item"),
         ({"first_item": 1.0}, "first item"),
         ({"pair_columns": (1, 1)}, "two different numbers"),
@@ -254,7 +256,7 @@ def test_an_empty_file_is_called_empty(tmp_path: Path, layout: Layout | None) ->
 
 @pytest.mark.parametrize("name", ["coo", "mtx"])
 def test_billions_of_empty_records_take_no_memory(tmp_path: Path, name: str) -> None:
-    """Their number used to be held for each of them: 32 GB."""
+    """A number for each of them would take 32 GB."""
     rows, path = 4_000_000_000, tmp_path / "table"
     if name == "mtx":
         path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{rows} 2 3\n{rows} 1\n7 1\n9 2\n")
@@ -297,7 +299,7 @@ def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
     ],
 )
 def test_marks_that_do_not_show_are_named(tmp_path: Path, layout: str, text: str, message: str) -> None:
-    """A user behind such a mark used to be another record than the user without it."""
+    """A user behind such a mark is the same record as the user without it, so the file is refused."""
     (tmp_path / "table").write_text(text, encoding="utf-8")
     with pytest.raises(PrivateDataError, match=message):
         read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading(layout))

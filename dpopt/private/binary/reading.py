@@ -40,8 +40,8 @@ class Layout(enum.StrEnum):
             raise SchemaError(f"the layout of a wide table is one of {names}; found {shown(name)}") from None
 
 
-GUESSED = (Layout.NPZ, Layout.MTX, Layout.BITS)
-"""Layouts that a file's first bytes tell."""
+LARGEST_FIRST_ITEM = 10**15
+"""Numbers of items are read digit by digit in 64 bits; ten times this one is far from their end."""
 
 _TAKERS: Mapping[str, tuple[Layout, ...]] = {
     "first_item": (Layout.BASKETS, Layout.PAIRS),
@@ -59,8 +59,8 @@ class BinaryReading:
     layout
         npz, mtx, baskets, pairs or bits; None where the file's first bytes tell (npz, mtx, bits).
     first_item
-        baskets, pairs: the number of the first column, 0 or more, where items are numbers. None stands for 0; and where the
-        schema has names, for items that are written by name.
+        baskets, pairs: the number of the first column, 0 or more (at most 10^15), where items are numbers. None stands for 0;
+        and where the schema has names, for items that are written by name.
     pair_columns
         pairs: which columns of the file, from 1, hold user and item. None where there are two.
     header
@@ -81,8 +81,12 @@ class BinaryReading:
         if self.layout is not None:
             object.__setattr__(self, "layout", Layout.named(self.layout))
         first = self.first_item
-        if first is not None and (isinstance(first, bool) or not isinstance(first, int) or first < 0):
-            raise SchemaError(f"the first item is a whole number such as 0 or 1, found {shown(first)}")
+        if first is not None and (
+            isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= LARGEST_FIRST_ITEM
+        ):
+            raise SchemaError(
+                f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found {shown(first)}"
+            )
         if self.pair_columns is not None:
             object.__setattr__(self, "pair_columns", _two_columns(self.pair_columns))
         if not isinstance(self.header, bool):
