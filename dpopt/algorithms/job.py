@@ -144,6 +144,8 @@ class Job:
             elif isinstance(self.plan, MultiplicativePlan) and self.schema.is_binary:
                 written = width // 20
         transcript = self.plan.transcript_bytes(len(self.workload), written)
+        if self.answers_only:
+            return 4_000_000 + transcript + 40 * len(self.workload)  # a line for each query, and no record
         records = self.rows or 1_000
         if self.schema.is_binary:
             most = min(self.rows or getattr(self.plan, "rounds", records), records)

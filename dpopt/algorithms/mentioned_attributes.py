@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.public_choice import public_stream
 from dpopt.queries.arrays import freeze
 from dpopt.queries.bit_records import BitRecords, octets_for
-from dpopt.queries.generation import Domains
+from dpopt.queries.domains import Domains
 from dpopt.queries.workload import Workload
 
 _CODES_AT_ONCE, _ROWS_AT_ONCE = 1 << 20, 64  # they bound the temporary arrays

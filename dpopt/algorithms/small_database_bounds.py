@@ -147,22 +147,6 @@ def vc_dimension(answers: NDArray[np.int8], *, most_sets: int = _MOST_SETS) -> t
     return dimension, most
 
 
-def dimension_of_conjunctions(attributes: int, width: int, *, monotone: bool) -> int:
-    """Return an upper bound on the VC dimension of conjunctions of at most `width` literals over binary attributes.
-
-    A class of N queries has a dimension of at most log2 N: N = sum over j of C(d, j), times 2^j with signs. Monotone
-    conjunctions of any width have dimension d exactly (Natarajan 1991).
-    """
-    widths = range(min(width, attributes) + 1)
-    number = sum(comb(attributes, j) * (1 if monotone else 2**j) for j in widths)
-    logarithm = number.bit_length() - 1
-    return min(logarithm, attributes) if monotone else logarithm
-
-
-DIMENSION_OF_INTERVALS = 2
-DIMENSION_OF_PREFIXES = 1
-
-
 def impossible(
     dimension: int, *, size: int, range_: float, relation: NeighbouringRelation
 ) -> dict[str, Any] | None:

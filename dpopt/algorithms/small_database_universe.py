@@ -16,7 +16,7 @@ from dpopt.errors import PlanError
 from dpopt.queries.arrays import freeze
 from dpopt.queries.attribute import AttributeKind
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.generation import Domains
+from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workload import Workload
 
@@ -30,12 +30,15 @@ _ANSWERS_AT_ONCE = 1 << 22
 class Universe:
     """All records of a schema that obey its rules, in classes of equal answers; public.
 
-    Attributes that neither a query nor a rule mentions have one code here, and public random ones in `spread`.
+    Attributes that neither a query nor a rule mentions have one code here, and public random ones in `spread`. What is held
+    does not grow with their number.
 
     Attributes
     ----------
-    records : (r, d) int32 array
-        The records, in lexicographic order of their codes.
+    asked : (a,) int64 array
+        The attributes that a query or a rule mentions, increasing; attribute 0 where none is mentioned.
+    codes : (r, a) int32 array
+        Their codes in each record, in lexicographic order.
     element : (r,) int64 array
         The class of each record, from 0, numbered by first occurrence.
     answers : (k, A) int8 array
@@ -43,7 +46,7 @@ class Universe:
     domains : Domains
         The codes that may occur.
     left_out : (u,) int64 array
-        The attributes that nobody asks about.
+        All other attributes.
 
     Notes
     -----
@@ -51,7 +54,8 @@ class Universe:
     multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
     """
 
-    records: NDArray[np.int32]
+    asked: NDArray[np.int64]
+    codes: NDArray[np.int32]
     element: NDArray[np.int64]
     answers: NDArray[np.int8]
     domains: Domains
@@ -61,6 +65,11 @@ class Universe:
     def elements(self) -> int:
         """Number A of classes."""
         return int(self.answers.shape[1])
+
+    @property
+    def records(self) -> NDArray[np.int32]:
+        """The records, (r, d), with the first of their codes where nobody asks."""
+        return _whole_records(self.domains, self.asked, self.codes)
 
     @classmethod
     def of(cls, workload: Workload) -> Universe:
@@ -72,9 +81,9 @@ class Universe:
             If there are more than 2^18 records, or more than 2^26 answers on them; with what to use instead.
         """
         domains = domains_of(workload)
-        left_out = np.setdiff1d(np.arange(domains.counts.size), mentioned_attributes(workload))
-        counts = domains.counts.copy()
-        counts[left_out] = 1
+        mentioned = mentioned_attributes(workload)
+        asked = mentioned if mentioned.size else np.zeros(1, dtype=np.int64)
+        counts = domains.counts[asked]
         cells, queries = prod(counts.tolist()), len(workload)
         if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
             raise PlanError(
@@ -88,29 +97,32 @@ class Universe:
         )  # the others would be dimensions of the grid, which NumPy has 64 of
         places = np.zeros((len(counts), cells), dtype=np.int64)
         places[several] = np.indices(counts[several].tolist(), dtype=np.int64).reshape(several.size, cells)
-        starts = np.concatenate(([0], np.cumsum(domains.counts)))[:-1]
-        records = np.ascontiguousarray(domains.codes[places.T + starts], dtype=np.int32)
-        obeys = ~workload.schema.circuit().broken(records).any(axis=1)
-        records = freeze(records[obeys])
-        if not len(records):
+        codes = domains.codes[places.T + domains.starts[asked]]
+        rules = workload.schema.circuit()
+        if rules.number_of_rules:
+            codes = codes[~rules.broken(_whole_records(domains, asked, codes)).any(axis=1)]
+        codes = freeze(np.ascontiguousarray(codes, dtype=np.int32))
+        if not len(codes):
             raise PlanError(
                 "no record of codes that occur obeys the rules; leave ',occurring' out of the workload"
             )
-        told_apart = answers_on_each(workload.queries, records)
+        told_apart = answers_on_each(_over(asked, workload.queries), codes)
         element, first = _classes(told_apart)
         answers = freeze(np.ascontiguousarray(told_apart[first].T))
-        return cls(records, freeze(element), answers, domains, left_out)
+        left_out = np.setdiff1d(np.arange(domains.counts.size), asked)
+        return cls(asked, codes, freeze(element), answers, domains, left_out)
 
     def spread(
         self, elements: NDArray[np.int64], counts: NDArray[np.int64], *, seed: int
     ) -> NDArray[np.int32]:
         """Return records (m, d) of a multiset of classes: each class is dealt out over its records in a public random order."""
-        records = []
+        codes = []
         for element, count in zip(elements.tolist(), counts.tolist(), strict=True):
             members = np.flatnonzero(self.element == element)
             order = members[permutation(public_stream(seed, f"records of class {element}"), len(members))]
-            records.append(self.records[np.resize(order, count)])
-        return random_codes(np.concatenate(records), self.domains, self.left_out, seed)
+            codes.append(self.codes[np.resize(order, count)])
+        records = _whole_records(self.domains, self.asked, np.concatenate(codes))
+        return random_codes(records, self.domains, self.left_out, seed)
 
 
 def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) -> NDArray[np.int8]:
@@ -131,6 +143,24 @@ def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) 
         true = ((equal == part.signs) & (part.attributes >= 0)).sum(axis=2)
         told[:, first : first + step] = (part.accepted[None, :] >> true.astype(np.uint32)) & 1
     return told
+
+
+def _over(asked: NDArray[np.int64], queries: MarginalSet | Clauses) -> MarginalSet | Clauses:
+    """Return queries, whose attributes are all asked about, over these alone."""
+    place = np.full(int(max(asked.max(), queries.attributes.max(initial=-1))) + 2, -1, dtype=np.int32)
+    place[asked] = np.arange(asked.size, dtype=np.int32)  # the last place is for padding, which is -1
+    moved = freeze(place[queries.attributes])
+    if isinstance(queries, MarginalSet):
+        domains = queries.domains
+        return MarginalSet(Domains(domains.counts[asked], domains.starts[asked], domains.codes), moved)
+    return Clauses(moved, queries.values, queries.signs, queries.accepted)
+
+
+def _whole_records(domains: Domains, asked: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return records (r, d) with these codes (r, a) of some attributes, and the first code of every other one."""
+    records = np.tile(domains.codes[domains.starts], (len(codes), 1))
+    records[:, asked] = codes
+    return records
 
 
 def _on_fine_attributes(workload: Workload) -> str:

@@ -105,7 +105,8 @@ def largest_error(batches: list[Batch], plan: FemPlan) -> float:
     clauses = WORKLOAD.clauses
     columns = list(np.array(TABLE, dtype=np.int64).T)
     truth = count_clauses(pack_columns(columns, SCHEMA.sizes, clauses), clauses, SCHEMA.offsets) / N
-    records = released_records(plan, batches).per_round()
+    released = released_records(plan, batches)
+    records = np.repeat(released.distinct, released.multiplicity, axis=0)
     found = count_on_records(clauses, records, SCHEMA.sizes) / len(records)
     return float(np.abs(found - truth).max())
 

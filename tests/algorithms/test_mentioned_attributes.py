@@ -10,7 +10,7 @@ from dpopt.algorithms import mentioned_attributes
 from dpopt.algorithms.mentioned_attributes import random_bits, random_codes
 from dpopt.algorithms.public_choice import public_stream
 from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.generation import Domains
+from dpopt.queries.domains import Domains
 from dpopt.queries.schema import Attribute, AttributeKind, Schema
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,24 @@ def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | N
         assert [float(line) for line in weights.read_text().split()] == finished.records.weights.tolist()
     replay(tmp_path / "out", tmp_path / "again")
     assert differing_files(tmp_path / "out", tmp_path / "again") == []
+
+
+def test_answers_alone_need_no_room_for_records(tmp_path: Path) -> None:
+    made = synthesize(
+        matrix(),
+        BINARY,
+        WORKLOAD,
+        out=tmp_path / "out",
+        algorithm="noise",
+        epsilon=1.0,
+        delta=1e-6,
+        predict=False,
+    )
+    taken = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
+    assert taken < made.job.expected_bytes() < 5_000_000
+    wide = Schema.binary(2**20)
+    job = replace(made.job, schema=wide, workload=parse_workload(WORKLOAD, wide))
+    assert job.expected_bytes() == made.job.expected_bytes()
 
 
 def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
