@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 TableArgument = Annotated[
-    Path, typer.Argument(help="CSV (also .gz) or Parquet file. Private: read here and nowhere else.")
+    Path,
+    typer.Argument(
+        help="CSV (also .gz) or Parquet file, or a folder of either. Private: read here and nowhere else."
+    ),
 ]
 AnyTableArgument = Annotated[
     Path,
     typer.Argument(
-        help="CSV (also .gz) or Parquet file, or a file of a wide table (--binary-columns, --layout). Private: read here and "
-        "nowhere else."
+        help="CSV (also .gz) or Parquet file, a folder of either, or a file of a wide table (--binary-columns, --layout). "
+        "Private: read here and nowhere else."
     ),
 ]
 FolderArgument = Annotated[Path, typer.Argument(help="Release folder.")]

@@ -130,7 +130,7 @@ def release(
         on_unknown=on_unknown,
         accept_draft=accept_draft,
         rows=rows,
-        format=file_format or (None if declared.is_binary else _format_of(table)),
+        format=file_format or (None if declared.is_binary else _format_of(table, column_names)),
         predict=predict,
         fill=fill,
     )
@@ -178,8 +178,12 @@ def resume(
     _report(finished.statement, folder, quiet=quiet)
 
 
-def _format_of(table: Path) -> str:
-    return "parquet" if table.suffix.lower() in {".parquet", ".pq"} or table.is_dir() else "csv"
+def _format_of(table: Path, column_names: list[str] | None) -> str:
+    """Return the format of a table's files, which is told by what they hold and not by their names."""
+    from dpopt.private.open_table import open_table
+    from dpopt.private.parquet_source import ParquetSource
+
+    return "parquet" if isinstance(open_table(table, column_names), ParquetSource) else "csv"
 
 
 def _report(statement: Any, folder: Path, *, quiet: bool) -> None:

@@ -50,6 +50,8 @@ def reweight(
         raise PlanError(
             "--layout and what belongs to it say how the table of --evaluate is read; name one, or leave them out"
         )
+    # First, so that nothing is written beside a table that cannot be read.
+    dataset = None if table is None else read_again(read_job(folder), table, reading=reading)
     with TerminalProgress() as progress:
         progress.begin("re-weighting")
         likelier = reweight_release(folder, out, rows=rows)
@@ -62,5 +64,5 @@ def reweight(
     released = len(likelier.release.records)
     shown.print(f"records: {likelier.distinct:,} of the {released:,} distinct ones have a weight above 0")
     shown.print(f"written to {out}: the records, and {REWEIGHTING}. No privacy was spent")
-    if table is not None:
-        report_errors(likelier.errors(read_again(likelier.release.job, table, reading=reading)))
+    if dataset is not None:
+        report_errors(likelier.errors(dataset))

@@ -12,6 +12,7 @@ from dpopt.private.dataset import PrivateDataset
 from dpopt.private.exact_counts import exact_counts
 from dpopt.queries.answers import Answers, SparseAnswers, shares_of_cells
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over_named
 
 CELLS = (
     1 << 22
@@ -64,7 +65,10 @@ def marginal_errors(
                 own = given[begin:end] if isinstance(given, np.ndarray) else given.on(group, sizes)
                 sums[name] = sums[name].add(np.abs(own - exact), begin)
         else:
-            truth = shares_of_cells(cells_of_columns(group, dataset._columns)[:, 0])
+            # Only the columns that it names: those of a wide table are made dense one by one.
+            named, alone = over_named(group, sizes)
+            columns = [dataset._columns[attribute] for attribute in named.tolist()]
+            truth = shares_of_cells(cells_of_columns(alone, columns)[:, 0])
             for name, given in answers.items():
                 if isinstance(given, np.ndarray):
                     sums[name] = _in_steps(sums[name], truth, given, begin, end)

@@ -131,7 +131,8 @@ def _checked(names: tuple[str, ...], count: int) -> tuple[str, ...]:
         )
     bad = next((n for n, name in enumerate(names) if not isinstance(name, str) or not name.strip()), None)
     if bad is not None:
-        raise SchemaError(f"name number {bad + 1} is empty; every column needs a name")
+        found = "is empty" if isinstance(names[bad], str) else f"is {shown(names[bad])}, no text"
+        raise SchemaError(f"name number {bad + 1} {found}; every column needs a name")
     if any("\n" in name or "\r" in name for name in names):
         raise SchemaError("a name holds a line break; names have one line each")
     if len(set(names)) != count:

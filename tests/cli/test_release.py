@@ -92,6 +92,17 @@ def test_records_are_written_in_the_format_of_the_table(tmp_path: Path, suffix: 
     assert (tmp_path / "out" / f"synthetic.{expected}").exists()
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_records_of_a_folder_are_written_like_its_files(tmp_path: Path, kind: str) -> None:
+    arguments = release_arguments(tmp_path)
+    arguments[1] = parts = tmp_path / "parts"
+    parts.mkdir()
+    for name in ("a", "b"):
+        write_table(parts, name=f"{name}.{kind}")
+    succeed(*arguments)
+    assert (tmp_path / "out" / f"synthetic.{kind}").exists()
+
+
 def test_rows_and_format_are_those_asked_for(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path, "--rows", 17, "--format", "parquet"))
     table = pq.read_table(tmp_path / "out" / "synthetic.parquet")

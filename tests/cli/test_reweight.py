@@ -42,4 +42,6 @@ def test_bad_input_is_refused(folder: Path, tmp_path: Path) -> None:
     assert "not empty" in refuse("reweight", folder, "-o", folder)
     assert "number of rows" in refuse("reweight", folder, "-o", tmp_path / "likelier", "--rows", 0)
     assert "no release folder" in refuse("reweight", tmp_path / "none", "-o", tmp_path / "likelier")
+    missing = ["--evaluate", tmp_path / "missing.csv"]
+    assert "there is no file" in refuse("reweight", folder, "-o", tmp_path / "likelier", *missing)
     assert not (tmp_path / "likelier").exists()

@@ -5,16 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from dpopt.errors import WorkloadError
 from dpopt.private import marginal_errors
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.evaluation import NonPrivateErrors, non_private_errors
+from dpopt.private.read_binary_table import read_binary_table
 from dpopt.queries import Attribute, AttributeKind, Schema
 from dpopt.queries.answer_kernels import shares_on_records
 from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.binary_columns import SparseColumns
+from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import marginal_sets, marginals_of
+from tests.wide_tables import some_cells
 
 SIZES = (3, 1, 4, 2, 5)
 SCHEMA = Schema(
@@ -126,6 +131,27 @@ def test_a_marginal_of_a_billion_cells_is_compared() -> None:
     assert shares[-1] == 1
     with pytest.raises(WorkloadError, match=r"have the shape \(3,\); expected one for each of 1,000,001,000"):
         non_private_errors(dataset, marginals, {"release": np.zeros(3)})
+
+
+def test_of_a_wide_table_only_the_columns_of_a_large_marginal_are_made_dense(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cells, schema, made = some_cells(40, 300), Schema.binary(300), []
+    marginals = MarginalSet(Domains.of(schema, occurring=False), np.array([[7, 2], [299, 0]], dtype=np.int32))
+    table = read_binary_table(csr_array(cells), schema)
+    expected = non_private_errors(table, marginals, {"uniform": UniformAnswers()})
+    dense = SparseColumns.dense
+
+    def noted(self: SparseColumns, column: int) -> NDArray[np.uint8]:
+        made.append(column)
+        return dense(self, column)
+
+    monkeypatch.setattr(SparseColumns, "dense", noted)
+    monkeypatch.setattr(marginal_errors, "CELLS", 1)
+    found = non_private_errors(table, marginals, {"uniform": UniformAnswers()})
+    assert sorted(made) == [0, 2, 7, 299]
+    assert found["uniform"].max_error == pytest.approx(expected["uniform"].max_error)
+    assert found["uniform"].mean_error == pytest.approx(expected["uniform"].mean_error)
 
 
 def test_answers_on_clauses_are_arrays() -> None:

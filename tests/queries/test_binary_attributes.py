@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,10 +69,11 @@ def test_names_are_found_by_themselves() -> None:
         (2, ["a"], "1 names were given"),
         (2, ["a", "a"], "two columns are named 'a'"),
         (2, ["a", " "], "name number 2 is empty"),
+        (2, ["a", 7], "name number 2 is 7, no text"),
         (2, ["a", "b\nc"], "line break"),
     ],
 )
-def test_what_declares_no_columns_is_refused(count: int, names: list[str] | None, said: str) -> None:
+def test_what_declares_no_columns_is_refused(count: int, names: list[Any] | None, said: str) -> None:
     with pytest.raises(SchemaError, match=said):
         BinaryAttributes(count, names)
 
