@@ -21,7 +21,7 @@ _BISECTIONS = 42  # the order comes out to a relative 3e-10, the result to the s
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Return a delta such that rho-zCDP implies (epsilon, delta)-differential privacy.
 
-    minimise over x > 0 (Renyi order 1 + x):
+    minimize over x > 0 (Renyi order 1 + x):
         delta(x) = exp(x ((x + 1) rho - epsilon)) (x / (x + 1))^x / (x + 1)
 
     ln delta(x) is convex, so its minimum is the root of (2x + 1) rho - epsilon - ln(1 + 1/x). Every x gives a
@@ -65,7 +65,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """Return an epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy.
 
-    minimise over x > 0 (Renyi order 1 + x):
+    minimize over x > 0 (Renyi order 1 + x):
         epsilon(x) = (x + 1) rho - ln(1 + 1/x) + (ln(1/delta) - ln(1 + x)) / x
 
     This is the formula of `zcdp_delta` solved for epsilon. Its minimum is the root of rho x^2 + ln(1 + x) =
@@ -106,7 +106,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """Return the largest rho for which rho-zCDP implies (epsilon, delta)-differential privacy, rounded down.
 
-    maximise over x > 0 (Renyi order 1 + x):
+    maximize over x > 0 (Renyi order 1 + x):
         rho(x) = (epsilon + ln(1 + 1/x) - (ln(1/delta) - ln(1 + x)) / x) / (x + 1)
 
     Returns

@@ -139,7 +139,7 @@ def dqrs_epsilon_by_orders(  # noqa: PLR0917 (the parameters of the theorem, in 
 ) -> float:
     """Return epsilon at delta by the best single Renyi order: what the run costs, against what zCDP charges for it.
 
-    minimise over alpha > 1:  r - ln(1 + 1/x) + (ln(1/delta) - ln(1 + x)) / x,   x = alpha - 1,
+    minimize over alpha > 1:  r - ln(1 + 1/x) + (ln(1/delta) - ln(1 + x)) / x,   x = alpha - 1,
         r = s sum over t of min(r_t(alpha), alpha e_t^2 / 8)
 
     For comparison: the ledger adds up zCDP, which never comes out lower.

@@ -15,7 +15,7 @@ _EXACT_ABOVE = 0.5  # of alpha e: below, Hoeffding's bound is as good and loses 
 def log_fresh_moment(x: Floats, ranges: Floats) -> Floats:
     """Return G: the log of the largest E_F' (dF/dF')^alpha over pairs of bounded range e, rounded up.
 
-    maximise over b in [0, e]:  -alpha b + ln(1 + (exp(b) - 1) k),   k = (exp(alpha e) - 1) / (exp(e) - 1)
+    maximize over b in [0, e]:  -alpha b + ln(1 + (exp(b) - 1) k),   k = (exp(alpha e) - 1) / (exp(e) - 1)
 
     whose maximum is at exp(b) = alpha (k - 1) / ((alpha - 1) k); and never more than alpha (alpha - 1) e^2 / 8 (Hoeffding).
 

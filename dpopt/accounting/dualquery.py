@@ -4,9 +4,9 @@ Round t draws s queries, each with probability proportional to exp(eta (t - 1) q
 neighbouring tables the log likelihood ratio of one draw has a range of at most
 
     e_t = 2 eta (t - 1) / n   under replace-one: q(D) moves by at most 1/n, up for some queries, down for
-    others; e_t = eta (t - 1) / n0    under add-remove with fixed public n0: all counts move in one direction,
-    by 0 or 1,
-                              a query and its negation being counted separately.
+                              others;
+    e_t = eta (t - 1) / n0    under add-remove with fixed public n0: all counts move in one direction, by 0
+                              or 1, a query and its negation being counted separately.
 
 e_t is also the epsilon of the draw. The sampler computes weights in finite precision and draws exactly in
 proportion to them, which adds at most 2^-49 to the range from round 2 on. In round 1 all weights are equal
@@ -171,7 +171,7 @@ def largest_rounds(  # noqa: PLR0917 (as above)
 ) -> int:
     """Return the largest T <= 1,000,000 with `dualquery_epsilon(T, draws, ...) <= epsilon`.
 
-    maximise T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., 1,000,000}
+    maximize T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., 1,000,000}
 
     by doubling and bisection on quickly computed sums, then checked with the exact ones.
 

@@ -116,7 +116,7 @@ def measurement_scale(moved: int, *, amount: float, gaussian: bool) -> float:
 def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) -> float:
     """Return how much of a budget is left for noise beside `extra`: rho of zCDP if `gaussian`, else epsilon.
 
-    maximise amount  subject to  budget.allows([*extra, a charge of amount])
+    maximize amount  subject to  budget.allows([*extra, a charge of amount])
 
     by bisection. What is allowed as one charge is allowed in parts that add up to it, since rho adds up, epsilon adds up under
     pure composition, and its square, or the squared mu of the GDP accountant, is at least the sum of those of its parts; with

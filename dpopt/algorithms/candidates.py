@@ -12,7 +12,7 @@ from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.errors import PlanError
 from dpopt.private.selection import MOST_CANDIDATES
 from dpopt.queries.arrays import freeze
-from dpopt.queries.generation import Domains
+from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workload import Workload
 

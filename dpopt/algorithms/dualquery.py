@@ -1,7 +1,7 @@
 """DualQuery: the driver, in the paper's order.
 
 Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Algorithm 1, with the sign that makes the game converge (the data
-player maximises sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
+player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, whole_number
+from dpopt.algorithms.plan import LARGEST_SEED, PLAN_VERSION, Encoding, whole_number
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.multiplicative_scores import LARGEST_SIZE
 from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
@@ -30,7 +30,6 @@ UPDATES: dict[str, str] = {
     MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
 }
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
-_LARGEST_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ class MultiplicativePlan:
         for name, called, least, most in (
             ("size", "the public size", 1, LARGEST_SIZE),
             ("rounds", "the number of rounds", 1, MOST_ROUNDS),
-            ("seed", "the seed", 0, _LARGEST_SEED),
+            ("seed", "the seed", 0, LARGEST_SEED),
         ):
             number = whole_number(called, getattr(self, name), least=least)
             if number > most:

@@ -169,7 +169,7 @@ class _Maker:
     def by_bound(self) -> MultiplicativePlan:
         """Return the plan of the smallest alpha for which the rounds that the theorem needs can be paid for.
 
-        minimise alpha  subject to  both errors of L(alpha) rounds are at most alpha
+        minimize alpha  subject to  both errors of L(alpha) rounds are at most alpha
 
         by bisection: L falls with alpha, and so do the errors.
 

@@ -16,9 +16,10 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
+from dpopt.private.query_weights import LARGEST_SCORE, MOST_ROWS
 
 PLAN_VERSION, ALGORITHM = 1, "dualquery"
-_LARGEST_SEED = 2**31 - 1
+LARGEST_SEED = 2**31 - 1
 
 
 class FreeAttributes(Enum):
@@ -56,8 +57,6 @@ class OneWayMeasurement:
 
 
 _LARGEST_RATE = 31
-_MOST_RECORDS = 2**40  # more than any table holds
-_LARGEST_SCORE = 2**60
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ class DualQueryPlan:
                 f"the step eta = {self.step} is too large for a public size of {self.size:,}: "
                 f"eta / n is at most {_LARGEST_RATE}, beyond which the sampler cannot tell scores apart"
             )
-        if self.rounds * (self.size + _MOST_RECORDS) > _LARGEST_SCORE:
+        if self.rounds * (self.size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
                 f"{self.rounds:,} rounds with a public size of {self.size:,} are beyond 64-bit scores; take fewer rounds"
             )
@@ -263,8 +262,8 @@ def check_limits(work: object, seconds: object, seed: object) -> tuple[int | Non
     if seconds is not None and not _is_positive(seconds):
         raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
     number = whole_number("the seed", seed, least=0)
-    if number > _LARGEST_SEED:
-        raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
+    if number > LARGEST_SEED:
+        raise PlanError(f"the seed must be at most {LARGEST_SEED:,}, found {number:,}")
     return effort, number
 
 

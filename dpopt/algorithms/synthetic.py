@@ -56,10 +56,6 @@ class SyntheticRecords:
         """Return the share of each distinct record, (r,), summing to 1."""
         return np.asarray(self.multiplicity / self.multiplicity.sum(), dtype=np.float64)
 
-    def per_round(self) -> NDArray[np.int32]:
-        """Return one record per round, (T, d), equal ones together."""
-        return np.repeat(self.distinct, self.multiplicity, axis=0)
-
     def rows(self, number: int) -> NDArray[np.int32]:
         """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times.
 

@@ -21,5 +21,6 @@ the application and turns errors into messages. A new command is a file with one
 | halfspaces_report.py, intervals_report.py, polynomial_report.py | the same for the commands of these names |
 | performance_picture.py, polynomial_picture.py | pictures of comparisons and of polynomials |
 | histogram_picture.py, grid_picture.py, intervals_picture.py | pictures of released counts; nothing of the truth in them |
+| picture_file.py | what pictures share: labels of bins, and the file |
 | progress.py, told.py | progress on the terminal; where else a long run is told |
 """

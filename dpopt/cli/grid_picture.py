@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpopt.cli.picture_file import labelled_bins, save_picture
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.histograms.grid_histogram import GridHistogram
-
-_MOST_LABELS = 12
 
 
 def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -> None:
@@ -46,12 +45,7 @@ def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -
         figure.colorbar(image, ax=axes)
         axes.set(title=title, xlabel=columns.name)
         for bins, ticks, turned in ((columns, axes.set_xticks, 30), (rows, axes.set_yticks, 0)):
-            places = np.unique(
-                np.linspace(0, bins.number - 1, min(bins.number, _MOST_LABELS)).round().astype(int)
-            )
-            ticks(places, [bins.label(int(place)) for place in places], rotation=turned, ha="right")
+            places, labels = labelled_bins(bins)
+            ticks(places, labels, rotation=turned, ha="right")
     sides[0].set_ylabel(rows.name)
-    temporary = path.with_name(f".{path.name}.part")
-    figure.savefig(temporary, format="png", dpi=120)
-    plt.close(figure)
-    temporary.replace(path)
+    save_picture(figure, path)

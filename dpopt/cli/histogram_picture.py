@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpopt.cli.picture_file import labelled_bins, save_picture
+
 if TYPE_CHECKING:
     from dpopt.algorithms.histograms.histogram import Histogram
 
 _MOST_DRAWN = 512
-_MOST_LABELS = 12
 
 
 def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
@@ -36,10 +37,8 @@ def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
         alpha=0.25,
         label="95 % interval",
     )
-    places = np.unique(np.linspace(0, number - 1, min(number, _MOST_LABELS)).round().astype(int))
-    axes.set_xticks(
-        places + 0.5, [histogram.bins.label(int(place)) for place in places], rotation=30, ha="right"
-    )
+    places, labels = labelled_bins(histogram.bins)
+    axes.set_xticks(places + 0.5, labels, rotation=30, ha="right")
     joined = -(-number // (len(edges) - 1))
     each = "bin" if joined == 1 else f"{joined} bins"
     axes.set(
@@ -48,7 +47,4 @@ def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
         ylim=(min(0.0, *(answer.value for answer in answers)), None),
     )
     axes.legend()
-    temporary = path.with_name(f".{path.name}.part")
-    figure.savefig(temporary, format="png", dpi=120)
-    plt.close(figure)
-    temporary.replace(path)
+    save_picture(figure, path)

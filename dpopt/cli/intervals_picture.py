@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpopt.cli.picture_file import labelled_bins, save_picture
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.intervals.partition_release import PartitionRelease
 
-_MOST_LABELS = 12
 _MOST_EDGES = 2_000  # boxes whose edges are drawn
 
 
@@ -36,12 +36,7 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
     partition = released.partition
     density = released.weights / partition.volumes
     figure, axes = plt.subplots(figsize=(9, 4) if len(released.axes) == 1 else (7, 6), layout="constrained")
-    places = []
-    for bins in released.axes:
-        chosen = np.unique(
-            np.linspace(0, bins.number - 1, min(bins.number, _MOST_LABELS)).round().astype(int)
-        )
-        places.append((chosen, [bins.label(int(place)) for place in chosen]))
+    places = [labelled_bins(bins) for bins in released.axes]
     if len(released.axes) == 1:
         edges = np.append(partition.starts[:, 0], partition.stops[-1, 0])
         axes.stairs(density, edges, fill=True, alpha=0.4)
@@ -76,7 +71,4 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
         axes.set_xticks(places[1][0] + 0.5, places[1][1], rotation=30, ha="right")
         axes.set_yticks(places[0][0] + 0.5, places[0][1])
         axes.set(xlabel=columns.name, ylabel=rows.name, xlim=(0, columns.number), ylim=(0, rows.number))
-    temporary = path.with_name(f".{path.name}.part")
-    figure.savefig(temporary, format="png", dpi=120)
-    plt.close(figure)
-    temporary.replace(path)
+    save_picture(figure, path)

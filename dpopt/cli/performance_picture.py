@@ -13,6 +13,7 @@ from dpopt.algorithms.comparison.performance_profile import (
     profile_over_distance,
     profile_over_time,
 )
+from dpopt.cli.picture_file import save_picture
 
 if TYPE_CHECKING:
     from dpopt.algorithms.comparison.parts import Comparison
@@ -48,10 +49,7 @@ def draw_profiles(comparison: Comparison, path: Path) -> None:
     right.legend(loc="lower right", fontsize="small")
     for axes in (left, right):
         axes.grid(visible=True, alpha=0.3)
-    temporary = path.with_name(f".{path.name}.part")
-    figure.savefig(temporary, format="png", dpi=120)
-    plt.close(figure)
-    temporary.replace(path)
+    save_picture(figure, path)
 
 
 def _steps(axes: Any, profile: Profile, first: float, last: float) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpopt.cli.picture_file import save_picture
 from dpopt.polynomials import LeastDegree
 
 if TYPE_CHECKING:
@@ -48,7 +49,4 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
         xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin)
     )
     axes.legend()
-    temporary = path.with_name(f".{path.name}.part")
-    figure.savefig(temporary, format="png", dpi=120)
-    plt.close(figure)
-    temporary.replace(path)
+    save_picture(figure, path)

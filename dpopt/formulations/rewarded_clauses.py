@@ -21,9 +21,7 @@ from numpy.typing import NDArray
 
 from dpopt.formulations.row_blocks import Flags, Indices, Numbers
 from dpopt.programs.max_csp import MaxCsp
-
-_ODD = 0xAAAAAAAA
-_EVEN = 0x55555555
+from dpopt.queries.clauses import EVEN, ODD
 
 
 class Kind(enum.IntEnum):
@@ -98,7 +96,7 @@ def rewarded_clauses(program: MaxCsp) -> RewardedClauses:
     at_least = (low & (low + 1)) == 0
     at_most = ((mask & (mask + 1)) == 0) & ~at_least
     threshold = at_least | at_most
-    parity = ~threshold & ((mask == (full & _ODD)) | (mask == (full & _EVEN)))
+    parity = ~threshold & ((mask == (full & ODD)) | (mask == (full & EVEN)))
     number = np.bitwise_count(np.where(at_least, low, mask)).astype(np.int64)
     complemented = threshold & (at_least != positive)
 

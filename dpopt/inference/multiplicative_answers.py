@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.multiplicative_universe import ProductUniverse
 from dpopt.queries.arrays import freeze
-from dpopt.queries.clauses import Clauses
+from dpopt.queries.clauses import ODD, Clauses
 from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 
 MOST_TABLE_CELLS = 2**26
-_ODD = 0xAAAAAAAA
 _Step = tuple[int, int, int, int, int]
 
 
@@ -72,7 +71,7 @@ class AnswerSheet:
             self._steps[:, [0, 4]] < 0, len(self._work), 0
         )  # tables count from the end
         if isinstance(queries, MarginalSet):
-            self._gather = self._cells_in_order(queries, sets)
+            self._gather = self._cells_in_order(sets)
         else:
             self._clause_tables(queries, axes)
 
@@ -102,7 +101,7 @@ class AnswerSheet:
         )
         return answers
 
-    def _cells_in_order(self, marginals: MarginalSet, sets: list[tuple[int, ...]]) -> NDArray[np.int64]:
+    def _cells_in_order(self, sets: list[tuple[int, ...]]) -> NDArray[np.int64]:
         """Return for each cell of the marginals, in their order, where it lies in the tables."""
         places = []
         for table, order in zip(self._table_of.tolist(), self._order.tolist(), strict=True):
@@ -134,7 +133,7 @@ def wanted_positions(domains: Domains, clauses: Clauses) -> NDArray[np.int64]:
 
 def _are_binary_parities(universe: ProductUniverse, clauses: Clauses) -> bool:
     full = (np.uint64(2) << clauses.widths().astype(np.uint64)) - np.uint64(1)
-    odd = np.uint64(_ODD) & full
+    odd = np.uint64(ODD) & full
     accepted = clauses.accepted.astype(np.uint64)
     wanted = wanted_positions(universe.domains, clauses)
     return bool(

@@ -23,12 +23,12 @@ from dpopt.private.query_weights import (
     LARGE_DEPTH,
     LARGE_HALF_BITS,
     LARGEST,
+    LARGEST_SCORE,
     MOST_ROWS,
     NORMAL_DEPTH,
 )
 from dpopt.private.randomness import RandomWords, uniform_below
 
-_LARGEST_SCORE = 2**60
 _Law = tuple[
     NDArray[np.int64], int, int, int, int, NDArray[np.float64], NDArray[np.float64], int
 ]  # as the kernels take it: scores, offset, top, clamp, bits, high, low, half bits
@@ -98,7 +98,7 @@ class QuerySelection:
             raise PlanError(
                 f"a query is selected from at most {LARGEST:,}, found {queries:,}; ask fewer or smaller marginals"
             )
-        if records * (size + MOST_ROWS) > _LARGEST_SCORE:
+        if records * (size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
                 f"{records:,} records per round with a public size of {size:,} are beyond 64-bit scores; take fewer"
             )

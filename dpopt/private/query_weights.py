@@ -1,7 +1,6 @@
 """The query player of DualQuery: one exact integer score per query, and exact draws from the weights.
 
-The law is architecture note "a sampler that is exact up to a charge of 2**-49"; the proof is in the docstring of
-`QueryWeights`.
+The draws are exact up to a charge of 2**-49; law and proof are in the docstring of `QueryWeights`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ LARGE_DEPTH, LARGE_HALF_BITS = 46, 50
 LARGE = 2**22  # base queries; with more, 2 m 2**104 would exceed 2**127
 LARGEST = 2**26
 MOST_ROWS = 2**40  # more than any table in memory
-_LARGEST_SCORE = 2**60
+LARGEST_SCORE = 2**60
 
 
 class QueryWeights:
@@ -110,7 +109,7 @@ class QueryWeights:
         PlanError
             If scores could leave the range of 64-bit integers; rounds and public size alone decide that.
         """
-        if (self._observed + 1) * (self._size + MOST_ROWS) > _LARGEST_SCORE:
+        if (self._observed + 1) * (self._size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
                 f"after {self._observed:,} records the scores are too large for public size {self._size:,}; "
                 "plan fewer rounds or a smaller n0"

@@ -12,15 +12,13 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.errors import PlanError
+from dpopt.private.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.queries.arrays import frozen
 from dpopt.queries.marginal_set import MarginalSet
 
 SCORES = ("l1", "max")
 MOST_CANDIDATES = 10_000
 MOST_CELLS_OF_A_CANDIDATE = 2_000_000
-LARGEST_SCORE = 2**60
-MOST_ROWS = 2**40
-"""More records than any table in memory has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

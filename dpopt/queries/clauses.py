@@ -19,6 +19,7 @@ from dpopt.queries.arrays import Hash, freeze, frozen
 from dpopt.queries.schema import Schema
 
 LARGEST_WIDTH = 31
+ODD, EVEN = 0xAAAAAAAA, 0x55555555  # masks of the odd and of the even numbers of true literals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +251,7 @@ def _numbers(mask: int, width: int) -> str:
     """Return in words which numbers of true literals a mask of bits 0 .. width accepts; neither all nor none."""
     full = (2 << width) - 1
     low, high = (mask & -mask).bit_length() - 1, mask.bit_length() - 1
-    if mask in (full & 0xAAAAAAAA, full & 0x55555555):
+    if mask in (full & ODD, full & EVEN):
         return "an odd number of" if mask & 2 else "an even number of"
     if mask == 1:
         return "none of"

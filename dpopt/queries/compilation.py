@@ -1,7 +1,7 @@
 """How kernels are compiled: without the interpreter lock, kept on disk where that is possible.
 
-Only files named kernels.py (and solvers with a kernel of their own) import this module: importing numba takes a
-quarter of a second, and nothing that a user sees first may wait for it.
+Only files named kernels or ..._kernels, and compiled.py, import this module: importing numba takes a quarter of a
+second, and nothing that a user sees first may wait for it.
 """
 
 from __future__ import annotations

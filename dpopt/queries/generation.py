@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.queries.arrays import freeze
-from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
+from dpopt.queries.clauses import LARGEST_WIDTH, ODD, Clauses
 from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.public_random import PublicRandom
@@ -23,13 +23,11 @@ LARGEST_COUNT = 50_000_000
 BATCH = (
     1 << 20
 )  # random clauses are drawn in batches of this size: part of their definition, never to be changed
-ODD = 0xAAAAAAAA  # bits 1, 3, 5, ...: the odd numbers of true literals
 LARGEST_CELLS = 2_000_000_000  # of marginals, which are held as shapes
 
 __all__ = [
     "LARGEST_CELLS",
     "LARGEST_COUNT",
-    "Domains",
     "all_marginals",
     "all_parities",
     "chosen_marginals",

@@ -26,7 +26,7 @@ from dpopt.formulations.noise_allocation import (
     solve_allocation,
 )
 from dpopt.queries.arrays import freeze
-from dpopt.queries.generation import Domains
+from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from tests.models.catalogue import MODELS
 

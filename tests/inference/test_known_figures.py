@@ -1,4 +1,4 @@
-"""Figures that are known from elsewhere: the toy of the specification, and real tables."""
+"""Figures that are known from elsewhere: a toy of ten bits, and real tables."""
 
 from __future__ import annotations
 

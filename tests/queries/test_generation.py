@@ -10,8 +10,8 @@ from numpy.random import Philox
 
 from dpopt.errors import WorkloadError
 from dpopt.queries import Attribute, AttributeKind, Clauses, Schema, generation
+from dpopt.queries.domains import Domains
 from dpopt.queries.generation import (
-    Domains,
     all_marginals,
     all_parities,
     chosen_marginals,

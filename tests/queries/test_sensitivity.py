@@ -17,7 +17,8 @@ from dpopt.queries import sensitivity as sensitivity_module
 from dpopt.queries import sensitivity_messages as messages_module
 from dpopt.queries import sensitivity_tables as tables_module
 from dpopt.queries.arrays import freeze
-from dpopt.queries.generation import Domains, all_marginals, random_conjunctions, random_parities
+from dpopt.queries.domains import Domains
+from dpopt.queries.generation import all_marginals, random_conjunctions, random_parities
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity import CountSensitivity, count_sensitivity
 from dpopt.queries.sensitivity_messages import DENOMINATOR, dual_bound, dual_value, largest_entries

@@ -137,6 +137,13 @@ def test_the_readme_names_each_command() -> None:
     assert [name for name in _command_names() if name not in text] == []
 
 
+def test_the_architecture_names_each_test_of_the_boundary() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tests = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "boundary").glob("test_*.py")]
+    assert len(tests) > 1
+    assert [name for name in sorted(tests) if f"`{name}`" not in text] == []
+
+
 def test_the_documents_name_each_solver() -> None:
     from dpopt.solvers.registry import solver_names
 

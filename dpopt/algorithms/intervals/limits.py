@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dpopt.algorithms.histograms.tree_plan import LARGEST_DOMAIN
 from dpopt.errors import PlanError
 
-LARGEST_DOMAIN = 2**22
 LARGEST_RECORDS = 2**40
 
 

@@ -32,6 +32,7 @@ from dpopt.algorithms.histograms.counts_plan import (
     moved_nodes,
     neighbours_in_words,
 )
+from dpopt.algorithms.histograms.grid_plan import LARGEST_GRID
 from dpopt.algorithms.intervals.limits import check_records, check_unit
 from dpopt.algorithms.intervals.partition import LARGEST_PARTITION
 from dpopt.errors import PlanError
@@ -40,7 +41,6 @@ from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.split_curator import MedianCut
 
 KIND = "split"
-LARGEST_GRID = 2**22
 
 
 @dataclass(frozen=True)

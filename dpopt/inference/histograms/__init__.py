@@ -2,7 +2,7 @@
 
 In       a `Tree` with a noisy value and a variance for each node, or a noisy sequence; public parameters.
 Out      the consistent values that are nearest to them, and how much they still vary.
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`; numpy, scipy, numba in kernels. No records, no solver.
+Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`; numpy, scipy. No records, no solver.
 Next     another inference: one file here, its general program in `dpopt.formulations`, its page in models/.
 
 | file | what it holds |
