@@ -28,8 +28,9 @@ def write_results(document: Path, lines: Iterable[str]) -> None:
 def circumstances(report: Mapping[str, Any]) -> str:
     """Return one sentence: date, machine, versions, runs and load."""
     machine, versions = report["machine"], report["versions"]
+    runs = f"{report['runs']} run" if report["runs"] == 1 else f"{report['runs']} runs"
     return (
         f"{report['date']}: {machine['cores']} cores ({machine['processor']}), {machine['memory_gb']:g} GB; "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + f"; {report['runs']} runs; load at the start {report['load_at_start']:g}."
+        + f"; {runs}; load at the start {report['load_at_start']:g}."
     )

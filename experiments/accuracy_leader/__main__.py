@@ -38,11 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     runs = 1 if options.quick else options.runs
     report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": options.quick, "results": []}
     if options.json is not None and options.json.exists():
-        on_file = json.loads(options.json.read_text(encoding="utf-8"))
-        if on_file["quick"] != options.quick:
-            print(f"{options.json} holds other results (quick: {on_file['quick']}); name another file")
+        report = json.loads(options.json.read_text(encoding="utf-8"))
+        if report["quick"] != options.quick:
+            print(f"{options.json} holds other results (quick: {report['quick']}); name another file")
             return 2
-        report["results"] = on_file["results"]
+        report["runs"] = max(report["runs"], runs)
     parts = [PARTS[name] for name in options.parts or (QUICK_PARTS if options.quick else PARTS)]
     parts = [part.made_small() for part in parts] if options.quick else parts
     try:
