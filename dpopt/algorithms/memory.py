@@ -40,6 +40,7 @@ NUMBER = 40  # bytes of a whole number in a list of Python's
 FITTED = 100  # bytes for each literal of a clause that records are fitted to: residuals, positions by column, weights
 COPIES = 5  # arrays of the records of one snapshot while they are moved, counted and compared
 SHOWN = 10_000_000
+MUCH = 1_000_000_000  # bytes from which on a run says beforehand what it will hold
 LIBRARIES = 200_000_000  # NumPy, Numba and the compiled loops
 
 
@@ -73,10 +74,12 @@ class ExpectedMemory:
         )
 
 
-def memory_of_plan(plan: Plan, workload: Workload, *, streamed: bool = False) -> ExpectedMemory | None:
+def memory_of_plan(
+    plan: Plan, workload: Workload, *, streamed: bool = False, resumed: bool = False
+) -> ExpectedMemory | None:
     """Return the memory of a run of DualQuery, DQRS, or a projection onto clauses; None for other algorithms.
 
-    With `streamed` the table is read in parts.
+    With `streamed` the table is read in parts; with `resumed` the transcript of an interrupted run is read, too.
     """
     if isinstance(plan, MeasuredPlan):
         return _memory_of_fit(plan, workload, min(plan.size, BATCH_ROWS) if streamed else plan.size)
@@ -90,6 +93,7 @@ def memory_of_plan(plan: Plan, workload: Workload, *, streamed: bool = False) ->
         draws=plan.draws,
         rows_at_once=BATCH_ROWS if streamed else None,
         binary=workload.schema.is_binary,
+        resumed=resumed,
     )
 
 
@@ -263,6 +267,21 @@ def check_memory(expected: ExpectedMemory, available: int | None) -> None:
             f"the run needs about {expected.describe()}; the machine has {_gigabytes(available)} available. Ask fewer queries, "
             "draw fewer in each round (--draws), count the table in parts (--engine stream), or use a machine with more memory"
         )
+
+
+def note_on_memory(expected: ExpectedMemory, available: int | None = None) -> str | None:
+    """Return what to tell beforehand of a run that takes much memory, None where it does not.
+
+    With `available` bytes this is a run that goes on. It is not refused where they are too few: what was spent would be lost
+    to whoever has no larger machine.
+    """
+    told = f"memory: about {expected.describe()}"
+    if available is not None and expected.total > available:
+        return (
+            f"{told}; the machine has {_gigabytes(available)} available. Should the run be ended for want of it, nothing is "
+            "lost and nothing is spent twice: resume it with --engine stream, or on a machine with more memory"
+        )
+    return told if expected.total > MUCH else None
 
 
 def _gigabytes(size: int) -> str:

@@ -13,7 +13,7 @@ from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
 from dpopt.algorithms.folder_files import check_empty
 from dpopt.algorithms.job import Job, check_bits, check_rules, check_workload
 from dpopt.algorithms.measured_plan import NOISE
-from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan
+from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
 from dpopt.algorithms.output_format import check_format
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.progress import Progress, Silent, stage
@@ -35,9 +35,6 @@ from dpopt.private.read_binary_table import AnyBinaryTable, found_layout, read_b
 from dpopt.private.rule_report import broken_rows
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
-
-MUCH_MEMORY = 1_000_000_000
-"""Bytes from which on a run says beforehand what it will hold."""
 
 _NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
 
@@ -131,16 +128,19 @@ def synthesize(
         plan, statement = plan_and_statement(chosen, size, queries, told, form=_form(table, how))
     statement["reading"] = how
     for remark in (delta_warning(plan), size_note(plan), fill_note(plan, statement)):
-        if remark is not None:
-            told.note(remark)
+        _tell(remark, told)
     needed = memory_of_plan(plan, queries, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
-        if needed.total > MUCH_MEMORY:
-            told.note(f"memory: about {needed.describe()}")
+        _tell(note_on_memory(needed), told)
     output = chosen.output(schema, answers_only=plan.algorithm == NOISE)
     job = Job(plan, schema, queries, output, statement)
     return release(dataset, job, folder, progress=told)
+
+
+def _tell(remark: str | None, told: Progress) -> None:
+    if remark is not None:
+        told.note(remark)
 
 
 def _tell_owner_of_broken_rules(dataset: PrivateDataset, schema: Schema, told: Progress) -> None:
@@ -180,6 +180,9 @@ def continue_run(
     require_solver(job.plan.solver)
     with stage(told, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
+    needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
+    if needed is not None:
+        _tell(note_on_memory(needed, available_memory()), told)
     return resume(Path(folder), dataset, job, progress=told)
 
 

@@ -17,6 +17,7 @@ from dpopt.algorithms.memory import (
     check_memory,
     expected_memory,
     memory_of_plan,
+    note_on_memory,
     number_of_named_columns,
 )
 from dpopt.algorithms.plans import plan_of
@@ -124,6 +125,18 @@ def test_a_run_that_does_not_fit_is_refused_with_the_numbers() -> None:
 @pytest.mark.parametrize("available", [8_000_000_000, None])
 def test_a_run_that_fits_or_of_which_that_is_not_known_is_not_refused(available: int | None) -> None:
     check_memory(SMALL, available)
+
+
+def test_much_memory_is_told_and_too_little_of_a_run_that_goes_on_is_no_refusal() -> None:
+    assert note_on_memory(ExpectedMemory((("queries", 1_000_000_000),))) is None
+    assert (
+        note_on_memory(SMALL) == note_on_memory(SMALL, 8_000_000_000) == f"memory: about {SMALL.describe()}"
+    )
+    scarce = note_on_memory(SMALL, 7_999_999_999)
+    assert scarce is not None
+    assert "queries 3.00 GB; the machine has 8.00 GB available" in scarce
+    assert "resume it with --engine stream" in scarce
+    assert note_on_memory(ExpectedMemory((("queries", 9),)), 8) is not None
 
 
 def test_the_least_of_machine_process_and_control_group_counts(

@@ -22,6 +22,7 @@ from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
@@ -388,6 +389,28 @@ def interrupted(folder: Path) -> Path:
     with pytest.raises(StopError):
         release(dataset(), made, folder, sampler=Stopping())
     return folder
+
+
+class Notes(Silent):
+    """Keeps what is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = interrupted(tmp_path / "out"), Notes()
+    monkeypatch.setattr("dpopt.algorithms.synthesize.available_memory", lambda: 1_000)
+    assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=told).rounds) == 6
+    (note,) = told.notes
+    assert "the machine has 0.00 GB available" in note
+    assert "nothing is spent twice" in note
 
 
 @pytest.mark.parametrize("form", ["CSV", "CSV.gz", "Parquet", "DataFrame"])
