@@ -104,6 +104,10 @@ class Glpk:
             model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
             write_mps(replace(program, row_names=(), column_names=()), model)
             command = ["glpsol", "--freemps", str(model), "--write", str(answer)]
+            if not program.integrality.any():
+                command.append(
+                    "--nopresol"
+                )  # its presolver lets rows be broken by a thousandth of their size
             if limits.seconds is not None:
                 command += ["--tmlim", str(math.ceil(limits.seconds))]
             log = run(command, lambda line: _listen(history, line, sign))
