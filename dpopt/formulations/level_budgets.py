@@ -33,12 +33,18 @@ from dpopt.errors import ProgramError
 from dpopt.queries.arrays import freeze, frozen
 
 DROPPED = 0.004
-"""A level with less than this share of the budget is not measured; the others share what it had. All such levels together
-may cost this share of the objective; beyond it they are measured."""
+"""A level with less than this share of the budget is not measured; the others share what it had."""
+
+_LOSS = 0.001
+"""All levels that are left out may cost this share of the objective together; beyond it they are measured."""
 
 _POLISHED = 6
 _LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
 _SHARPNESS = (8.0, 64.0, 512.0)  # of the soft maximum over groups, one after the other
+_SHARPER = (64.0, 512.0, 4096.0)
+_GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
+_AGAIN = 4  # times at most
+_LIFTED = 0.01  # share of the budget that all levels get alike before that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,9 +184,27 @@ def best_level_budgets(
             point = _descend(program, point, sharpness)
         found.append(_amounts(program, point))
     best = min(found, key=program.objective)
+    if program.gaussian:
+        best = _nearer(program, best)
     kept = _without_small_levels(program, best)
     gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
     return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap)
+
+
+def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return amounts whose proven gap is small, for Gaussian noise.
+
+    In the roots of the shares a level without any share has slope 0, whatever more of it were worth; so each gets a little.
+    """
+    best = amounts
+    for _ in range(_AGAIN):
+        if program.lower_bound(best) >= (1.0 - _GAP) * program.objective(best):
+            break
+        point = np.sqrt((1.0 - _LIFTED) * best / program.amount + _LIFTED / best.size)
+        for sharpness in _SHARPER:
+            point = _descend(program, point, sharpness)
+        best = min(best, _amounts(program, point), key=program.objective)
+    return best
 
 
 def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
@@ -233,7 +257,7 @@ def _soft_objective(
 
 
 def _without_small_levels(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    most = (1.0 + DROPPED) * program.objective(amounts)
+    most = (1.0 + _LOSS) * program.objective(amounts)
     kept = amounts
     for level in np.argsort(amounts, kind="stable").tolist():
         if amounts[level] >= DROPPED * program.amount:
