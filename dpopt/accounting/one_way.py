@@ -7,7 +7,7 @@ from dpopt.accounting.measurements import measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
-NAME = "one-way marginals"
+ONE_WAY = "one-way marginals"
 
 
 def one_way_charge(
@@ -24,7 +24,9 @@ def one_way_charge(
     AccountingError
         No attribute, or a scale that is out of range.
     """
-    return measurement_charge(NAME, _moved(attributes, relation), scale, gaussian=gaussian, relation=relation)
+    return measurement_charge(
+        ONE_WAY, _moved(attributes, relation), scale, gaussian=gaussian, relation=relation
+    )
 
 
 def one_way_scale(attributes: int, *, amount: float, gaussian: bool, relation: NeighbouringRelation) -> float:
@@ -34,5 +36,5 @@ def one_way_scale(attributes: int, *, amount: float, gaussian: bool, relation: N
 
 def _moved(attributes: int, relation: NeighbouringRelation) -> int:
     if attributes < 1:
-        raise AccountingError(f"{NAME}: found {attributes} attributes, expected at least 1")
+        raise AccountingError(f"{ONE_WAY}: found {attributes} attributes, expected at least 1")
     return attributes if relation is NeighbouringRelation.ADD_REMOVE else 2 * attributes

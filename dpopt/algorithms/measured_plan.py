@@ -11,10 +11,9 @@ from typing import Any
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
-from dpopt.accounting.one_way import NAME
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_limits, whole_number
+from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.query_weights import LARGEST_SCORE, MOST_ROWS
@@ -22,7 +21,7 @@ from dpopt.private.selection import SCORES
 
 NOISE, PROJECTION, ADAPTIVE = "noise", "projection", "adaptive"
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
-WORKLOAD, ONE_WAY = "workload", NAME
+WORKLOAD = "workload"
 MOST_SELECTIONS = 10_000
 
 
@@ -237,7 +236,7 @@ class MeasuredPlan:
         if self.algorithm not in MEASURED:
             raise PlanError(f"the algorithm is one of {', '.join(MEASURED)}; found {self.algorithm!r}")
         object.__setattr__(self, "size", whole_number("the public size", self.size, least=1))
-        object.__setattr__(self, "seed", check_limits(None, None, self.seed)[1])
+        object.__setattr__(self, "seed", check_seed(self.seed))
         labels = [charge.label for charge in self.charges()]  # refuses scales and ranges that cannot be
         if len(set(labels)) < len(labels) or not self.measurements:
             raise PlanError("a plan measures at least one set of counts, and each under a name of its own")

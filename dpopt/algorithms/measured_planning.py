@@ -7,13 +7,13 @@ from math import sqrt
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.one_way import ONE_WAY
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.candidates import MOST_CELLS, parts_of
 from dpopt.algorithms.measured_plan import (
     ADAPTIVE,
     NOISE,
-    ONE_WAY,
     PROJECTION,
     WORKLOAD,
     FitPlan,

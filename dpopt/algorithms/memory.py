@@ -265,7 +265,8 @@ def check_memory(expected: ExpectedMemory, available: int | None) -> None:
     if available is not None and expected.total > available:
         raise PlanError(
             f"the run needs about {expected.describe()}; the machine has {_gigabytes(available)} available. Ask fewer queries, "
-            "draw fewer in each round (--draws), count the table in parts (--engine stream), or use a machine with more memory"
+            "draw fewer in each round (--draws), count the table in parts (--engine stream, no wide tables), or use a machine "
+            "with more memory"
         )
 
 
@@ -279,7 +280,8 @@ def note_on_memory(expected: ExpectedMemory, available: int | None = None) -> st
     if available is not None and expected.total > available:
         return (
             f"{told}; the machine has {_gigabytes(available)} available. Should the run be ended for want of it, nothing is "
-            "lost and nothing is spent twice: resume it with --engine stream, or on a machine with more memory"
+            "lost and nothing is spent twice: resume it on a machine with more memory, or with --engine stream if the table is "
+            "no wide one"
         )
     return told if expected.total > MUCH else None
 

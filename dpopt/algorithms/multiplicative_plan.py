@@ -13,7 +13,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import LARGEST_SEED, PLAN_VERSION, Encoding, whole_number
+from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.multiplicative_scores import LARGEST_SIZE
 from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
@@ -188,12 +188,12 @@ class MultiplicativePlan:
         for name, called, least, most in (
             ("size", "the public size", 1, LARGEST_SIZE),
             ("rounds", "the number of rounds", 1, MOST_ROUNDS),
-            ("seed", "the seed", 0, LARGEST_SEED),
         ):
             number = whole_number(called, getattr(self, name), least=least)
             if number > most:
                 raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
             object.__setattr__(self, name, number)
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if not self.step.is_finite() or self.step <= 0:
             raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
         alpha = self.alpha

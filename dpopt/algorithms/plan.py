@@ -19,7 +19,7 @@ from dpopt.errors import AccountingError, PlanError
 from dpopt.private.query_weights import LARGEST_SCORE, MOST_ROWS
 
 PLAN_VERSION, ALGORITHM = 1, "dualquery"
-LARGEST_SEED = 2**31 - 1
+_LARGEST_SEED = 2**31 - 1
 
 
 class FreeAttributes(Enum):
@@ -261,10 +261,21 @@ def check_limits(work: object, seconds: object, seed: object) -> tuple[int | Non
     effort = None if work is None else whole_number("the work per round", work, least=1)
     if seconds is not None and not _is_positive(seconds):
         raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
+    return effort, check_seed(seed)
+
+
+def check_seed(seed: object) -> int:
+    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one.
+
+    Raises
+    ------
+    PlanError
+        If it is none.
+    """
     number = whole_number("the seed", seed, least=0)
-    if number > LARGEST_SEED:
-        raise PlanError(f"the seed must be at most {LARGEST_SEED:,}, found {number:,}")
-    return effort, number
+    if number > _LARGEST_SEED:
+        raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
+    return number
 
 
 def _is_positive(value: object) -> bool:

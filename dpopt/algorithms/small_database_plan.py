@@ -11,7 +11,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_limits, whole_number
+from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.net_multisets import LARGEST_TARGET, MOST_RECORDS
 
@@ -77,7 +77,7 @@ class SmallDatabasePlan:
             raise PlanError(
                 f"{self.records:,} records at a public size of {self.size:,} are beyond 64-bit distances; ask for fewer"
             )
-        _, seed = check_limits(None, None, self.seed)
+        seed = check_seed(self.seed)
         object.__setattr__(self, "seed", seed)
 
     @property

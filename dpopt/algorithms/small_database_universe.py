@@ -18,6 +18,7 @@ from dpopt.queries.attribute import AttributeKind
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over
 from dpopt.queries.workload import Workload
 
 MOST_CELLS = 1 << 18
@@ -92,9 +93,8 @@ class Universe:
                 f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )
-        several = np.flatnonzero(
-            counts > 1
-        )  # the others would be dimensions of the grid, which NumPy has 64 of
+        # The others would be dimensions of the grid, which NumPy has 64 of.
+        several = np.flatnonzero(counts > 1)
         places = np.zeros((len(counts), cells), dtype=np.int64)
         places[several] = np.indices(counts[several].tolist(), dtype=np.int64).reshape(several.size, cells)
         codes = domains.codes[places.T + domains.starts[asked]]
@@ -106,7 +106,7 @@ class Universe:
             raise PlanError(
                 "no record of codes that occur obeys the rules; leave ',occurring' out of the workload"
             )
-        told_apart = answers_on_each(_over(asked, workload.queries), codes)
+        told_apart = answers_on_each(over(asked, workload.queries, domains.counts.size), codes)
         element, first = _classes(told_apart)
         answers = freeze(np.ascontiguousarray(told_apart[first].T))
         left_out = np.setdiff1d(np.arange(domains.counts.size), asked)
@@ -143,17 +143,6 @@ def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) 
         true = ((equal == part.signs) & (part.attributes >= 0)).sum(axis=2)
         told[:, first : first + step] = (part.accepted[None, :] >> true.astype(np.uint32)) & 1
     return told
-
-
-def _over(asked: NDArray[np.int64], queries: MarginalSet | Clauses) -> MarginalSet | Clauses:
-    """Return queries, whose attributes are all asked about, over these alone."""
-    place = np.full(int(max(asked.max(), queries.attributes.max(initial=-1))) + 2, -1, dtype=np.int32)
-    place[asked] = np.arange(asked.size, dtype=np.int32)  # the last place is for padding, which is -1
-    moved = freeze(place[queries.attributes])
-    if isinstance(queries, MarginalSet):
-        domains = queries.domains
-        return MarginalSet(Domains(domains.counts[asked], domains.starts[asked], domains.codes), moved)
-    return Clauses(moved, queries.values, queries.signs, queries.accepted)
 
 
 def _whole_records(domains: Domains, asked: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.int32]:

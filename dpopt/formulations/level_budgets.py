@@ -203,7 +203,10 @@ def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.f
         point = np.sqrt((1.0 - _LIFTED) * best / program.amount + _LIFTED / best.size)
         for sharpness in _SHARPER:
             point = _descend(program, point, sharpness)
-        best = min(best, _amounts(program, point), key=program.objective)
+        found = _amounts(program, point)
+        if program.objective(found) >= program.objective(best):
+            break  # from the same amounts the search would go the same way
+        best = found
     return best
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.one_way import NAME, one_way_charge
+from dpopt.accounting.one_way import ONE_WAY, one_way_charge
 from dpopt.private.measurement import Measurement
 from dpopt.private.table_door import TableDoor
 from dpopt.queries.domains import Domains
@@ -40,7 +40,7 @@ class OneWayDoor(TableDoor):
         )
 
     def _one_way(self, scale: float, *, gaussian: bool) -> Measurement:
-        return Measurement(NAME, one_way_marginals(self._dataset._schema), scale, gaussian)
+        return Measurement(ONE_WAY, one_way_marginals(self._dataset._schema), scale, gaussian)
 
 
 def one_way_marginals(schema: Schema) -> MarginalSet:

@@ -26,9 +26,8 @@ MOST_BYTES = 1 << 32  # of bits at once: clauses that name more columns are coun
 # hold (packing them included), with fewer, and where clauses share pairs of columns. LEAST_STEPS: what a clause costs
 # besides.
 WIDE_WORD, NARROW_WORD, SHARED_WORD, LEAST_STEPS = 2.0, 0.35, 0.15, 160.0
-NEARLY_EMPTY = (
-    64  # records for each one; with more of them a list of all ones is shorter than the bits of one column
-)
+NEARLY_EMPTY = 64
+"""Records for each one; with more of them a list of all ones is shorter than the bits of one column."""
 
 
 def count_on_columns(

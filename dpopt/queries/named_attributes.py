@@ -41,11 +41,16 @@ def over_named(queries: Queries, sizes: NDArray[np.integer]) -> tuple[NDArray[np
     named = np.zeros(len(sizes), dtype=np.bool_)
     named[queries.attributes[queries.attributes >= 0]] = True
     attributes = np.flatnonzero(named) if named.any() else np.zeros(1, dtype=np.int64)
-    place = np.full(len(sizes) + 1, -1, dtype=np.int32)  # the last one is for padding, which is -1
+    return attributes, over(attributes, queries, len(sizes))
+
+
+def over(attributes: NDArray[np.int64], queries: Queries, number: int) -> Queries:
+    """Return queries over some of `number` attributes alone, (k,) increasing, which are all that they name and maybe more."""
+    place = np.full(number + 1, -1, dtype=np.int32)  # the last one is for padding, which is -1
     place[attributes] = np.arange(attributes.size, dtype=np.int32)
     moved = freeze(place[queries.attributes])
     if isinstance(queries, MarginalSet):
         domains = queries.domains
         own = Domains(domains.counts[attributes], domains.starts[attributes], domains.codes)
-        return attributes, MarginalSet(own, moved)
-    return attributes, Clauses(moved, queries.values, queries.signs, queries.accepted)
+        return MarginalSet(own, moved)
+    return Clauses(moved, queries.values, queries.signs, queries.accepted)

@@ -105,9 +105,8 @@ class Glpk:
             write_mps(replace(program, row_names=(), column_names=()), model)
             command = ["glpsol", "--freemps", str(model), "--write", str(answer)]
             if not program.integrality.any():
-                command.append(
-                    "--nopresol"
-                )  # its presolver lets rows be broken by a thousandth of their size
+                # The presolver of linear programs lets rows be broken by a thousandth of their size.
+                command.append("--nopresol")
             if limits.seconds is not None:
                 command += ["--tmlim", str(math.ceil(limits.seconds))]
             log = run(command, lambda line: _listen(history, line, sign))

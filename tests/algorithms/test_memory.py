@@ -135,7 +135,10 @@ def test_much_memory_is_told_and_too_little_of_a_run_that_goes_on_is_no_refusal(
     scarce = note_on_memory(SMALL, 7_999_999_999)
     assert scarce is not None
     assert "queries 3.00 GB; the machine has 8.00 GB available" in scarce
-    assert "resume it with --engine stream" in scarce
+    assert (
+        "resume it on a machine with more memory, or with --engine stream if the table is no wide one"
+        in scarce
+    )
     assert note_on_memory(ExpectedMemory((("queries", 9),)), 8) is not None
 
 
