@@ -31,6 +31,7 @@ from dpopt.cli import (
 )
 from dpopt.cli import sorted as sorted_counts
 from dpopt.cli.application import application
+from dpopt.cli.interruption import listen
 
 __all__ = [
     "certify",
@@ -77,6 +78,7 @@ def main() -> NoReturn:
     A crash leaves no image of the memory, which may hold the table, on the disk. The process ends without taking the
     interpreter down piece by piece: idle threads of Arrow, which reads tables, can abort it there, after all work is done.
     """
+    listen()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     code = 0
     try:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from dpopt.algorithms.progress import Pace, Silent
+from dpopt.cli.interruption import raise_again
 
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
@@ -22,7 +23,7 @@ class TerminalProgress(Silent):
 
     On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and how
     long it will take, so that a run of hours can be followed in the log of a batch system. `figure` says what the number
-    beside the rounds is.
+    beside the rounds is. Each step also raises a Ctrl-C that was swallowed.
     """
 
     def __init__(self, *, quiet: bool = False, figure: str = "value") -> None:
@@ -55,6 +56,7 @@ class TerminalProgress(Silent):
 
     def begin(self, stage: str) -> None:
         """Show a new bar."""
+        raise_again()
         super().begin(stage)
         self._task = self._bars.add_task(stage, total=1.0, text="")
         self._stage, self._line_before = stage, time.perf_counter()
@@ -82,6 +84,7 @@ class TerminalProgress(Silent):
 
     def _move(self, done: float, text: str) -> None:
         """Move the bar, or print a line if the last one is some time ago."""
+        raise_again()
         if self._task is None:
             return
         if self._console.is_terminal:

@@ -13,7 +13,6 @@ are complemented where that is what the weight rewards; those of the other two k
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +23,8 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import EVEN, ODD
 
 
-class Kind(enum.IntEnum):
-    """Which rows a clause needs."""
+class Kind:
+    """Which rows a clause needs: numbers, not an enumeration, in which NumPy can lose a Ctrl-C (see dpopt.cli.interruption)."""
 
     THRESHOLD = 0
     PARITY = 1
@@ -69,7 +68,7 @@ class RewardedClauses:
     sides: Numbers
     constants: Numbers
 
-    def of_kind(self, kind: Kind) -> Indices:
+    def of_kind(self, kind: int) -> Indices:
         """Return the numbers of the clauses of one kind."""
         return np.flatnonzero(self.kinds == kind)
 

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -137,3 +138,48 @@ def test_the_module_is_the_command(words: list[str]) -> None:
     done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == succeed(*words)
+
+
+SWALLOWED = """
+import signal
+import numpy as np
+from dpopt.cli.interruption import listen
+from dpopt.cli.progress import TerminalProgress
+
+class Interrupted(type):
+    def __getattr__(cls, name):
+        signal.raise_signal(signal.SIGINT)
+        raise AttributeError(name)
+
+class Value(metaclass=Interrupted):
+    pass
+
+listen()
+np.ndim(Value())
+print("NumPy has dropped it", flush=True)
+with TerminalProgress() as progress:
+    try:
+        {step}
+    except KeyboardInterrupt:
+        print("heard")
+    progress.begin("the next stage")
+    print("once")
+"""
+
+
+@pytest.mark.parametrize(
+    "step", ["begin('a stage')", "round(1, 2, 0.5)", "share(0.5)", "step(1, 2, 'a table')"]
+)
+def test_an_interruption_that_a_library_drops_is_heard_at_the_next_step(step: str) -> None:
+    script = SWALLOWED.replace("{step}", f"progress.{step}")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["NumPy has dropped it", "heard", "once"], done.stderr
+
+
+def test_a_process_that_ignores_interruptions_goes_on_to_ignore_them() -> None:
+    script = (
+        "import signal; from dpopt.cli.interruption import listen; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "listen(); signal.raise_signal(signal.SIGINT); print('not interrupted')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "not interrupted\n"
