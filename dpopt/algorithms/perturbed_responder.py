@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,9 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.selected_query import SelectedQuery
+
+WORTH_A_THREAD = 0.02
+"""Seconds of one search. Shorter ones are mostly Python, for which threads wait in turn: two took twice as long as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,10 +95,17 @@ class PerturbedResponder:
         """Return batch `number`: s records that answer these selections, each with perturbations of its own."""
         shared = self._shared(selected)
         shaken = self._perturbations(number, shared)
-        with ThreadPoolExecutor(self.limits.threads) as pool:
-            found = list(
-                pool.map(lambda place: self._one(shared, shaken, number, place), range(self.records))
-            )
+
+        def one(place: int) -> tuple[NDArray[np.int32], bool]:
+            return self._one(shared, shaken, number, place)
+
+        begun = time.perf_counter()
+        found, left = [one(0)], range(1, self.records)
+        if self.limits.threads == 1 or time.perf_counter() - begun < WORTH_A_THREAD:
+            found += map(one, left)
+        else:
+            with ThreadPoolExecutor(self.limits.threads) as pool:
+                found += pool.map(one, left)
         records = np.stack([record for record, _ in found]).astype(np.int32)
         return Batch(number, freeze(records), sum(failed for _, failed in found))
 

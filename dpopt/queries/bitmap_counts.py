@@ -40,6 +40,7 @@ CHUNK = 1 << 14  # clauses that are looked at together
 PIECES = 4  # pieces of work for each thread, at least
 PAIRS_PER_CLAUSE = 0.5  # sets are counted up to so many pairs of columns for each clause
 SET_WIDTH = 3  # literals of a clause that is counted by sets
+SMALL_WORK = 2**23  # words that are counted in a few milliseconds, in which two threads gain nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +137,7 @@ def count_on_bitmaps(
 
     Offsets and positions as for `Resolved.of`, which says what is raised.
     """
+    threads = _worth_while(bitmaps, len(clauses), threads)
     keys = np.arange(bitmaps.columns, dtype=np.int64)
     if few_pairs(bitmaps.columns, len(clauses)):
         # The fewest ones first: pairs that many triples begin with are then empty in as many tiles as possible.
@@ -149,6 +151,7 @@ def count_resolved(
 ) -> NDArray[np.int64]:
     """Return for every clause the number of records of which it is true, (m,) int64."""
     m = clauses.widths.size
+    threads = _worth_while(bitmaps, m, threads)
     narrow = clauses.widths <= SET_WIDTH
     if not few_pairs(bitmaps.columns, int(np.count_nonzero(narrow))):
         narrow[:] = False
@@ -254,6 +257,11 @@ def _count_by_sets(
 def few_pairs(columns: int, clauses: int) -> bool:
     """Return whether all pairs of columns are so few beside the clauses that these are counted by sets."""
     return columns * (columns - 1) / 2 <= PAIRS_PER_CLAUSE * clauses
+
+
+def _worth_while(bitmaps: Bitmaps, clauses: int, threads: int) -> int:
+    """Return how many threads to count in: one where starting more of them would take longer than the work."""
+    return threads if bitmaps.length * clauses > SMALL_WORK else 1
 
 
 def _ones(bitmaps: Bitmaps, threads: int) -> NDArray[np.int32]:

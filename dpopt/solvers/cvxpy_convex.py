@@ -35,6 +35,7 @@ KEPT_OUT = ("ortools", "gurobipy")
 
 _ACCURACY = 1e-8
 _ITERATIONS = 1_000_000  # of first-order methods, where no limit is given
+_STEADY = 5_000  # iterations for which OSQP keeps its step size; adapting every 25, it never ended on one small program in 170
 _USABLE = 1e-6  # a point at a limit that breaks a row by more is no incumbent
 
 
@@ -232,6 +233,7 @@ def _osqp(limits: SolveLimits) -> Options:
         "eps_rel": _ACCURACY,
         "max_iter": _ITERATIONS,
         "polishing": True,
+        "adaptive_rho_interval": _STEADY,
     }
     return _timed(limits, "time_limit", "max_iter", options)
 

@@ -100,6 +100,7 @@ def test_a_dual_is_the_change_of_the_optimum_per_unit_of_its_row(solver: Solver,
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), maximize=st.booleans())
 @example(seed=201, maximize=True)  # GLPK's presolver gave a point that breaks a row by .0017
+@example(seed=438, maximize=False)  # OSQP never ended, adapting its step size every 25 iterations
 def test_duals_prove_the_optimum(solver: Solver, seed: int, maximize: bool) -> None:
     """Strong duality: the bound that the duals prove, exactly, is the optimum."""
     program = feasible_program(seed, maximize)

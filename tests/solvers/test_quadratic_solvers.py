@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
@@ -102,6 +102,8 @@ def test_bounds_hold_and_the_nearest_point_of_a_box_is_the_clipped_one(solver: S
 @EVERY
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000))
+@example(seed=361)  # Gurobi's presolver gave a wrong dual for two rows that are multiples of each other
+@example(seed=2859)  # OSQP never ended, adapting its step size every 1,000 iterations
 def test_point_and_duals_prove_the_optimum(solver: Solver, seed: int) -> None:
     """The exact lower bound at point and duals is the objective: both are right, signs included."""
     generator = np.random.default_rng(seed)
