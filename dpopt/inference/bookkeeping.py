@@ -39,7 +39,7 @@ class Bookkeeping:
         listed = lay_out_clauses(problem, self.wide, records)
         monomials = lay_out_monomials(problem, self.narrow, records)
         self.books = Books(
-            tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
+            1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
         )
 
     def count(self, records: NDArray[np.int32], threads: int) -> None:
@@ -100,7 +100,7 @@ class Bookkeeping:
         for clauses, target in ((self.narrow, monomials.residuals), (self.wide, listed.prices)):
             for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
-        books = books._replace(tables=tables, listed=listed, monomials=monomials)
+        books = books._replace(own=0, tables=tables, listed=listed, monomials=monomials)
         if len(self.narrow):
             from dpopt.inference.monomial_kernels import gather
 

@@ -64,12 +64,11 @@ def give(
     chosen: NDArray[np.int64],
     attribute: int,
     column: int,
-    own: int,
 ) -> None:
     """Give the record another code in the tables, and in the rules where it has it not yet."""
     if legal.state.chosen[attribute] != column:
         move(legal.still, legal.state, legal.rules, legal.status, attribute, column)
-    change_code(books, choices, chosen, attribute, column, own)
+    change_code(books, choices, chosen, attribute, column)
 
 
 @kernel
@@ -79,7 +78,6 @@ def visit(
     legal: Legal,
     room: Room,
     chosen: NDArray[np.int64],
-    own: int,
     temperature: float,
     gain: float,
     random: NDArray[np.uint64],
@@ -94,7 +92,7 @@ def visit(
         first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
         costs = room.costs[: last - first]
         old = chosen[attribute] - first
-        price_codes(books, choices, chosen, attribute, own, costs)
+        price_codes(books, choices, chosen, attribute, costs)
         for code in range(last - first):
             legal.state.gain[first + code] = np.int64(math.floor((costs[old] - costs[code]) * gain + 0.5))
         free = legal.rules.reach_start[attribute] == legal.rules.reach_start[attribute + 1]
@@ -132,7 +130,7 @@ def visit(
         else:
             new = old
         if new != old:
-            give(books, choices, legal, chosen, attribute, first + new, own)
+            give(books, choices, legal, chosen, attribute, first + new)
     return changed
 
 
@@ -143,7 +141,6 @@ def try_compound(
     legal: Legal,
     room: Room,
     chosen: NDArray[np.int64],
-    own: int,
     temperature: float,
     gain: float,
     charge: float,
@@ -175,15 +172,15 @@ def try_compound(
             first = choices.first_column[other]
             costs = room.costs[: choices.first_column[other + 1] - first]
             old = chosen[other] - first
-            price_codes(books, choices, chosen, other, own, costs)
+            price_codes(books, choices, chosen, other, costs)
             changed += costs[room.after[other] - first] - costs[old]
-            give(books, choices, legal, chosen, other, room.after[other], own)
-    changed += visit(books, choices, legal, room, chosen, own, 0.0, gain, random)
+            give(books, choices, legal, chosen, other, room.after[other])
+    changed += visit(books, choices, legal, room, chosen, 0.0, gain, random)
     if changed < 0.0 or (temperature > 0.0 and next_unit(random) < math.exp(-changed / temperature)):
         return True, changed
     for other in range(chosen.size):
         if chosen[other] != room.before[other]:
-            give(books, choices, legal, chosen, other, room.before[other], own)
+            give(books, choices, legal, chosen, other, room.before[other])
     return False, 0.0
 
 
@@ -194,14 +191,13 @@ def respond_legally(
     legal: Legal,
     room: Room,
     chosen: NDArray[np.int64],
-    own: int,
     temperature: float,
     gain: float,
     charge: float,
     random: NDArray[np.uint64],
 ) -> float:
     """Visit a record once, and try compound moves where single ones are stuck; return the change of N^2 f."""
-    changed = visit(books, choices, legal, room, chosen, own, temperature, gain, random)
+    changed = visit(books, choices, legal, room, chosen, temperature, gain, random)
     for _ in range(ATTEMPTS):
         attribute = int(np.argmax(room.promise))
         if room.promise[attribute] <= 0.0:
@@ -214,7 +210,6 @@ def respond_legally(
             legal,
             room,
             chosen,
-            own,
             temperature,
             gain,
             charge,
@@ -247,9 +242,9 @@ def sweep_legally(
     for row in order:
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen, 1)
+        open_books(books, choices, chosen)
         set_record(legal, chosen)
-        respond_legally(books, choices, legal, room, chosen, 1, temperature, gain, charge, random)
+        respond_legally(books, choices, legal, room, chosen, temperature, gain, charge, random)
         for attribute in range(d):
             code = chosen[attribute] - choices.first_column[attribute]
             moved += code != records[row, attribute]

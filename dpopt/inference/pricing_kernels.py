@@ -33,7 +33,7 @@ def descend_all(
     for row in range(records.shape[0]):
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen, 0)
+        open_books(books, choices, chosen)
         moved = True
         for _ in range(LONGEST):
             if not moved:
@@ -43,11 +43,11 @@ def descend_all(
                 first = choices.first_column[attribute]
                 costs = room[: choices.first_column[attribute + 1] - first]
                 old = chosen[attribute] - first
-                price_codes(books, choices, chosen, attribute, 0, costs)
+                price_codes(books, choices, chosen, attribute, costs)
                 allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
                 new = cheapest(costs, allowed, old)
                 if new != old and costs[new] < costs[old] - 1e-12 * abs(costs[old]):
-                    change_code(books, choices, chosen, attribute, first + new, 0)
+                    change_code(books, choices, chosen, attribute, first + new)
                     moved = True
         for attribute in range(d):
             records[row, attribute] = chosen[attribute] - choices.first_column[attribute]
@@ -70,10 +70,10 @@ def descend_all_legally(
     for row in range(records.shape[0]):
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen, 0)
+        open_books(books, choices, chosen)
         set_record(legal, chosen)
         for _ in range(LONGEST):
-            changed = respond_legally(books, choices, legal, room, chosen, 0, 0.0, gain, charge, random)
+            changed = respond_legally(books, choices, legal, room, chosen, 0.0, gain, charge, random)
             if changed * gain > -1e-9:
                 break
         for attribute in range(d):

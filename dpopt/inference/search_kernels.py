@@ -28,6 +28,7 @@ class Choices(NamedTuple):
 class Books(NamedTuple):
     """Where records are counted, and where the record under consideration stands there."""
 
+    own: int  # 1: that record is one of those that are counted; 0: the books only price records
     tables: Tables
     place: Place
     listed: Listed
@@ -37,11 +38,11 @@ class Books(NamedTuple):
 
 
 @kernel
-def open_books(books: Books, choices: Choices, chosen: NDArray[np.int64], own: int) -> None:
-    """Find where a record with these columns (d,) stands; with `own` 1 it counts in the books."""
+def open_books(books: Books, choices: Choices, chosen: NDArray[np.int64]) -> None:
+    """Find where a record with these columns (d,) stands."""
     put(books.tables, books.place, choices.first_column, chosen)
     if books.listed.accepted.size:
-        look(books.listed, books.truth, chosen, own)
+        look(books.listed, books.truth, chosen, books.own)
     if books.monomials.kinds.size:
         see(books.monomials, books.sight, chosen)
 
@@ -52,7 +53,6 @@ def price_codes(
     choices: Choices,
     chosen: NDArray[np.int64],
     attribute: int,
-    own: int,
     costs: NDArray[np.float64],
 ) -> None:
     """Write to `costs` what N^2 f changes by for each code of the attribute, the others as they are; up to a constant."""
@@ -62,23 +62,23 @@ def price_codes(
             costs[code] = books.truth.costs[first + code]
     else:
         costs[:] = 0.0
-    add_costs(books.tables, books.place, attribute, own, costs)
+    add_costs(books.tables, books.place, attribute, books.own, costs)
     if books.monomials.kinds.size:
-        add_slopes(books.monomials, books.sight, chosen, attribute, first, own, costs)
+        add_slopes(books.monomials, books.sight, chosen, attribute, first, books.own, costs)
 
 
 @kernel
 def change_code(
-    books: Books, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int, own: int
+    books: Books, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
 ) -> None:
-    """Give the record another column; with `own` 1 count it anew."""
+    """Give the record another column, and count it anew if it counts."""
     first = choices.first_column[attribute]
     old = chosen[attribute]
-    shift(books.tables, books.place, attribute, column - first, own)
+    shift(books.tables, books.place, attribute, column - first, books.own)
     if books.listed.accepted.size:
-        turn(books.listed, books.truth, old, column, own)
+        turn(books.listed, books.truth, old, column, books.own)
     if books.monomials.kinds.size:
-        leave(books.monomials, books.sight, chosen, attribute, column, own)
+        leave(books.monomials, books.sight, chosen, attribute, column, books.own)
     chosen[attribute] = column
 
 
@@ -137,12 +137,12 @@ def sweep(
     for row in order:
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen, 1)
+        open_books(books, choices, chosen)
         for attribute in choices.attributes:
             first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
             costs = room[: last - first]
             old = chosen[attribute] - first
-            price_codes(books, choices, chosen, attribute, 1, costs)
+            price_codes(books, choices, chosen, attribute, costs)
             allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
             if temperature > 0.0:
                 prior = choices.log_prior[first:last]
@@ -150,7 +150,7 @@ def sweep(
             else:
                 new = cheapest(costs, allowed, old)
             if new != old:
-                change_code(books, choices, chosen, attribute, first + new, 1)
+                change_code(books, choices, chosen, attribute, first + new)
                 records[row, attribute] = new
                 moved += 1
     return moved
