@@ -22,5 +22,5 @@ the application and turns errors into messages. A new command is a file with one
 | performance_picture.py, polynomial_picture.py | pictures of comparisons and of polynomials |
 | histogram_picture.py, grid_picture.py, intervals_picture.py | pictures of released counts; nothing of the truth in them |
 | picture_file.py | what pictures share: labels of bins, and the file |
-| progress.py, told.py | progress on the terminal; where else a long run is told |
+| progress.py, told.py, interruption.py | progress on the terminal; where else a long run is told; Ctrl-C that a library drops |
 """
