@@ -101,7 +101,7 @@ class PerturbedResponder:
 
         begun = time.perf_counter()
         found, left = [one(0)], range(1, self.records)
-        if self.limits.threads == 1 or time.perf_counter() - begun < WORTH_A_THREAD:
+        if time.perf_counter() - begun < WORTH_A_THREAD:
             found += map(one, left)
         else:
             with ThreadPoolExecutor(self.limits.threads) as pool:

@@ -137,7 +137,6 @@ def count_on_bitmaps(
 
     Offsets and positions as for `Resolved.of`, which says what is raised.
     """
-    threads = _worth_while(bitmaps, len(clauses), threads)
     keys = np.arange(bitmaps.columns, dtype=np.int64)
     if few_pairs(bitmaps.columns, len(clauses)):
         # The fewest ones first: pairs that many triples begin with are then empty in as many tiles as possible.

@@ -80,7 +80,7 @@ class Gurobi:
         history = History(beyond=_INFINITE)
         with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.Model(env=environment) as model:
             _set_parameters(model, limits)
-            if isinstance(program, QuadraticProgram) and not linear.integrality.any():
+            if isinstance(program, QuadraticProgram):
                 # Its presolve gives wrong duals where two rows are multiples of each other (Gurobi 13.0).
                 model.Params.Presolve = 0
             x = _variables(model, linear)
