@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.binary.bit_file import write_bit_file as write_bit_file
     from dpopt.private.binary.bit_table import bit_table as bit_table
-    from dpopt.private.binary.reading import BinaryReading as BinaryReading
     from dpopt.private.draft_schema import draft_schema as draft_schema
     from dpopt.private.read_binary_table import read_binary_table as read_binary_table
     from dpopt.private.read_table import read_table as read_table
+    from dpopt.private.table_reading import TableReading as TableReading
     from dpopt.queries.attribute import Attribute as Attribute
     from dpopt.queries.attribute import AttributeKind as AttributeKind
     from dpopt.queries.clauses import Clauses as Clauses
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from dpopt.queries.schema import Schema as Schema
     from dpopt.queries.workload import Workload as Workload
     from dpopt.queries.workload import parse_workload as parse_workload
+    from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger
 
 __version__ = "0.1.0"
 
@@ -64,8 +65,8 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Accountant": "dpopt.accounting.accountants",
     "Attribute": "dpopt.queries.attribute",
     "AttributeKind": "dpopt.queries.attribute",
-    "BinaryReading": "dpopt.private.binary.reading",
     "Budget": "dpopt.accounting.budget",
+    "BudgetLedger": "dpopt.transcript.budget_ledger",
     "Clauses": "dpopt.queries.clauses",
     "DpoptError": "dpopt.errors",
     "DualQueryPlan": "dpopt.algorithms.plan",
@@ -75,6 +76,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Schema": "dpopt.queries.schema",
     "Settings": "dpopt.algorithms.settings",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
+    "TableReading": "dpopt.private.table_reading",
     "Workload": "dpopt.queries.workload",
     "bit_table": "dpopt.private.binary.bit_table",
     "continue_run": "dpopt.algorithms.synthesize",

@@ -1,4 +1,4 @@
-"""Every error that dpopt raises on purpose, one family.
+"""Every error that dpopt raises on purpose, one family, and its one warning.
 
 Messages carry public values only and say what was found, what was expected and what to do. The one exception is
 `PrivateDataError`, which may quote the table: it is for the owner's terminal and never crosses into a release.
@@ -69,3 +69,7 @@ class PrivacyBoundaryError(DpoptError, TypeError):
 
 class PrivateDataError(DpoptError, ValueError):
     """Something is wrong with the table. May quote private values: for the owner's terminal only, never stored."""
+
+
+class PrivacyWarning(UserWarning):
+    """What was asked for is done, and protects less than one may think; public values only."""

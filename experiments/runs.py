@@ -96,8 +96,12 @@ def run_dpopt(arguments: Sequence[str]) -> Process:
 def run_release(
     table: Table, workload: str, options: Sequence[str], folder: Path, *, with_errors: bool = True
 ) -> Run:
-    """Release a table into a folder inside `folder`, by DualQuery unless an option names another, evaluate, and remove it."""
+    """Release a table into a folder inside `folder`, evaluate, and remove it.
+
+    By DualQuery and under replace-one, as in the papers, unless an option names another algorithm or relation.
+    """
     named = options if "--algorithm" in options else ["--algorithm", "dualquery", *options]
+    named = named if "--neighbours" in named else ["--neighbours", "replace", *named]
     out, timings = folder / "release", folder / "timings.json"
     shutil.rmtree(out, ignore_errors=True)
     release = [

@@ -50,6 +50,8 @@ def make_transcript(recipe: Recipe, folder: Path, *, quick: bool = False) -> Pat
         str(table.schema),
         "--algorithm",
         "dualquery",
+        "--neighbours",
+        "replace",
         "--workload",
         workload,
         "--out",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -91,25 +92,15 @@ def attributes(draw: st.DrawFn, name: str) -> Attribute:
         values = draw(st.lists(_VALUES, min_size=least, max_size=most, unique_by=value_text))
         if missing in [value_text(value) for value in values]:
             missing = None
-        if kind is AttributeKind.BOOLEAN:
-            attribute = Attribute(name, kind, tuple(values) if draw(st.booleans()) else (), missing=missing)
-        else:
-            other = draw(st.sampled_from([None, *values]))
-            attribute = Attribute(name, kind, tuple(values), missing=missing, other=other)
+        given = tuple(values) if kind is AttributeKind.CATEGORICAL or draw(st.booleans()) else (False, True)
+        attribute = Attribute(name, kind, given, missing=missing)
+    attribute = replace(
+        attribute, other=draw(st.sampled_from([None, *(attribute.edges or attribute.values)]))
+    )
     if draw(st.booleans()):
         return attribute
     codes = draw(st.sets(st.integers(0, attribute.size - 1), min_size=1))
-    return Attribute(
-        attribute.name,
-        attribute.kind,
-        attribute.values,
-        attribute.edges,
-        attribute.integer,
-        attribute.representatives,
-        attribute.missing,
-        attribute.other,
-        tuple(codes),
-    )
+    return replace(attribute, occurring=tuple(codes))
 
 
 def _numeric(draw: st.DrawFn, name: str, missing: str | None) -> Attribute:

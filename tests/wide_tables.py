@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dpopt.private.binary.bit_file import write_bit_file
 from dpopt.private.binary.bit_table import bit_table
-from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.binary_columns import BinaryColumns
 
 Bits = NDArray[np.bool_]
@@ -47,8 +47,8 @@ def cell_tables(draw: st.DrawFn, *, no_empty_record: bool = False) -> Bits:
     return cells
 
 
-def _npz(form: Literal["csr", "csc", "coo"]) -> Callable[[Path, Bits], BinaryReading | None]:
-    def write(path: Path, cells: Bits) -> BinaryReading | None:
+def _npz(form: Literal["csr", "csc", "coo"]) -> Callable[[Path, Bits], TableReading | None]:
+    def write(path: Path, cells: Bits) -> TableReading | None:
         with path.open("wb") as file:  # SciPy adds an ending to names alone
             sp.save_npz(file, sp.csr_array(cells.astype(np.int8)).asformat(form))
         return None
@@ -58,8 +58,8 @@ def _npz(form: Literal["csr", "csc", "coo"]) -> Callable[[Path, Bits], BinaryRea
 
 def _mtx(
     kind: Literal["real", "integer", "pattern"], *, packed: bool = False
-) -> Callable[[Path, Bits], BinaryReading | None]:
-    def write(path: Path, cells: Bits) -> BinaryReading | None:
+) -> Callable[[Path, Bits], TableReading | None]:
+    def write(path: Path, cells: Bits) -> TableReading | None:
         matrix = sp.coo_array(cells.astype(np.float64 if kind == "real" else np.int64))
         plain = path.with_suffix(".mtx")
         scipy.io.mmwrite(plain, matrix, field=kind, symmetry="general")
@@ -70,27 +70,27 @@ def _mtx(
     return write
 
 
-def write_baskets(path: Path, cells: Bits, *, first: int = 0, separator: str = " ") -> BinaryReading:
+def write_baskets(path: Path, cells: Bits, *, first: int = 0, separator: str = " ") -> TableReading:
     """Write baskets of numbers."""
     lines = [separator.join(str(first + i) for i in np.flatnonzero(row)) for row in cells]
     path.write_text("".join(f"{line}\n" for line in lines))
-    return BinaryReading("baskets", first_item=first)
+    return TableReading("baskets", first_item=first)
 
 
-def write_pairs(path: Path, cells: Bits, *, separator: str = ",", header: bool = True) -> BinaryReading:
+def write_pairs(path: Path, cells: Bits, *, separator: str = ",", header: bool = True) -> TableReading:
     """Write pairs of user and item; a record without items has no pair."""
     lines = [f"user{separator}item"] if header else []
     lines += [f"u{row}{separator}{item}" for row, item in np.argwhere(cells).tolist()]
     path.write_text("\n".join(lines) + "\n")
-    return BinaryReading("pairs", header=header)
+    return TableReading("pairs", header=header, separator=separator)
 
 
-def _bits(path: Path, cells: Bits) -> BinaryReading | None:
+def _bits(path: Path, cells: Bits) -> TableReading | None:
     write_bit_file(path, len(cells), iter(cells.T))
     return None
 
 
-FILES: dict[str, Callable[[Path, Bits], BinaryReading | None]] = {
+FILES: dict[str, Callable[[Path, Bits], TableReading | None]] = {
     "csr": _npz("csr"),
     "csc": _npz("csc"),
     "coo": _npz("coo"),

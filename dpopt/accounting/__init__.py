@@ -16,12 +16,13 @@ Every number holds under one neighbouring relation, and every charge names it.
 |---|---|
 | relations.py, charges.py | which tables are neighbours; what one mechanism costs |
 | accountants.py | from charges to a total: five composition theorems |
+| many_releases.py | what several releases cost together, each chosen after those before it; the owner's budget |
 | budget.py, ledger.py | a budget, and what charges cost by it together; plans reserved whole and spent charge by charge |
 | conversions.py, sums.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
 | dualquery.py, round_search.py | what the draws of DualQuery cost; how many rounds fit a budget |
 | dqrs.py, dqrs_orders.py | what DQRS costs; Renyi moments of a query that it keeps or draws again |
 | fem.py, selections.py | selections by the exponential mechanism: one for each round of FEM and sepFEM; of candidates |
-| measurements.py, one_way.py | integer noise: on counts; on all one-way marginals |
+| measurements.py, one_way.py, size.py | integer noise: on counts; on all one-way marginals; on the number of records |
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from dpopt.accounting.conversions import check_delta, gdp_epsilon, zcdp_epsilon
 from dpopt.accounting.sums import (
     Floats,
     lifted,
+    scaled_upward,
     split_product,
     sum_upward,
     weighted_squares,
@@ -32,6 +33,8 @@ LARGEST_CHECKED_RANGE = 4.0  # the GDP constant was checked up to this range
 
 class Accountant(enum.Enum):
     """Which composition theorem turns charges into (epsilon, delta).
+
+    Privacy: B2, B3, B4, B5, B6 in docs/privacy.md.
 
     `PURE`: epsilons add up; delta is 0.
 
@@ -52,7 +55,7 @@ class Accountant(enum.Enum):
 
     `GDP`: mu^2 adds up, then one conversion. `s` draws of range e from one distribution count as
     mu^2 = (s + pi/2 - 1) e^2/4. THE CONSTANT pi/2 - 1 IS VERIFIED NUMERICALLY ON A GRID, NOT PROVED (s from 1
-    to 3000, ranges from 1e-4 to 4, offsets over the whole range, deltas down to 1e-48); therefore this
+    to 1,750, ranges up to 4, offsets over the whole range, epsilons up to 12 deviations); therefore this
     accountant is an option and not the default, and a delta below 1e-9 is refused. Ranges above 4 are charged
     like pure mechanisms, which is proved.
     Source: Dong, Roth, Su 2019 (composition, Corollary 3.3; conversion, Corollary 2.13); Dong, Durfee, Rogers
@@ -92,6 +95,24 @@ class ChargeColumns:
             range_counts=np.concatenate([counts, self.range_counts]),
         )
 
+    def for_groups(self, size: int) -> ChargeColumns:
+        """Return what the same mechanisms cost where `size` neighbouring steps lie between two tables, not one.
+
+        Pure epsilon: size epsilon. zCDP: size^2 rho. Bounded range: the log likelihood ratio of a group is the sum of those of
+        its steps, so its range is at most size times theirs. It is applied to each mechanism, before any composition, so every
+        accountant keeps its theorem. Checked by `tests/accounting/test_groups.py`. Privacy: B10 in docs/privacy.md.
+
+        Source: Dwork and Roth 2014, Theorem 2.2 (pure); Bun and Steinke 2016, Proposition 1.9 (zCDP).
+        """
+        if size == 1:
+            return self
+        return replace(
+            self,
+            ranges=scaled_upward(self.ranges, size),
+            epsilons=scaled_upward(self.epsilons, size),
+            rhos=scaled_upward(self.rhos, size * size),
+        )
+
     def rho(self) -> float:
         """Return the total rho, the smallest float not below it."""
         if self.not_private:
@@ -122,7 +143,7 @@ class ChargeColumns:
         together = advanced(values, counts, delta)
         if not len(self.epsilons):
             return together
-        # One large epsilon beside many small ranges, or none: add it by basic composition instead, where that is less.
+        # One large epsilon beside many small ranges, or none: add it by basic composition instead, where that is less (B3).
         apart = advanced(self.ranges, self.range_counts, delta) if len(self.ranges) else 0.0
         pure = weighted_sum_upward(self.epsilon_counts, self.epsilons)
         return min(together, sum_upward(np.array([apart, pure])))
@@ -249,9 +270,7 @@ def heterogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float
 def _pure_mu(epsilons: Floats) -> Floats:
     """Return the mu of pure mechanisms, rounded up.
 
-    mu = 2 Phi^-1(e^eps / (1 + e^eps)) = 2 sqrt(2) erfinv(tanh(eps/2)). The trade-off curve of
-    eps-differential privacy consists of two lines between three points; the Gaussian curve of this mu passes
-    through the same three points and is convex, so it lies below.
+    mu = 2 Phi^-1(e^eps / (1 + e^eps)) = 2 sqrt(2) erfinv(tanh(eps/2)). Privacy: B6 in docs/privacy.md.
 
     Source: trade-off functions as in Dong, Roth, Su 2019, Section 2.
     """

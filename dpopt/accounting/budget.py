@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpopt.accounting.accountants import Accountant, columns_of
-from dpopt.accounting.charges import Charge, JsonValue
-from dpopt.errors import AccountingError
+import numpy as np
 
+from dpopt.accounting.accountants import Accountant, columns_of
+from dpopt.accounting.charges import Charge, ChargeKind, JsonValue
+from dpopt.accounting.conversions import zcdp_epsilon, zcdp_rho
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.sums import scaled_upward, sum_upward
+from dpopt.errors import AccountingError, BudgetError, PrivacyWarning
+
+LARGE_EPSILON = 20.0
+"""Above it budgets are warned of: the odds of two neighbouring tables may change by a factor of half a billion."""
 _KEYS = ("epsilon", "delta", "rho", "accountant")
+_ROWS, _EARLIER = "rows_per_person", "earlier"
+MOST_ROWS_PER_PERSON = 2**20
+RECORD = "one record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +67,36 @@ class Budget:
         At least 0, finite; None when `epsilon` is the limit. Needs the accountant `ZCDP`.
     accountant
         The composition theorem that totals are computed by.
+    rows_per_person
+        The unit of privacy. None: one record. K: one person, to whom at most K records belong, from 1 to 2^20; charges stay
+        those of one record, and totals are those of a group of K (`ChargeColumns.for_groups`). Privacy: B10 in docs/privacy.md.
+    earlier
+        What was spent of it before the plan was made, whose draws the plan may depend on: the number of records, where it
+        was measured. Concentrated or pure charges, pure ones except under `ZCDP`; part of every total.
+
+    Notes
+    -----
+    **Composition with `earlier`.** The plan, and with it the parameters of its charges, may depend on the earlier draws.
+    Under `ZCDP` rho adds up: whatever was drawn, the rest is rho-zCDP for one number rho, the budget's less the earlier
+    charges' (Bun and Steinke 2016, Lemma 2.3, which asks no more). Under the others epsilon adds up: whatever was drawn, the
+    rest is (epsilon, delta)-differentially private for one epsilon, and beside pure mechanisms delta stays (Dwork and Roth
+    2014, Theorem B.1). Advanced composition of all charges at once would need parameters fixed beforehand. What is guaranteed
+    is the whole budget (`whole`): what a plan costs depends on the draws. Privacy: C14 in docs/privacy.md. Checked by
+    `tests/accounting/test_size.py`.
 
     Raises
     ------
     AccountingError
-        Both or neither of epsilon and rho; a number out of range; rho with another accountant.
+        Both or neither of epsilon and rho; a number out of range; rho with another accountant; an earlier charge that cannot
+        be composed so.
     """
 
     epsilon: float | None
     delta: float
     rho: float | None
     accountant: Accountant
+    rows_per_person: int | None = None
+    earlier: tuple[Charge, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.accountant, Accountant):
@@ -92,21 +122,115 @@ class Budget:
                 f"delta of a budget: found {self.delta!r}, expected a number between 0 and 1, both excluded "
                 "(0 is possible with the accountant 'pure')"
             )
+        rows = self.group
+        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS_PER_PERSON:
+            raise AccountingError(
+                f"rows per person of a budget: found {rows!r}, expected a whole number from 1 to {MOST_ROWS_PER_PERSON:,}"
+            )
+        for charge in self.earlier:
+            concentrated = charge.kind is ChargeKind.CONCENTRATED and self.accountant is Accountant.ZCDP
+            if not concentrated and charge.kind is not ChargeKind.PURE:
+                raise AccountingError(
+                    f"earlier charge {charge.mechanism!r} of a budget: found the kind {charge.kind.value!r} under the "
+                    f"accountant {self.accountant.value!r}, expected a pure charge, or a concentrated one under 'zcdp'"
+                )
         self.spent(())  # refuse now what the accountant refuses about delta
 
+    @property
+    def group(self) -> int:
+        """How many records belong to one unit of privacy at most."""
+        return 1 if self.rows_per_person is None else self.rows_per_person
+
+    @property
+    def unit(self) -> str:
+        """The unit of privacy in words: for whom all totals hold."""
+        if self.rows_per_person is None:
+            return RECORD
+        return f"one person (all rows of a person, at most {self.rows_per_person:,}, counted together)"
+
+    def neighbours(self, relation: NeighbouringRelation) -> str:
+        """Return in words which tables count as neighbours: those that differ in one unit of privacy."""
+        return relation.describe() if self.rows_per_person is None else "one person more or less (add-remove)"
+
+    def check_relation(self, relation: NeighbouringRelation) -> None:
+        """Refuse a budget for persons under replace-one.
+
+        Raises
+        ------
+        BudgetError
+            With what to use.
+        """
+        if self.rows_per_person is not None and relation is NeighbouringRelation.REPLACE_ONE:
+            raise BudgetError(
+                "a person who is replaced by another may have another number of rows, so the number of records is not public, "
+                "as replace-one needs it; use --neighbours add-remove"
+            )
+
     def spent(self, charges: Sequence[Charge]) -> PrivacySpent:
-        """Return the totals of the charges by this budget's accountant at its delta.
+        """Return the totals of the charges, and of what was spent earlier, by this budget's accountant at its delta.
 
         Raises
         ------
         AccountingError
             What `total_epsilon` refuses.
         """
-        columns = columns_of(charges)
+        together = columns_of((*self.earlier, *charges)).for_groups(self.group)
+        if not self.composes_as_one:
+            own = columns_of(charges).for_groups(self.group).epsilon(self.accountant, self.delta)
+            epsilon = sum_upward(np.array([*self._epsilons(), own])) if self.earlier else own
+        else:
+            epsilon = together.epsilon(self.accountant, self.delta)
         return PrivacySpent(
-            epsilon=columns.epsilon(self.accountant, self.delta),
+            epsilon=epsilon,
             delta=0.0 if self.accountant is Accountant.PURE else self.delta,
-            rho=columns.rho(),
+            rho=together.rho(),
+            accountant=self.accountant,
+        )
+
+    @property
+    def composes_as_one(self) -> bool:
+        """Whether earlier charges and those of the plan are added up by the accountant itself, as rho is."""
+        return self.accountant is Accountant.ZCDP
+
+    @property
+    def beside(self) -> tuple[Charge, ...]:
+        """The earlier charges that count like charges of the plan; none where `left` has taken them off already."""
+        return self.earlier if self.composes_as_one else ()
+
+    @property
+    def left(self) -> float | None:
+        """The most that the plan's charges and those `beside` it may cost in epsilon, if that is the limit."""
+        if self.epsilon is None or self.composes_as_one or not self.earlier:
+            return self.epsilon
+        return max(0.0, -sum_upward(np.array([-self.epsilon, *self._epsilons()])))
+
+    def _epsilons(self) -> list[float]:
+        parameters = np.array([charge.parameter for charge in self.earlier], dtype=np.float64)
+        found: list[float] = scaled_upward(parameters, self.group).tolist()
+        return found
+
+    @property
+    def amount(self) -> float:
+        """The whole budget as its accountant adds it up: rho under `ZCDP`, the largest that implies epsilon, else epsilon."""
+        if self.rho is not None:
+            return self.rho
+        epsilon = self.epsilon or 0.0
+        return zcdp_rho(epsilon, self.delta) if self.accountant is Accountant.ZCDP else epsilon
+
+    def whole(self) -> PrivacySpent:
+        """Return the totals of the whole budget, spent or not: what is guaranteed where a plan depends on earlier draws.
+
+        rho is infinite under an accountant of epsilon with a delta, which bounds none.
+        """
+        rho = math.inf
+        if self.accountant is Accountant.ZCDP:
+            rho = self.amount
+        elif self.accountant is Accountant.PURE and self.epsilon is not None:
+            rho = self.epsilon**2 / 2 * (1 + 2.0**-50)
+        return PrivacySpent(
+            epsilon=zcdp_epsilon(rho, self.delta) if self.epsilon is None else self.epsilon,
+            delta=0.0 if self.accountant is Accountant.PURE else self.delta,
+            rho=rho,
             accountant=self.accountant,
         )
 
@@ -126,20 +250,44 @@ class Budget:
             return spent.rho <= self.rho
         return self.epsilon is not None and spent.epsilon <= self.epsilon
 
+    def warned(self) -> Budget:
+        """Return this budget, and warn where its epsilon, or the one that its rho affords, is above `LARGE_EPSILON`.
+
+        Warns
+        -----
+        PrivacyWarning
+            With what to do.
+        """
+        epsilon = self.epsilon if self.rho is None else zcdp_epsilon(self.rho, self.delta)
+        if epsilon is not None and epsilon > LARGE_EPSILON:
+            warnings.warn(
+                f"{self.describe()} promises next to nothing: neighbouring tables may be told apart nearly surely. "
+                f"Epsilon near 1 is a strong guarantee, and above {LARGE_EPSILON:g} hardly one; give a smaller budget, "
+                "unless the table may be published as it is",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+        return self
+
     def describe(self) -> str:
         """Return the budget in words."""
+        unit = "" if self.rows_per_person is None else f" for one person of at most {self.group:,} rows"
         if self.rho is not None:
-            return f"rho = {self.rho!r}"
+            return f"rho = {self.rho!r}{unit}"
         at = "" if self.accountant is Accountant.PURE else f" at delta = {self.delta!r}"
-        return f"epsilon = {self.epsilon!r}{at} (accountant {self.accountant.value!r})"
+        return f"epsilon = {self.epsilon!r}{at} (accountant {self.accountant.value!r}){unit}"
 
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the budget as a JSON object that reads back exactly."""
+    def to_json(self) -> dict[str, object]:
+        """Return the budget as a JSON object that reads back exactly; what is usual is left out."""
+        more: dict[str, object] = {} if self.rows_per_person is None else {_ROWS: self.rows_per_person}
+        if self.earlier:
+            more[_EARLIER] = [charge.to_json() for charge in self.earlier]
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
             "accountant": self.accountant.value,
+            **more,
         }
 
     @classmethod
@@ -151,7 +299,7 @@ class Budget:
         AccountingError
             A key missing or unknown, a value of the wrong type or out of range.
         """
-        if not isinstance(obj, Mapping) or set(obj) != set(_KEYS):
+        if not isinstance(obj, Mapping) or set(obj) - {_ROWS, _EARLIER} != set(_KEYS):
             found = sorted(map(str, obj)) if isinstance(obj, Mapping) else type(obj).__name__
             raise AccountingError(f"a budget in JSON: found {found}, expected the keys {sorted(_KEYS)}")
         try:
@@ -161,7 +309,13 @@ class Budget:
             raise AccountingError(
                 f"accountant of a budget: found {obj['accountant']!r}, expected one of {names}"
             ) from None
-        return cls(obj["epsilon"], obj["delta"], obj["rho"], accountant)
+        earlier = obj.get(_EARLIER, [])
+        if not isinstance(earlier, list):
+            raise AccountingError(
+                f"what was spent earlier of a budget in JSON: found {type(earlier).__name__}, expected a list of charges"
+            )
+        charges = tuple(Charge.from_json(one) for one in earlier)
+        return cls(obj["epsilon"], obj["delta"], obj["rho"], accountant, obj.get(_ROWS), charges)
 
 
 def _is_number(value: object) -> bool:

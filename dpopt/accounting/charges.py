@@ -21,6 +21,8 @@ JsonValue = str | int | float | bool | None
 class ChargeKind(enum.Enum):
     """What the parameter of a charge bounds.
 
+    Privacy: B1 in docs/privacy.md.
+
     `BOUNDED_RANGE`: (largest - smallest log likelihood ratio over the outputs) <= parameter. Implies pure
     differential privacy with the same parameter and (parameter^2 / 8)-zCDP.
     `PURE`: epsilon of pure differential privacy. Implies (epsilon^2 / 2)-zCDP.

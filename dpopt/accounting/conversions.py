@@ -2,7 +2,7 @@
 
 All results are rounded outward: an epsilon or delta that comes out is never below the exact value of its
 formula, a rho or mu never above. The conversions hold for whatever neighbouring relation rho or mu was stated
-for, and keep it.
+for, and keep it. Privacy: B7, B8 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -122,16 +122,20 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
     Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
-    _check("epsilon", epsilon)
-    check_delta(delta)
-    log_delta = -math.log(delta)
-
-    def slope(x: float) -> float:  # the sign of -rho'(x)
-        return epsilon + math.log1p(1.0 / x) - (2.0 * x + 1.0) * ((log_delta - math.log1p(x)) / x) / x
-
-    x = _root(slope)
+    x, log_delta = _rho_root(epsilon, delta), -math.log(delta)
     rho = (epsilon + math.log1p(1.0 / x) - (log_delta - math.log1p(x)) / x) / (x + 1.0)
     return _lower_until(rho, lambda value: zcdp_epsilon(value, delta) <= epsilon)
+
+
+def zcdp_order(epsilon: float, delta: float) -> float:
+    """Return the Renyi order 1 + x at which `zcdp_rho` is reached: near the best, and every order above 1 is valid.
+
+    Raises
+    ------
+    AccountingError
+        epsilon negative or infinite, delta outside (0, 1).
+    """
+    return 1.0 + _rho_root(epsilon, delta)
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -247,6 +251,18 @@ def _check(name: str, value: float, *, infinite: bool = False) -> None:
     if not value >= 0.0 or (math.isinf(value) and not infinite):
         expected = "a number that is at least 0" + ("" if infinite else " and finite")
         raise AccountingError(f"{name}: found {value!r}, expected {expected}")
+
+
+def _rho_root(epsilon: float, delta: float) -> float:
+    """Return the x of `zcdp_rho`."""
+    _check("epsilon", epsilon)
+    check_delta(delta)
+    log_delta = -math.log(delta)
+
+    def slope(x: float) -> float:  # the sign of -rho'(x)
+        return epsilon + math.log1p(1.0 / x) - (2.0 * x + 1.0) * ((log_delta - math.log1p(x)) / x) / x
+
+    return _root(slope)
 
 
 def _root(increasing: Callable[[float], float]) -> float:

@@ -9,19 +9,8 @@ Renyi cost of one outcome, order alpha > 1, with p = 1 - a and F the law of a fr
     (alpha - 1) r_t(alpha) = max over (a, a') of ln [ a^alpha a'^(1-alpha) + p^alpha p'^(1-alpha) exp(G) ],
     G = ln of the largest E_F' (dF/dF')^alpha over all pairs of bounded range e_t.
 
-**The maximum is at a corner.** Both terms are jointly convex in (a, a') (perspectives of x^alpha; so is p = 1 - a), and
-the possible (a, a') fill a convex polygon: a, a' between exp(-2 eta - c) and exp(-c), their ratio between exp(-h) and
-exp(h). So six corners are the whole maximum.
-
-**G in closed form.** The likelihood ratio of F has mean 1 under F' and lies in [exp(-b), exp(e - b)] for some b, so in
-convex order it lies below the law on these two ends: E <= exp(-alpha b) (1 + (exp(b) - 1) k), k = (exp(alpha e) - 1) /
-(exp(e) - 1), whose largest value is at exp(b) = alpha (k - 1) / ((alpha - 1) k). It is also at most
-exp(alpha (alpha - 1) e^2 / 8); the smaller of the two is used.
-
-**As zCDP.** rho_t = sup over alpha > 1 of r_t(alpha) / alpha. psi = (alpha - 1) r_t is convex with psi(1) = 0. On a grid
-of x = alpha - 1 with ratio r, the chord of psi bounds it, so sup psi / (alpha (alpha - 1)) over the grid's range is at most
-its largest value on the grid times 1 + (r - 1)^2 / (4 r); below the first point x_1 at most its value there times 1 + x_1;
-above the last one at most the largest log ratio, max(h, ln(p / p') + e_t), over alpha. Nothing is left to a search.
+The maximum is at one of six corners, G has a closed form, and rho_t = sup over alpha > 1 of r_t(alpha) / alpha is bounded on a
+grid, whatever lies between its points: nothing is left to a search. Privacy: F2, F3 in docs/privacy.md.
 
 What the sup costs: at the orders that a conversion to (epsilon, delta) uses, r_t / alpha is about (1 - exp(-2 eta - c)) of
 a fresh draw's e_t^2 / 8: 0.045 of it at eta = 0.02, 0.19 at 0.1, 0.57 at 0.4, 0.92 at 1.2 with c = 0.1 eta
@@ -94,6 +83,8 @@ def dqrs_charge(
 ) -> Charge:
     """Return the charge of round t: `draws` queries kept or drawn again, or drawn afresh where that is cheaper.
 
+    Privacy: F1, F2, F3 in docs/privacy.md.
+
     Raises
     ------
     AccountingError
@@ -111,6 +102,8 @@ def dqrs_charges(
     rounds: int, draws: int, eta: float, margin: float, n: int, relation: NeighbouringRelation
 ) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order; each is that of `dqrs_charge`.
+
+    Privacy: F1, F2, F3 in docs/privacy.md.
 
     Raises
     ------

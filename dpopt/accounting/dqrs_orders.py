@@ -1,4 +1,7 @@
-"""Renyi moments of a query that DQRS keeps or draws again, at given orders, without cancellation."""
+"""Renyi moments of a query that DQRS keeps or draws again, at given orders, without cancellation.
+
+Privacy: F3 in docs/privacy.md.
+"""
 
 from __future__ import annotations
 
@@ -58,23 +61,26 @@ def log_outcome_moment(x: Floats, ranges: Floats, eta: float, margin: float, n: 
     step = eta / n
     most, least = -margin, -(2.0 * eta + margin)
     corners = (
-        (most, most),
-        (most, most - step),
-        (most - step, most),
-        (least, least),
-        (least, least + step),
-        (least + step, least),
+        (most, 0.0),
+        (most, step),
+        (most - step, -step),
+        (least, 0.0),
+        (least, -step),
+        (least + step, step),
     )
     moments = np.zeros_like(fresh)
-    for log_keep, log_other in corners:
-        moments = np.maximum(moments, _log_moment(x, fresh, log_keep, log_other))
+    for log_keep, difference in corners:
+        moments = np.maximum(moments, _log_moment(x, fresh, log_keep, difference))
     return moments
 
 
-def _log_moment(x: Floats, fresh: Floats, log_keep: float, log_other: float) -> Floats:
-    """Return ln [a^alpha a'^(1-alpha) + p^alpha p'^(1-alpha) exp(G)] for one pair (a, a')."""
+def _log_moment(x: Floats, fresh: Floats, log_keep: float, kept: float) -> Floats:
+    """Return ln [a^alpha a'^(1-alpha) + p^alpha p'^(1-alpha) exp(G)] for a = exp(log_keep) and a' = a exp(-kept).
+
+    The difference of the logarithms is given as it is: subtracting two of them would lose it where n is large.
+    """
+    log_other = log_keep - kept
     keep, redraw, other = math.exp(log_keep), -math.expm1(log_keep), -math.expm1(log_other)
-    kept = log_keep - log_other
     # p / p' = 1 + (p - p') / p' with p - p' = a' - a = a' (1 - exp(D))
     redrawn = math.log1p(-math.exp(log_other) * math.expm1(kept) / other)
     first, second = x * kept, x * redrawn + fresh

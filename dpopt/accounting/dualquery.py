@@ -3,14 +3,10 @@
 Round t draws s queries, each with probability proportional to exp(eta (t - 1) q(D) - public). Between
 neighbouring tables the log likelihood ratio of one draw has a range of at most
 
-    e_t = 2 eta (t - 1) / n   under replace-one: q(D) moves by at most 1/n, up for some queries, down for
-                              others;
-    e_t = eta (t - 1) / n0    under add-remove with fixed public n0: all counts move in one direction, by 0
-                              or 1, a query and its negation being counted separately.
+    e_t = 2 eta (t - 1) / n   under replace-one,
+    e_t = eta (t - 1) / n0    under add-remove with fixed public n0,
 
-e_t is also the epsilon of the draw. The sampler computes weights in finite precision and draws exactly in
-proportion to them, which adds at most 2^-49 to the range from round 2 on. In round 1 all weights are equal
-whatever the table, so its range is exactly 0.
+and 2^-49 for the sampler from round 2 on. In round 1 it is exactly 0. Privacy: F1 in docs/privacy.md.
 
 Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Theorems 4.2 and 4.3 (proofs); Dong, Durfee,
 Rogers 2020 (bounded range of the exponential mechanism).
@@ -71,6 +67,8 @@ def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelat
 def draw_charge(t: int, draws: int, eta: float, n: int, relation: NeighbouringRelation) -> Charge:
     """Return the charge of round t: `draws` independent draws of range `draw_range(t, eta, n, relation)`.
 
+    Privacy: F1 in docs/privacy.md.
+
     Raises
     ------
     AccountingError
@@ -83,6 +81,8 @@ def plan_charges(
     rounds: int, draws: int, eta: float, n: int, relation: NeighbouringRelation
 ) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order.
+
+    Privacy: F1 in docs/privacy.md.
 
     Raises
     ------
@@ -102,6 +102,8 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
     accountant: Accountant,
     delta: float,
     extra: Sequence[Charge] = (),
+    *,
+    group: int = 1,
 ) -> float:
     """Return an epsilon such that a whole DualQuery run is (epsilon, delta)-differentially private.
 
@@ -129,6 +131,8 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
         As in `total_epsilon`.
     extra
         Other charges of the same run, under the same relation.
+    group
+        How many records belong to one unit of privacy at most (`ChargeColumns.for_groups`).
 
     Raises
     ------
@@ -140,7 +144,7 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
     """
     _check("draws", draws, LARGEST_COUNT)
     others = _columns_under(relation, extra)
-    return _run(draws, _ranges(rounds, eta, n, relation), others).epsilon(accountant, delta)
+    return _run(draws, _ranges(rounds, eta, n, relation), others, group).epsilon(accountant, delta)
 
 
 def dualquery_rho(
@@ -150,13 +154,15 @@ def dualquery_rho(
     n: int,
     relation: NeighbouringRelation,
     extra: Sequence[Charge] = (),
+    *,
+    group: int = 1,
 ) -> float:
     """Return the rho of zCDP of a whole run: s sum e_t^2 / 8 plus the extra charges, rounded up.
 
     Parameters and errors as in `dualquery_epsilon`. Source: Cesar, Rogers 2021.
     """
     _check("draws", draws, LARGEST_COUNT)
-    return _run(draws, _ranges(rounds, eta, n, relation), _columns_under(relation, extra)).rho()
+    return _run(draws, _ranges(rounds, eta, n, relation), _columns_under(relation, extra), group).rho()
 
 
 def largest_rounds(  # noqa: PLR0917 (as above)
@@ -168,10 +174,13 @@ def largest_rounds(  # noqa: PLR0917 (as above)
     epsilon: float,
     delta: float,
     extra: Sequence[Charge] = (),
+    *,
+    group: int = 1,
+    most: int = MOST_ROUNDS,
 ) -> int:
-    """Return the largest T <= 1,000,000 with `dualquery_epsilon(T, draws, ...) <= epsilon`.
+    """Return the largest T <= `most` with `dualquery_epsilon(T, draws, ...) <= epsilon`.
 
-    maximize T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., 1,000,000}
+    maximize T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., most},  most <= 1,000,000
 
     by doubling and bisection on quickly computed sums, then checked with the exact ones.
 
@@ -192,25 +201,25 @@ def largest_rounds(  # noqa: PLR0917 (as above)
 
     def allowed(rounds: int) -> bool:
         ranges = _ranges(rounds, eta, n, relation)
-        return _run(draws, ranges, others).epsilon(accountant, delta) <= epsilon
+        return _run(draws, ranges, others, group).epsilon(accountant, delta) <= epsilon
 
     if not allowed(1):
         return 0
     increment = _increment(eta, relation) / n
     quick = quick_test(
         draws,
-        increment,
-        SAMPLER_SLACK,
+        group * increment,
+        group * SAMPLER_SLACK,
         accountant=accountant,
         epsilon=epsilon,
         delta=delta,
-        others=others,
+        others=others.for_groups(group),
     )
-    return largest_allowed(allowed, near=largest_allowed(quick, near=1))
+    return largest_allowed(allowed, near=largest_allowed(quick, 1, most), most=most)
 
 
-def _run(draws: int, ranges: Floats, others: ChargeColumns) -> ChargeColumns:
-    return others.with_ranges(ranges, np.full(len(ranges), float(draws)))
+def _run(draws: int, ranges: Floats, others: ChargeColumns, group: int) -> ChargeColumns:
+    return others.with_ranges(ranges, np.full(len(ranges), float(draws))).for_groups(group)
 
 
 def _columns_under(relation: NeighbouringRelation, extra: Sequence[Charge]) -> ChargeColumns:

@@ -1,9 +1,8 @@
 """What FEM and sepFEM cost: one selection by the exponential mechanism per round, all of one range.
 
-Round t selects a signed query with probability proportional to exp(c (q(D) - q(Dhat_t))), Dhat_t public. Between neighbouring
-tables n q(D) moves by -1 to 1 under replace-one, up for some queries and down for others, so c = eps0 n / 2 has range eps0;
-under add-remove with fixed public n0 all counts of the closed class move by 0 or 1 in one direction, so c = eps0 n0 has it.
-The records and their perturbations are public, so T rounds are (T eps0^2 / 8)-zCDP.
+Round t selects a signed query with probability proportional to exp(c (q(D) - q(Dhat_t))), Dhat_t public; c = eps0 n / 2 under
+replace-one, eps0 n0 under add-remove, so that its range is eps0. T rounds are (T eps0^2 / 8)-zCDP.
+Privacy: E1, E5 in docs/privacy.md.
 
 The authors' published code charges eps0^2 / 2 per round, which is the charge of any eps0-DP mechanism: four times as much.
 
@@ -25,6 +24,8 @@ MOST_SELECTIONS = 1_000_000
 
 def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order: a selection of range eps0 each.
+
+    Privacy: E1, E5 in docs/privacy.md.
 
     Raises
     ------

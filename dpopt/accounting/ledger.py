@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Protocol
 
 from dpopt.accounting.budget import Budget, PrivacySpent
 from dpopt.accounting.charges import Charge, ChargeKind
@@ -16,13 +17,28 @@ __all__ = ["Budget", "Ledger", "PrivacySpent"]
 LEDGER_VERSION = 1
 
 
+class Account(Protocol):
+    """From where a plan is paid beyond its own budget: the owner's budget over many releases."""
+
+    @property
+    def reservation(self) -> str:
+        """The mark under which the plan is reserved there."""
+        ...
+
+    def reserve(self, charges: Sequence[Charge], group: int) -> None:
+        """Reserve charges for a unit of so many records for good; raise BudgetError where there is no room."""
+        ...
+
+
 class Ledger:
     """What a run may spend and has spent, under one neighbouring relation.
+
+    Earlier charges of the budget (`Budget.earlier`) are spent from the beginning: the draws that they paid for were made.
 
     The whole plan is reserved before anything is drawn, so a run never starts that it could not finish. Each
     charge is spent before its draw is made, and only if it is reserved and unspent. Nothing is ever removed.
     To resume a run, make a new ledger, reserve the same plan and replay `spend`, `substitute` and
-    `mark_not_private` in their order.
+    `mark_not_private` in their order. Privacy: A4 in docs/privacy.md.
 
     Parameters
     ----------
@@ -30,13 +46,26 @@ class Ledger:
         The limit that the reserved plan has to keep.
     relation
         The neighbouring relation of every charge.
+    account
+        From where the plan is paid besides. The whole plan is reserved there when the first charge is spent, so before the
+        first draw, and not before: a run that is refused without a draw leaves no reservation.
+
+    Raises
+    ------
+    BudgetError
+        A budget for persons under replace-one.
     """
 
-    __slots__ = ("_budget", "_entries", "_relation", "_reserved", "_unspent")
+    __slots__ = ("_account", "_budget", "_entries", "_paid", "_relation", "_reserved", "_unspent")
 
-    def __init__(self, budget: Budget, relation: NeighbouringRelation) -> None:
+    def __init__(
+        self, budget: Budget, relation: NeighbouringRelation, account: Account | None = None
+    ) -> None:
+        budget.check_relation(relation)
         self._budget = budget
         self._relation = relation
+        self._account = account
+        self._paid = account is None
         self._entries: list[Charge] = []
         self._reserved: Counter[Charge] | None = None
         self._unspent: Counter[Charge] = Counter()
@@ -52,9 +81,14 @@ class Ledger:
         return self._relation
 
     @property
+    def reservation(self) -> str | None:
+        """The mark under which the plan is reserved in the owner's budget over many releases, if it is paid from one."""
+        return None if self._account is None else self._account.reservation
+
+    @property
     def entries(self) -> tuple[Charge, ...]:
-        """What was spent so far, in order, not-private marks included."""
-        return tuple(self._entries)
+        """What was spent so far, in order: earlier charges of the budget first, not-private marks included."""
+        return (*self._budget.earlier, *self._entries)
 
     @property
     def reserved(self) -> tuple[Charge, ...]:
@@ -97,9 +131,12 @@ class Ledger:
         Raises
         ------
         BudgetError
-            The charge is not reserved, or is spent already as often as it was reserved.
+            The charge is not reserved, or is spent already as often as it was reserved; or the owner's budget over many
+            releases has no room for the plan.
         """
         self._check_unspent(charge)
+        if not self._paid:
+            self._pay(self.reserved)
         self._take(charge)
         self._entries.append(charge)
 
@@ -108,8 +145,7 @@ class Ledger:
 
         For a draw that has to be repeated because its record on file is torn: the first draw is paid for,
         whether or not anyone saw it, and the second is paid for by a later round that will not take place.
-        The decision rests on a damaged file alone, not on what was drawn, so every composition theorem still
-        applies.
+        Privacy: A5 in docs/privacy.md.
 
         Raises
         ------
@@ -128,6 +164,7 @@ class Ledger:
         self._check_budget(
             tuple(reserved.elements()), f"the plan with {_name(charge)} in place of {_name(given_up)}"
         )
+        self._pay(tuple(reserved.elements()))
         self._take(given_up)
         self._reserved = +reserved
         self._entries.append(charge)
@@ -142,6 +179,7 @@ class Ledger:
         """
         mark = Charge(reason, ChargeKind.NOT_PRIVATE, math.inf, 1, self._relation, "none: no guarantee holds")
         self._entries.append(mark)
+        self._paid = self._account is None
 
     def spent(self) -> PrivacySpent:
         """Return the totals of what was spent so far; infinite after `mark_not_private`."""
@@ -157,13 +195,20 @@ class Ledger:
         return {
             "dpopt_ledger": LEDGER_VERSION,
             "relation": self._relation.value,
-            "neighbours": self._relation.describe(),
+            "neighbours": self._budget.neighbours(self._relation),
             "budget": self._budget.to_json(),
+            "unit": self._budget.unit,
             "private": self.is_private,
-            "entries": [charge.to_json() for charge in self._entries],
+            "entries": [charge.to_json() for charge in self.entries],
             "unspent": [charge.to_json() for charge in self.unspent],
             "spent": self.spent().to_json(),
         }
+
+    def _pay(self, charges: Sequence[Charge]) -> None:
+        if self._account is not None:
+            marks = [charge for charge in self._entries if charge.kind is ChargeKind.NOT_PRIVATE]
+            self._account.reserve([*self._budget.earlier, *charges, *marks], self._budget.group)
+        self._paid = True
 
     def _check_relation(self, charge: Charge) -> None:
         if charge.relation is not self._relation:

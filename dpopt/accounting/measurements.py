@@ -34,8 +34,7 @@ def measurement_charge(
 
     Neighbouring relation: `relation`, the one that `moved` holds for. Sensitivity: `moved` in L1, its square root in L2.
     Theorem: discrete Gaussian noise of parameter sigma is (moved / (2 sigma^2))-zCDP; discrete Laplace noise of scale b is
-    (moved / b)-DP. Checked by `tests/accounting/test_measurements.py` against the exact law of the noise, and by
-    `tests/private/test_one_way.py` against the largest move of the counts.
+    (moved / b)-DP. Privacy: C1 in docs/privacy.md. Test: `tests/accounting/test_measurements.py`.
 
     Parameters
     ----------

@@ -16,8 +16,7 @@ def one_way_charge(
     """Return the charge of noisy one-way marginals over `attributes` histograms.
 
     A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one:
-    2 d and sqrt(2 d), since the record leaves one cell and enters another in each histogram. Theorems and tests:
-    `dpopt.accounting.measurements.measurement_charge`.
+    2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md.
 
     Raises
     ------

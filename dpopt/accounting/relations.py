@@ -16,15 +16,14 @@ class NeighbouringRelation(enum.Enum):
     true number of records stays private.
 
     A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4
-    rho), since a replacement is a removal and an addition. The two must never be added up: every charge
-    carries its own.
+    rho). The two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.md.
     """
 
     REPLACE_ONE = "replace"
     ADD_REMOVE = "add-remove"
 
     def describe(self) -> str:
-        """Return the relation in words, with the number that has to be public."""
+        """Return the relation between records in words."""
         if self is NeighbouringRelation.REPLACE_ONE:
             return "replace-one with public n"
-        return "add-remove with fixed public n0"
+        return "one record more or less (add-remove)"

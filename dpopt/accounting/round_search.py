@@ -11,12 +11,12 @@ from dpopt.accounting.conversions import gdp_mu, zcdp_rho
 MOST_ROUNDS = 1_000_000
 
 
-def largest_allowed(allowed: Callable[[int], bool], near: int) -> int:
-    """Return the largest T in 1..MOST_ROUNDS that passes a test true up to some T >= 1 and false after it.
+def largest_allowed(allowed: Callable[[int], bool], near: int, most: int = MOST_ROUNDS) -> int:
+    """Return the largest T in 1..`most` that passes a test true up to some T >= 1 and false after it.
 
     Steps away from `near`, doubling the step until the answer is passed, then bisects.
     """
-    low, high, step = 1, MOST_ROUNDS + 1, 1
+    low, high, step = 1, most + 1, 1
     if allowed(near):
         low = near
         while low + step < high:

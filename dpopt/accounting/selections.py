@@ -28,8 +28,8 @@ def selection_charge(round_index: int, range_: Decimal | float, relation: Neighb
 
     Neighbouring relation: `relation`. Sensitivity: `range_`, the largest minus the smallest change of the exponents over the
     candidates, between any two neighbours (see `score_range`). Theorem: an exponential mechanism is range-bounded-range, hence
-    range-DP and (range^2 / 8)-zCDP. The sampler computes weights in finite precision and draws exactly in proportion to them,
-    which adds at most 2^-49 to the range. Checked by `tests/accounting/test_selections.py` against the exact law.
+    range-DP and (range^2 / 8)-zCDP; 2^-49 is added for the sampler. Privacy: E1 in docs/privacy.md. Test:
+    `tests/accounting/test_selections.py`.
 
     Parameters
     ----------
@@ -98,9 +98,7 @@ def score_range(score: str, relation: NeighbouringRelation) -> int:
     The score of a candidate is a distance between its exact counts, a vector in which every record counts in at most one cell,
     and public numbers, less a public penalty: "l1" the sum of the absolute differences, "max" the largest one.
 
-    Add-remove moves one cell of each candidate by one, all in one direction; a distance follows by at most 1, up for one
-    candidate and down for another: 2. Replace-one takes a record out of one cell and puts it into another: the sum moves by at
-    most 2 either way, so 4; the largest by at most 1 either way, so 2.
+    2, and 4 for "l1" under replace-one. Privacy: E4 in docs/privacy.md.
 
     Raises
     ------

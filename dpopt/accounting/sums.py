@@ -3,7 +3,7 @@
 The products are split into pairs of floats without error (Dekker 1971), the pairs are added without error
 (`math.fsum`, Shewchuk 1997), and the one rounding that is left goes up. A total that is representable comes
 out as it is, so ten charges of 1/2 fit a budget of exactly 5; and the result does not depend on the order of
-the charges, so a planner and the ledger always agree.
+the charges, so a planner and the ledger always agree. Privacy: B9 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -68,3 +68,9 @@ def weighted_squares(counts: Floats, values: Floats) -> tuple[Floats, Floats, Fl
 def lifted(values: Floats) -> Floats:
     """Return the values with those between 0 and 1e-120 replaced by 1e-120, so that squares do not underflow."""
     return np.where((values > 0.0) & (values < SMALLEST_SQUARED), SMALLEST_SQUARED, values)
+
+
+def scaled_upward(values: Floats, factor: int) -> Floats:
+    """Return values * factor, each the smallest float that is not below the exact product."""
+    high, low = split_product(lifted(values), np.full(len(values), float(factor)))
+    return np.where(values == 0.0, 0.0, np.where(low > 0.0, np.nextafter(high, np.inf), high))

@@ -9,6 +9,7 @@ on released values only.
 | settings.py, plan_request.py | what a user may say; what of it a plan needs |
 | any_plan.py, plans.py, players.py, outcome.py | what all algorithms share: plans, makers, drivers, what a run ends with |
 | choosing.py, stating.py | which algorithm `auto` takes; what is known of a plan before any record is read |
+| ledgers.py | the one maker of ledgers: reserved within a plan's own budget, paid from the owner's |
 | stated_privacy.py | what a file says of its privacy, held against what its own plan costs |
 | plan.py, planning.py, budget_fit.py | the plan of DualQuery, and the way to it from a budget |
 | explain.py, accuracy.py, simulation.py | what a plan costs, promises and is predicted to do |
@@ -26,6 +27,7 @@ on released values only.
 | multiplicative_accuracy.py, multiplicative_simulation.py | what is proven of them, and predicted |
 | play_small_database.py, small_database_plan.py, small_database_planning.py, small_database_bounds.py | SmallDB |
 | small_database_universe.py, small_database_simulation.py, net_release.py | its universe and predicted errors; any other net |
+| asked.py, measured_size.py, sized_release.py | where the number of records is measured: what was asked, the number, the job |
 | synthesize.py, job.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | reweighting.py, reweighted_release.py | likelier weights for the records of DualQuery; the release with them |
 | release_folder.py, folder_files.py, statement.py, write_answers.py | the folder, its files, release.json; noisy answers |

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import lzma
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -16,19 +13,18 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.folder_files import write_whole
 from dpopt.algorithms.new_files import check_new
-from dpopt.errors import ReleaseFolderError, TranscriptError
+from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
+from dpopt.queries.array_files import ArrayFile, open_arrays
 from dpopt.queries.arrays import freeze
+from dpopt.queries.json_files import json_object
+from dpopt.queries.strict_json import parse_json
 
-Numbers = Callable[[str], NDArray[np.int64]]
-"""Gives an array of a file by its name."""
+Numbers = Callable[[str, int], NDArray[np.int64]]
+"""Gives an array of a file by its name and its size, which the plan in the same file says."""
 
 _Read = TypeVar("_Read")
 _STATEMENT = "statement"
-_DAMAGE = (
-    *(ArithmeticError, AttributeError, EOFError, KeyError, MemoryError, OSError, RuntimeError, TypeError),
-    *(ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
-"""What NumPy, zipfile and JSON raise where bytes of a file are lost or changed."""
+_MOST_BYTES, _LONGEST_STATEMENT = 2**32, 2**26  # of all arrays of a file, unpacked; of the statement
 
 
 def write_archive(
@@ -85,21 +81,32 @@ def read_archive(
     if not source.is_file():
         reason = "it is a folder" if source.is_dir() else "there is no such file"
         raise ReleaseFolderError(f"cannot read {source}: {reason}; expected a {what} (--out of {written_by})")
-    if not zipfile.is_zipfile(source):
-        raise TranscriptError(f"{source} is no {what}, or damaged: expected a file of {written_by}")
-    try:
-        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            statement = json.loads(bytes(stored[_STATEMENT]))
+    place = f"{source} is no {what}, or damaged"
+    with open_arrays(source, place, TranscriptError, _MOST_BYTES) as stored:
+        try:
+            statement = json_object(
+                parse_json(_text(stored), "its statement", TranscriptError), "it", TranscriptError
+            )
             if statement.get(key) != 1:
                 raise TranscriptError(f"not of this version; expected a file of {written_by}")
-            return read(statement, lambda name: _numbers(stored[name]))
-    except _DAMAGE as error:
-        raise TranscriptError(f"{source} is no {what}, or damaged: {error}") from error
+            return read(statement, lambda name, size: _numbers(stored, name, size))
+        except DpoptError as problem:
+            raise TranscriptError(f"{place}: {problem}") from problem
 
 
-def _numbers(stored: NDArray[Any]) -> NDArray[np.int64]:
-    if stored.dtype != np.int64 or stored.ndim != 1:
+def _text(stored: ArrayFile) -> str:
+    shape, kind = stored.header(_STATEMENT)
+    if kind != np.uint8 or len(shape) != 1 or shape[0] > _LONGEST_STATEMENT:
         raise TranscriptError(
-            f"found {stored.ndim}-dimensional numbers of the type {stored.dtype}; expected int64 in one dimension"
+            f"the statement has the type {kind} and the shape {shape}; expected at most {_LONGEST_STATEMENT:,} bytes of text"
         )
-    return freeze(stored)
+    return bytes(stored.array(_STATEMENT)).decode()
+
+
+def _numbers(stored: ArrayFile, name: str, size: int) -> NDArray[np.int64]:
+    shape, kind = stored.header(name)
+    if kind != np.int64 or shape != (size,):
+        raise TranscriptError(
+            f"found {name!r} of the type {kind} and the shape {shape}; expected {size:,} numbers of the type int64"
+        )
+    return freeze(stored.array(name))

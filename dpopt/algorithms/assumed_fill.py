@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.budget_fit import LARGEST_SPARSE_FILL
-from dpopt.private.binary.reading import Layout
+from dpopt.private.table_reading import Layout
 from dpopt.queries.schema import Schema
 
 ONES_IN_A_RECORD = 40

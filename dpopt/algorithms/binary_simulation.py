@@ -25,8 +25,8 @@ SIZE = 100_000
 """Answers of the law are rounded to so many parts; the weights depend on the data through eta q(D) alone."""
 
 SWEEPS = 60
-MOST_DRAWN = 5_000_000
-"""Draws of all rounds together that are simulated; with more, fewer rounds are played."""
+MOST_SIMULATED_ROUNDS, MOST_DRAWN = 2_000, 5_000_000
+"""Rounds, and draws of all rounds together, that are simulated; of a plan with more, fewer rounds are played."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +65,8 @@ def named_part(workload: Workload, clauses: Clauses, seed: int, fill: float | No
 
 
 def simulated_rounds(plan: DualQueryPlan) -> int:
-    """Return how many rounds of a plan are simulated: all, or as many as 5,000,000 draws allow, 20 at least."""
-    return min(plan.rounds, max(20, MOST_DRAWN // plan.draws))
+    """Return how many rounds of a plan are simulated: up to 2,000, or as many as 5,000,000 draws allow, 20 at least."""
+    return min(plan.rounds, MOST_SIMULATED_ROUNDS, max(20, MOST_DRAWN // plan.draws))
 
 
 def play_on_binary(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from math import sqrt
 
 from dpopt.accounting.charges import Charge
@@ -25,6 +26,9 @@ LARGEST_SPARSE_FILL = 0.1
 _LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
 _ENOUGH_ROUNDS = 20_000
+RULE_ROUNDS, RULE_DRAWS_IN_ALL = 5_000, 25_000_000
+"""The most rounds, and draws in all of them, that a rule plans however large the budget is. More take hours and gain little: on
+public populations of 4 and 14 attributes the largest error is .0006 and .0025 after 2,000 rounds. Who wants more names them."""
 
 
 class BudgetFit:
@@ -54,7 +58,7 @@ class BudgetFit:
         self._dense_draws = dense_draws
         if dense_draws is not None:
             self._step = DENSE_STEP
-        self._extra = extra
+        self._extra = (*request.budget.beside, *extra)
         self._budget = request.budget
 
     def allowed(self, rounds: int, draws: int, step: float) -> bool:
@@ -62,30 +66,40 @@ class BudgetFit:
         request, budget = self._request, self._budget
         if budget.rho is not None:
             return (
-                dualquery_rho(rounds, draws, step, request.size, request.relation, self._extra) <= budget.rho
+                dualquery_rho(
+                    rounds,
+                    draws,
+                    step,
+                    request.size,
+                    request.relation,
+                    self._extra,
+                    group=budget.group,
+                )
+                <= budget.rho
             )
-        return self._epsilon(rounds, draws, step) <= (budget.epsilon or 0.0)
+        return self._epsilon(rounds, draws, step) <= (budget.left or 0.0)
 
-    def rounds(self, draws: int, step: float) -> int:
-        """Return the largest number of rounds that the budget covers, up to 20,000."""
+    def rounds(self, draws: int, step: float, most: int = _ENOUGH_ROUNDS) -> int:
+        """Return the largest number of rounds that the budget covers, up to `most`."""
         if self._budget.rho is not None:
-            return largest_number(lambda rounds: self.allowed(rounds, draws, step), _ENOUGH_ROUNDS)
+            return largest_number(lambda rounds: self.allowed(rounds, draws, step), most)
         request, budget = self._request, self._budget
-        most = largest_rounds(
+        return largest_rounds(
             draws,
             step,
             request.size,
             request.relation,
             budget.accountant,
-            budget.epsilon or 0.0,
+            budget.left or 0.0,
             budget.delta,
             self._extra,
+            group=budget.group,
+            most=most,
         )
-        return min(most, _ENOUGH_ROUNDS)
 
-    def draws(self, rounds: int, step: float) -> int:
-        """Return the largest number of draws per round that the budget covers."""
-        return largest_number(lambda draws: self.allowed(rounds, draws, step), MOST_DRAWS)
+    def draws(self, rounds: int, step: float, most: int = MOST_DRAWS) -> int:
+        """Return the largest number of draws per round that the budget covers, up to `most`."""
+        return largest_number(lambda draws: self.allowed(rounds, draws, step), most)
 
     def step(self, rounds: int, draws: int) -> Decimal:
         """Return the largest step in thousandths that the budget covers, at most 10."""
@@ -106,22 +120,39 @@ class BudgetFit:
     def by_rule(
         self, rounds: int | None, draws: int | None, step: Decimal | None, *, scale: float = 1.0
     ) -> tuple[int, int, Decimal]:
-        """Return numbers on the curve of the rule, times `scale`, that use up the budget; at least two are open."""
+        """Return numbers on the curve of the rule, times `scale`; at least two are open.
+
+        They use up the budget, or as much of it as `RULE_ROUNDS` and `RULE_DRAWS_IN_ALL` allow.
+        """
         eta = self._step if step is None else step
         if rounds is not None:
-            return self.complete(rounds, None, eta)
+            return self._with_draws(rounds, eta)
         if draws is not None:
-            return self.complete(None, draws, eta)
-        few = largest_number(lambda s: self.rounds(s, float(eta)) >= self._wanted(s, scale), MOST_DRAWS)
+            return self._with_rounds(draws, eta)
+        few = largest_number(partial(self._leaves_what_is_wanted, float(eta), scale), MOST_DRAWS)
         if self._dense_draws is not None:
             few = min(few, int(self._dense_draws / scale))
         if self._wanted_draws > max(self._least_draws, few):
             few = largest_number(
                 lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws
             )
-        fitted = self.complete(None, max(self._least_draws, few), eta)
+        fitted = self._with_rounds(max(self._least_draws, few), eta)
         # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
-        return self.complete(fitted[0], None, eta) if fitted[0] < _ENOUGH_ROUNDS else fitted
+        return self._with_draws(fitted[0], eta) if fitted[0] < RULE_ROUNDS else fitted
+
+    def _with_rounds(self, draws: int, step: Decimal) -> tuple[int, int, Decimal]:
+        most = max(1, min(RULE_ROUNDS, RULE_DRAWS_IN_ALL // draws))
+        return max(1, self.rounds(draws, float(step), most)), draws, step
+
+    def _with_draws(self, rounds: int, step: Decimal) -> tuple[int, int, Decimal]:
+        most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
+        return rounds, max(1, self.draws(rounds, float(step), most)), step
+
+    def _leaves_what_is_wanted(self, step: float, scale: float, draws: int) -> bool:
+        """Return whether so many draws leave room for the rounds that the rule wants with them."""
+        wanted = self._wanted(draws, scale)
+        within = wanted <= RULE_ROUNDS and wanted * draws <= RULE_DRAWS_IN_ALL
+        return within and self.rounds(draws, step, RULE_ROUNDS) >= wanted
 
     def _wanted(self, draws: int, scale: float) -> float:
         """Return how many rounds the rule wants with so many draws each."""
@@ -164,6 +195,7 @@ class BudgetFit:
             budget.accountant,
             budget.delta,
             self._extra,
+            group=budget.group,
         )
 
 

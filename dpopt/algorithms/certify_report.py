@@ -71,7 +71,8 @@ def check_target(target: Path, folder: Path) -> None:
 
 def transcript_hash(folder: Path) -> str:
     """Return the SHA-256 of a release's transcript: it is public, and tells which run a file of bounds belongs to."""
-    return hashlib.sha256((folder / TRANSCRIPT).read_bytes()).hexdigest()
+    with (folder / TRANSCRIPT).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
@@ -95,7 +96,7 @@ def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
 def write_rounds(
     target: Path, folder: Path, finished: SyntheticRelease, rounds: Sequence[CertifiedRound]
 ) -> None:
-    """Write the file of certified rounds whole: temporary file, then rename."""
+    """Write the file of certified rounds whole or not at all."""
     write_json(target, report(folder, finished, rounds))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
-from dpopt.algorithms.budget_fit import largest_number
+from dpopt.algorithms.budget_fit import RULE_DRAWS_IN_ALL, largest_number
 from dpopt.algorithms.plan import (
     PLAN_VERSION,
     DualQueryPlan,
@@ -152,13 +152,19 @@ def make_dqrs_plan(request: PlanRequest, workload: Workload) -> DqrsPlan:
     if rounds is None and draws is None:
         factor = _ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
         draws = largest_number(
-            lambda s: int(np.searchsorted(costs * s, rho, side="right")) >= factor * s ** (2 / 3), _MOST_DRAWS
+            lambda s: (
+                factor * s ** (5 / 3) <= RULE_DRAWS_IN_ALL
+                and int(np.searchsorted(costs * s, rho, side="right")) >= factor * s ** (2 / 3)
+            ),
+            _MOST_DRAWS,
         )
         draws = max(1, draws)
     if rounds is None and draws is not None:
-        rounds = max(1, int(np.searchsorted(costs * draws, rho, side="right")))
+        covered = int(np.searchsorted(costs * draws, rho, side="right"))
+        rounds = max(1, min(covered, RULE_DRAWS_IN_ALL // draws))
     if rounds is not None and draws is None:
-        draws = max(1, min(_MOST_DRAWS, int(rho / max(float(costs[rounds - 1]), 1e-300))))
+        most = max(1, min(_MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
+        draws = max(1, min(most, int(rho / max(float(costs[rounds - 1]), 1e-300))))
     chosen_by = (
         "given" if request.rounds and request.draws else "rule eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d)"
     )
@@ -189,9 +195,7 @@ def _covered(plan: DqrsPlan, request: PlanRequest) -> DqrsPlan:
 
 def _rho_left(base: DqrsPlan) -> float:
     """Return the rho that is left for the rounds."""
-    from dpopt.accounting.conversions import zcdp_rho
-
     budget = base.budget
-    whole = budget.rho if budget.rho is not None else zcdp_rho(budget.epsilon or 0.0, budget.delta)
     measured = base.one_way_charge()
-    return whole if measured is None else whole - budget.spent([measured]).rho
+    left = budget.amount - budget.spent([] if measured is None else [measured]).rho
+    return left / budget.group**2

@@ -28,24 +28,31 @@ def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, A
     """Return a plan with its cost under every accountant and its proven and predicted errors."""
     charges = plan.charges()
     spent = plan.budget.spent(charges)
+    accountants = costs(
+        plan.rounds,
+        plan.draws,
+        float(plan.step),
+        plan.size,
+        plan.relation,
+        plan.budget.delta or DEFAULT_DELTA,
+        used=plan.budget.accountant,
+        group=plan.budget.group,
+        extra=charges[:1] if plan.one_way is not None else (),
+    )
+    if (
+        plan.budget.earlier
+    ):  # part of this plan's total; each of the other accountants would measure it at a cost of its own
+        accountants = [{**row, "epsilon": spent.epsilon} if row["used"] else row for row in accountants]
     return {
         "plan": plan.to_json(),
         "queries": len(workload),
         "workload_fingerprint": workload.fingerprint,
-        "neighbours": plan.relation.describe(),
+        "neighbours": plan.budget.neighbours(plan.relation),
+        "unit": plan.budget.unit,
         "epsilon": spent.epsilon,
         "delta": spent.delta,
         "rho": spent.rho,
-        "accountants": costs(
-            plan.rounds,
-            plan.draws,
-            float(plan.step),
-            plan.size,
-            plan.relation,
-            plan.budget.delta or DEFAULT_DELTA,
-            used=plan.budget.accountant,
-            extra=charges[:1] if plan.one_way is not None else (),
-        ),
+        "accountants": accountants,
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
         **_declared(statement),
     }
@@ -69,7 +76,8 @@ def explain_any(plan: Plan, workload: Workload, statement: dict[str, Any]) -> di
         "plan": plan.to_json(),
         "queries": len(workload),
         "workload_fingerprint": workload.fingerprint,
-        "neighbours": plan.relation.describe(),
+        "neighbours": plan.budget.neighbours(plan.relation),
+        "unit": plan.budget.unit,
         "epsilon": spent.epsilon,
         "delta": spent.delta,
         "rho": spent.rho,
@@ -89,6 +97,7 @@ def costs(
     *,
     used: Accountant | None = None,
     extra: Sequence[Charge] = (),
+    group: int = 1,
 ) -> list[dict[str, Any]]:
     """Return what each accountant charges for a run: epsilon at delta, or why it has no figure."""
     rows = []
@@ -101,7 +110,9 @@ def costs(
             "used": accountant is used,
         }
         try:
-            epsilon = dualquery_epsilon(rounds, draws, step, size, relation, accountant, row["delta"], extra)
+            epsilon = dualquery_epsilon(
+                rounds, draws, step, size, relation, accountant, row["delta"], extra, group=group
+            )
         except AccountingError as error:
             row["refused"] = str(error)
         else:
@@ -132,7 +143,7 @@ def explain_accuracy(
     AccountingError
         If epsilon or delta is out of range.
     """
-    Budget(epsilon, delta, None, Accountant.ZCDP)  # refuses what is no budget
+    Budget(epsilon, delta, None, Accountant.ZCDP).warned()  # refuses what is no budget
     size = whole_number("the public size", size, least=1)
     universe, queries, failure = (
         log_universe(workload.schema, Encoding.RECORDS),

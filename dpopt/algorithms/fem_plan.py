@@ -192,7 +192,9 @@ def make_fem_plan(request: PlanRequest, workload: Workload, *, algorithm: str = 
     if request.step is not None:
         raise PlanError(f"{algorithm} has no step eta; leave --step out, or use dualquery or dqrs")
     if request.encoding is not Encoding.RECORDS:
-        raise PlanError(f"{algorithm} makes whole records only; leave --encoding bits out, or use dualquery")
+        raise PlanError(
+            f"{algorithm} makes whole records only; leave --record-encoding bits out, or use dualquery"
+        )
     rounds = request.rounds or _rounds_by_rule(request, len(workload))
     range_ = _largest_range(request, rounds)
     if range_ is None:
@@ -236,14 +238,11 @@ def _rounds_by_rule(request: PlanRequest, queries: int) -> int:
 
 def _largest_range(request: PlanRequest, rounds: int) -> Decimal | None:
     """Return the largest range, to six digits, that the budget covers `rounds` times; None if there is none."""
-    from dpopt.accounting.conversions import zcdp_rho
-
     budget = request.budget
     if budget.accountant is Accountant.ZCDP:
-        rho = budget.rho if budget.rho is not None else zcdp_rho(budget.epsilon or 0.0, budget.delta)
-        start = sqrt(8 * rho / rounds)
+        start = sqrt(8 * budget.amount / rounds) / budget.group
     else:
-        start = (budget.epsilon or 0.0) / rounds
+        start = budget.amount / rounds / budget.group
     high = _rounded(Decimal(start) * 2)
     while high is not None and _covers(request, rounds, high) and high < _LARGEST_RANGE:
         high = _rounded(high * 2)
@@ -261,11 +260,12 @@ def _largest_range(request: PlanRequest, rounds: int) -> Decimal | None:
 def _covers(request: PlanRequest, rounds: int, range_: Decimal) -> bool:
     """Return whether the budget covers so many selections: the sums of `Budget.allows`, without a charge for each of them."""
     parameter = selection_charge(1, range_, request.relation).parameter
-    together = columns_of(()).with_ranges(np.full(rounds, parameter), np.ones(rounds))
     budget = request.budget
+    together = columns_of(budget.beside).with_ranges(np.full(rounds, parameter), np.ones(rounds))
+    together = together.for_groups(budget.group)
     if budget.rho is not None:
         return together.rho() <= budget.rho
-    return together.epsilon(budget.accountant, budget.delta) <= (budget.epsilon or 0.0)
+    return together.epsilon(budget.accountant, budget.delta) <= (budget.left or 0.0)
 
 
 def _rounded(value: Decimal) -> Decimal | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,6 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from dpopt.errors import ReleaseFolderError
+from dpopt.queries.json_files import json_object, read_json_value
+from dpopt.queries.written_files import unfinished_files, whole_file
+from dpopt.transcript.journal import unfinished_journal
 
 PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
     "plan.json",
@@ -21,6 +23,9 @@ PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
     "transcript.jsonl",
     "release.json",
 )
+REQUEST = "request.json"
+"""What was asked, while the number of records is measured; it goes when the plan is there."""
+_INDENTED = json.JSONEncoder(indent=1, ensure_ascii=False)
 
 
 def missing_folders(folder: Path) -> list[Path]:
@@ -30,10 +35,10 @@ def missing_folders(folder: Path) -> list[Path]:
 
 def withdraw(folder: Path, made: list[Path]) -> None:
     """Remove the public inputs of a run that never began, and the folders made for it."""
-    for name in (SCHEMA, WORKLOAD, PLAN, TRANSCRIPT):
-        for path in (folder / name, _unfinished(folder / name)):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+    remove_unfinished(folder)
+    for name in (SCHEMA, WORKLOAD, REQUEST, PLAN, TRANSCRIPT):
+        with suppress(OSError):
+            (folder / name).unlink(missing_ok=True)
     for place in made:
         with suppress(OSError):
             place.rmdir()
@@ -79,16 +84,21 @@ def make_empty(folder: Path) -> None:
 
 def occupied(folder: Path) -> ReleaseFolderError:
     """Return the error that a folder holds something; it names `dpopt resume` if that is a run which has not ended."""
-    begun = (folder / PLAN).exists() and (folder / TRANSCRIPT).exists() and not (folder / RELEASE).exists()
+    planned = (folder / PLAN).exists() or (folder / REQUEST).exists()
+    begun = planned and (folder / TRANSCRIPT).exists() and not (folder / RELEASE).exists()
     hint = f", or continue the run in it with 'dpopt resume {folder} TABLE'" if begun else ""
     hint = ", or remove it: a run in it was killed before anything was spent" if never_began(folder) else hint
     return ReleaseFolderError(f"{folder} is not empty. Choose a new folder{hint}")
 
 
 def never_began(folder: Path) -> bool:
-    """Return whether a run was killed while its folder was being made: its journal is there and empty, and no plan."""
+    """Return whether a run was killed while its folder was being made: its journal is there and empty, and no plan or request.
+
+    With one of them the run goes on from its start, under the mark of a reservation that it may have made.
+    """
     transcript = folder / TRANSCRIPT
-    return not (folder / PLAN).exists() and transcript.exists() and transcript.stat().st_size == 0
+    asked = (folder / PLAN).exists() or (folder / REQUEST).exists()
+    return not asked and transcript.exists() and transcript.stat().st_size == 0
 
 
 def _cannot_make(folder: Path, error: OSError) -> ReleaseFolderError:
@@ -96,29 +106,20 @@ def _cannot_make(folder: Path, error: OSError) -> ReleaseFolderError:
 
 
 def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] | None = None) -> None:
-    """Write a JSON file whole: temporary file in the same folder, on the disk, then renamed; `ready` is called before that."""
-    temporary = _unfinished(path)
-    with temporary.open("w", encoding="utf-8", newline="\n") as file:
-        json.dump(obj, file, indent=1, ensure_ascii=False)
-        file.write("\n")
+    """Write a JSON file whole; `ready` is called when all of it is written, before it gets its name."""
+    with whole_file(path) as file:
+        file.writelines(text.encode() for text in _INDENTED.iterencode(obj))
+        file.write(b"\n")
         file.flush()
-        os.fsync(file.fileno())
-    if ready is not None:
-        ready()
-    temporary.replace(path)
+        if ready is not None:
+            ready()
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the files that a killed run left half-written; only for whoever holds the lock of the journal."""
-    files = [_unfinished(folder / name) for name in (SCHEMA, WORKLOAD, PLAN, TRANSCRIPT, RELEASE)]
-    files += [path for what in ("synthetic", "weights", "answers") for path in folder.glob(f".{what}.*.tmp")]
-    for path in files:
+    for path in (*unfinished_files(folder), unfinished_journal(folder / TRANSCRIPT)):
         with suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-def _unfinished(path: Path) -> Path:
-    return path.with_name(f".{path.name}.part")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -127,19 +128,13 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     ReleaseFolderError
-        If the file is missing or is no JSON object.
+        If the file is missing, or is no JSON object that `dpopt.queries.json_files.parse_json` takes.
     """
-    try:
-        obj = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReleaseFolderError(
-            f"{path.parent} is no release folder: {path.name}: {error.strerror}"
-        ) from error
-    except ValueError as error:
-        raise ReleaseFolderError(f"{path} is damaged: {error}") from error
-    if not isinstance(obj, dict):
-        raise ReleaseFolderError(f"{path} is damaged: it holds no JSON object")
-    return obj
+    if not path.is_file():
+        raise ReleaseFolderError(f"{path.parent} is no release folder: there is no file {path.name} in it")
+    damaged = f"{path} is damaged"
+    found = read_json_value(path, f"{damaged}: it", ReleaseFolderError)
+    return json_object(found, damaged, ReleaseFolderError)
 
 
 def give_one_time(folder: Path) -> None:
@@ -150,38 +145,18 @@ def give_one_time(folder: Path) -> None:
 
 
 def write_whole(target: Path, write: Callable[[IO[bytes]], None], what: str) -> None:
-    """Write a file that appears whole or not at all: under another name, flushed to disk, then renamed.
+    """Write a file that appears whole or not at all.
 
     Raises
     ------
     ReleaseFolderError
         If it cannot be written; `what` says what it holds.
     """
-    temporary: str | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        with os.fdopen(handle, "wb") as stream:
+        with whole_file(target) as stream:
             write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-        temporary = None
-        _flush_folder(target.parent)
     except OSError as problem:
         raise ReleaseFolderError(
             f"the {what} cannot be written to {str(target)!r}: {problem.strerror or problem}; choose a folder that "
             "exists, can be written and has room"
         ) from problem
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make the new name last through a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

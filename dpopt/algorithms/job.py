@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account, Ledger
 from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.measured_plan import NOISE
 from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.output_format import FORMATS, check_format, check_size, most_ones
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.private.binary.items import Items
-from dpopt.private.binary.reading import BinaryReading
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.bit_records import are_kept_as_bits
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.json_files import sha256_of_json
@@ -26,6 +27,9 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
 from dpopt.queries.threshold_circuit import ThresholdCircuit
 from dpopt.queries.workload import Workload
+
+LEAST_BYTES = 4_000_000
+"""What a release folder takes beside transcript and records, generously."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +96,20 @@ class Job:
 
     def items(self) -> Items:
         """Return what stands for the columns of a wide table where records are written as text: as the table was read."""
-        reading = BinaryReading.from_json(self.statement.get("reading", {}).get("binary", {}))
+        reading = TableReading.from_json(self.statement.get("reading", {}))
         return Items.of(self.schema, reading.first_item)
 
-    def ledger(self) -> Ledger:
+    def ledger(self, account: Account | None) -> Ledger:
         """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
+
+        `account` is from where a run is paid besides; None for a transcript that is read again.
 
         Raises
         ------
         BudgetError
             If the plan costs more than its budget.
         """
-        ledger = Ledger(self.plan.budget, self.plan.relation)
-        ledger.reserve(self.plan.charges())
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
         if self.statement.get("not_private"):
             ledger.mark_not_private(str(self.statement["not_private"]))
         return ledger
@@ -145,12 +150,12 @@ class Job:
                 written = width // 20
         transcript = self.plan.transcript_bytes(len(self.workload), written)
         if self.answers_only:
-            return 4_000_000 + transcript + 40 * len(self.workload)  # a line for each query, and no record
+            return LEAST_BYTES + transcript + 40 * len(self.workload)  # a line for each query, and no record
         records = self.rows or 1_000
         if self.schema.is_binary:
             most = min(self.rows or getattr(self.plan, "rounds", records), records)
-            return 4_000_000 + transcript + most * 8 * most_ones(self.plan, self.workload, width)
-        return 4_000_000 + transcript + records * 12 * width
+            return LEAST_BYTES + transcript + most * 8 * most_ones(self.plan, self.workload, width)
+        return LEAST_BYTES + transcript + records * 12 * width
 
     def _in_bits(self) -> bool:
         return self.plan.encoding is Encoding.BITS
@@ -181,8 +186,9 @@ def check_rules(schema: Schema, encoding: Encoding) -> None:
     """
     if encoding is Encoding.BITS and schema.rules:
         raise PlanError(
-            f"the schema declares {len(schema.rules)} rules on records, and --encoding bits makes records of free "
-            "indicator bits, which need not decode and cannot obey them. Use --encoding records, or a schema without rules"
+            f"the schema declares {len(schema.rules)} rules on records, and --record-encoding bits makes records of free "
+            "indicator bits, which need not decode and cannot obey them. Use --record-encoding records, or a schema without "
+            "rules"
         )
 
 
@@ -196,8 +202,8 @@ def check_bits(schema: Schema, encoding: Encoding) -> None:
     """
     if encoding is Encoding.BITS and schema.is_binary:
         raise PlanError(
-            "--encoding bits makes an indicator bit for each value, and the columns of a wide table are bits already. Use "
-            "--encoding records"
+            "--record-encoding bits makes an indicator bit for each value, and the columns of a wide table are bits already. "
+            "Use --record-encoding records"
         )
 
 

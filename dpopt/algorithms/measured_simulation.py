@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fitting import RecordFitter, merged
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.measured import measure
 from dpopt.algorithms.measured_past import MeasuredPast
 from dpopt.algorithms.measured_plan import MeasuredPlan
@@ -111,8 +112,7 @@ def _simulate(plan: MeasuredPlan, workload: Workload, seed: int, fill: float | N
     dataset = public_table(workload, ROWS, seed=seed, fill=fill)
     stand_in = _scaled(plan, ROWS)
     job = Job(stand_in, schema, workload, {}, {})
-    ledger = Ledger(stand_in.budget, stand_in.relation)
-    ledger.reserve(stand_in.charges())
+    ledger = reserved_ledger(stand_in.budget, stand_in.relation, stand_in.charges(), None)
     curator = MeasuringCurator(
         dataset,
         ledger,

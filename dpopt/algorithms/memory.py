@@ -21,7 +21,7 @@ from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import PlanError
-from dpopt.private.batch_counts import BATCH_BYTES
+from dpopt.private.batch_reader import BATCH_BYTES
 from dpopt.private.table_sources import BATCH_ROWS
 from dpopt.queries.bit_records import are_kept_as_bits, octets_for
 from dpopt.queries.clauses import Clauses

@@ -53,7 +53,9 @@ def make_multiplicative_plan(algorithm: str, request: PlanRequest, workload: Wor
     if not amount > 0:
         raise PlanError(f"{request.budget.describe()} leaves nothing to measure with; raise the budget")
     if request.encoding is not Encoding.RECORDS:
-        raise PlanError(f"{algorithm} makes whole records only; leave --encoding bits out, or use dualquery")
+        raise PlanError(
+            f"{algorithm} makes whole records only; leave --record-encoding bits out, or use dualquery"
+        )
     select = _what_is_selected(algorithm, request, workload)
     asked = request.multiplicative
     share = asked.share or (MARGINAL_SHARE if select == MARGINALS else QUERY_SHARE)

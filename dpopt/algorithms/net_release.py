@@ -12,19 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.job import check_workload
+from dpopt.algorithms.ledgers import open_account, reserved_ledger
+from dpopt.algorithms.measured_size import size_of
+from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.algorithms.small_database_bounds import FAILURE
+from dpopt.algorithms.small_database_planning import largest_range
 from dpopt.errors import PlanError
 from dpopt.private.net_curator import NetCurator
-from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_table import AnyTable
-from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import AS_USUAL, TableReading
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
+from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
 MOST_RECORDS_IN_COMMON = 2**20
@@ -56,9 +61,10 @@ def select_from_net(
     candidates: Sequence[NDArray[np.integer]],
     *,
     epsilon: float | str | Decimal,
-    neighbours: str = "replace",
+    neighbours: str = "add-remove",
     n0: int | None = None,
-    on_unknown: str = "error",
+    reading: TableReading | None = None,
+    budget: BudgetLedger | None = None,
 ) -> NetSelection:
     """Select one of some public databases, with probability proportional to exp(-epsilon n e / 2), e its largest error.
 
@@ -72,8 +78,8 @@ def select_from_net(
         The net: databases of coded records, of any number of records each, such as releases made on a part of the budget.
         They must be public: made without the table, or released.
     epsilon
-        Of pure differential privacy; it is also (epsilon^2 / 8)-zCDP.
-    neighbours, n0, on_unknown
+        Of pure differential privacy; a selection alone is also (epsilon^2 / 8)-zCDP.
+    neighbours, n0, reading, budget
         As for `dpopt.synthesize`.
 
     Raises
@@ -88,12 +94,16 @@ def select_from_net(
     check_workload(queries, schema)
     answers, records = _answers(queries, candidates)
     relation = NeighbouringRelation(neighbours)
-    dataset = read_table(table, schema, on_unknown=parse_on_unknown(on_unknown), column_names=None)
-    size = public_size(dataset, relation, n0)
+    (reading or AS_USUAL).check_relation(relation)
     range_ = Decimal(str(epsilon))
-    charge = selection_charge(1, range_, relation)
-    ledger = Ledger(Budget(charge.parameter, 0.0, None, Accountant.PURE), relation)
-    ledger.reserve((charge,))
+    asked = Budget(selection_charge(1, range_, relation).parameter, 0.0, None, Accountant.PURE)
+    account = open_account(budget, "net", asked, relation, reading)
+    dataset = read_table(table, schema, reading)
+    public = size_of(dataset, relation, n0, asked, account=account)
+    size, asked = public.number, public.budget
+    if asked.earlier:
+        range_ = largest_range(PlanRequest(size, relation, asked))
+    ledger = reserved_ledger(asked, relation, (selection_charge(1, range_, relation),), account)
     curator = NetCurator(
         dataset, queries.queries, ledger, MemoryJournal(keep=False), size=size, range_=range_
     )

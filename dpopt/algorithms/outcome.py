@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account, Ledger
 from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.progress import Progress
@@ -44,6 +44,8 @@ class Run:
         What is on file, when a run is resumed.
     sources : Sources
     progress : Progress
+    account : Account or None
+        From where the run is paid besides its own budget.
     """
 
     dataset: PrivateDataset
@@ -52,6 +54,11 @@ class Run:
     contents: JournalContents
     sources: Sources
     progress: Progress
+    account: Account | None = None
+
+    def ledger(self) -> Ledger:
+        """Return a ledger in which the plan of the job is reserved; see `Job.ledger`."""
+        return self.job.ledger(self.account)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -100,6 +100,7 @@ class PlanRequest:
             raise PlanError(
                 f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {self.selections:,}; select fewer"
             )
+        self.budget.check_relation(self.relation)
         check_limits(self.work, self.seconds, self.seed)
         if self.fill is not None:
             check_fill(self.fill)

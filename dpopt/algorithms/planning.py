@@ -120,15 +120,8 @@ def _base_plan(request: PlanRequest, attributes: int) -> DualQueryPlan:
 
 def one_way_measurement(request: PlanRequest, attributes: int) -> OneWayMeasurement:
     """Give one-way marginals a twentieth of the budget: of rho under zCDP, of epsilon elsewhere."""
-    from dpopt.accounting.conversions import zcdp_rho
-
     budget, gaussian = request.budget, request.budget.accountant is Accountant.ZCDP
-    if budget.rho is not None:
-        amount = budget.rho
-    elif gaussian:
-        amount = zcdp_rho(budget.epsilon or 0.0, budget.delta)
-    else:
-        amount = budget.epsilon or 0.0
+    amount = budget.amount / (budget.group**2 if gaussian else budget.group)
     if amount <= 0:
         raise PlanError(
             "estimated free attributes need a positive budget; use --free-attributes first or random"

@@ -39,7 +39,7 @@ def play(run_: Run) -> Outcome:
     solver = clause_solver(plan.solver)
     legal = legal_start(job, solver)
     past = read_past(run_.contents, job)
-    ledger = job.ledger()
+    ledger = run_.ledger()
     with stage(progress, "counting exact answers"):
         curator = _curator(run_, plan, ledger, past)
     if not past.started:
@@ -129,7 +129,7 @@ def _outcome(job: Job, ledger: Ledger, rounds: list[Round]) -> Outcome:
 
 def _spent_again(job: Job, past: Past) -> Ledger:
     """Rebuild the ledger from the charges on file."""
-    ledger, charges = job.ledger(), list(job.plan.charges())
+    ledger, charges = job.ledger(None), list(job.plan.charges())
     if past.one_way_charge is not None:
         ledger.spend(past.one_way_charge)
     for known in past.rounds:

@@ -42,7 +42,7 @@ def play(run_: Run) -> Outcome:
     legal = legal_start(job, solver)
     reserved = reservation(job)
     past = read_fem_past(run_.contents, plan, reserved)
-    ledger = job.ledger()
+    ledger = run_.ledger()
     with stage(progress, "counting exact answers"):
         curator = FemCurator(
             run_.dataset,
@@ -95,7 +95,7 @@ def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
                 f"round {known.selected.round} selects query {known.selected.query:,}; the workload has {len(job.workload):,}, "
                 "numbered from 0"
             )
-    ledger = job.ledger()
+    ledger = job.ledger(None)
     for charge in past.charges():
         ledger.spend(charge)
     sizes, rules = job.record_sizes(), job.record_rules()

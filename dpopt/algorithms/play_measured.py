@@ -37,7 +37,7 @@ def play(run: Run) -> Outcome:
     past = read_measured_past(run.contents, plan, reserved)
     check_sensitivities(plan, job.workload)
     answered_on_file(plan, job.workload, past)  # refuses what does not fit before anything more is drawn
-    ledger = job.ledger()
+    ledger = run.ledger()
     curator = MeasuringCurator(
         run.dataset,
         ledger,
@@ -121,7 +121,7 @@ def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
     if not past.finished:
         return None
     check_sensitivities(plan, job.workload)
-    ledger = job.ledger()
+    ledger = job.ledger(None)
     for known in past.draws:
         ledger.spend(known.charge)
     return _outcome(job, ledger, answered_on_file(plan, job.workload, past), past)

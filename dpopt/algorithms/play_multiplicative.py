@@ -46,7 +46,7 @@ def play(run: Run) -> Outcome:
         return outcome
     with stage(progress, "preparing the universe"):
         learner = Learner(plan, job.workload)
-    ledger = job.ledger()
+    ledger = run.ledger()
     with stage(progress, "counting exact answers"):
         curator = MultiplicativeCurator(
             run.dataset,
@@ -94,7 +94,7 @@ def _ended(job: Job, past: MultiplicativePast, learnt: Sequence[tuple[int, Noisy
         raise TranscriptError("the run ended without records")
     if not past.records["stopped_early"] and next_charge(past.draws, _plan(job)) is not None:
         raise TranscriptError("the run ends before its plan does, and does not say that it stopped early")
-    ledger = job.ledger()
+    ledger = job.ledger(None)
     for known in past.draws:
         ledger.spend(known.charge)
     return _outcome(job, ledger, learnt, past.records, lost=sum(known.torn for known in past.draws))

@@ -76,7 +76,7 @@ def play(run: Run) -> Outcome:
     past = read_small_database_past(run.contents, plan, reserved)
     if past.torn:
         raise PlanError(LOST)
-    ledger = job.ledger()
+    ledger = run.ledger()
     with stage(progress, "counting exact answers"):
         curator = NetCurator(
             run.dataset,
@@ -115,7 +115,7 @@ def rebuild(job: Job, contents: JournalContents) -> Outcome | None:
     past = read_small_database_past(contents, plan, reservation(job))
     if not past.finished or past.selected is None or past.charge is None:
         return None
-    ledger = job.ledger()
+    ledger = job.ledger(None)
     ledger.spend(past.charge)
     return _outcome(job, ledger, Universe.of(job.workload), past.selected)
 

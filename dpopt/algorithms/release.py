@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from dpopt.accounting.ledger import Account
+from dpopt.algorithms.asked import RESERVATION
 from dpopt.algorithms.folder_files import (
     RELEASE,
+    REQUEST,
     TRANSCRIPT,
     missing_folders,
     never_began,
@@ -14,6 +17,7 @@ from dpopt.algorithms.folder_files import (
     withdraw,
 )
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.measured_size import run_contents
 from dpopt.algorithms.outcome import Run, Sources
 from dpopt.algorithms.players import player_of
 from dpopt.algorithms.progress import Progress, Silent, stage
@@ -35,10 +39,10 @@ from dpopt.private.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.public_facts import check_schema
 from dpopt.private.query_weights import QuerySampler
 from dpopt.queries.schema import Schema
-from dpopt.transcript.journal import FileJournal, Journal, JournalContents, MemoryJournal
+from dpopt.transcript.journal import FileJournal, JournalContents, MemoryJournal
 
-_NOTHING = JournalContents([], 0, torn=False)
-_REFUSALS = (
+NOTHING_ON_FILE = JournalContents([], 0, torn=False)
+REFUSALS = (
     AccountingError,
     BudgetError,
     PlanError,
@@ -58,6 +62,7 @@ def release(
     sampler: QuerySampler | None = None,
     sources: Sources | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> SyntheticRelease:
     """Run a plan on a table and, where a folder is given, leave a finished release in it.
 
@@ -75,6 +80,8 @@ def release(
         The same for all kinds of draws.
     progress : Progress, optional
         Told about stages and rounds.
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`); the folder names its reservation.
 
     Raises
     ------
@@ -87,17 +94,16 @@ def release(
     drawn_from = Sources(sampler=sampler) if sources is None else sources
     if not is_trusted(drawn_from.sampler, drawn_from.noise, drawn_from.words):
         job = replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
+    if account is not None:
+        job = replace(job, statement={**job.statement, RESERVATION: account.reservation})
+    told = progress or Silent()
     if folder is None:
-        return _play(
-            dataset, job, None, MemoryJournal(), _NOTHING, sources=drawn_from, progress=progress or Silent()
-        )
+        return play_run(Run(dataset, job, MemoryJournal(), NOTHING_ON_FILE, drawn_from, told, account), None)
     made = missing_folders(folder)
     journal = create_folder(folder, job, expected_bytes=job.expected_bytes())
     try:
-        return _play(
-            dataset, job, folder, journal, _NOTHING, sources=drawn_from, progress=progress or Silent()
-        )
-    except (*_REFUSALS, MemoryError):
+        return play_run(Run(dataset, job, journal, NOTHING_ON_FILE, drawn_from, told, account), folder)
+    except (*REFUSALS, MemoryError):
         if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
             withdraw(folder, made)
         raise
@@ -106,9 +112,14 @@ def release(
 
 
 def resume(
-    folder: Path, dataset: PrivateDataset, job: Job, *, progress: Progress | None = None
+    folder: Path,
+    dataset: PrivateDataset,
+    job: Job,
+    *,
+    progress: Progress | None = None,
+    account: Account | None = None,
 ) -> SyntheticRelease:
-    """Continue an interrupted run where its transcript ends, without spending anything twice.
+    """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
 
     `job` is what `read_job(folder)` gave. The table must be the one that the run began with: the folder holds nothing by which
     this could be checked, beyond n under replace-one (known limits).
@@ -117,27 +128,21 @@ def resume(
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
     try:
         remove_unfinished(folder)
-        return _play(
-            dataset, job, folder, journal, contents, sources=Sources(), progress=progress or Silent()
+        (folder / REQUEST).unlink(missing_ok=True)
+        contents = run_contents(contents, job.plan.size, job.plan.budget)
+        return play_run(
+            Run(dataset, job, journal, contents, Sources(), progress or Silent(), account), folder
         )
     finally:
         journal.close()
 
 
-def _play(
-    dataset: PrivateDataset,
-    job: Job,
-    folder: Path | None,
-    journal: Journal,
-    contents: JournalContents,
-    *,
-    sources: Sources,
-    progress: Progress,
-) -> SyntheticRelease:
-    check_schema(dataset, job.schema)
-    outcome = player_of(job.plan).play(Run(dataset, job, journal, contents, sources, progress))
-    with stage(progress, "writing records"):
-        return finish_release(job, folder, outcome)
+def play_run(run: Run, folder: Path | None) -> SyntheticRelease:
+    """Play a run, continuing after what is on file, and write what it ends with."""
+    check_schema(run.dataset, run.job.schema)
+    outcome = player_of(run.job.plan).play(run)
+    with stage(run.progress, "writing records"):
+        return finish_release(run.job, folder, outcome)
 
 
 def refuse_ended(folder: Path) -> None:

@@ -10,8 +10,10 @@ import shutil
 from pathlib import Path
 
 from dpopt.algorithms.any_plan import read_plan
+from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.folder_files import (
     PLAN,
+    REQUEST,
     SCHEMA,
     TRANSCRIPT,
     WORKLOAD,
@@ -25,13 +27,16 @@ from dpopt.algorithms.folder_files import (
 )
 from dpopt.algorithms.job import Job
 from dpopt.errors import ReleaseFolderError
+from dpopt.queries.file_reading import damage_as
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import workload_from_json
 from dpopt.transcript.journal import FileJournal
 
 
-def create_folder(folder: Path, job: Job, *, expected_bytes: int) -> FileJournal:
+def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> FileJournal:
     """Make a new release folder, write the public inputs, and open its journal; all before any budget is spent.
+
+    Where the number of records is measured first, they are what was asked; `add_plan` follows.
 
     Raises
     ------
@@ -45,12 +50,12 @@ def create_folder(folder: Path, job: Job, *, expected_bytes: int) -> FileJournal
     journal = FileJournal(folder / TRANSCRIPT)  # locked: from here on nobody else writes in this folder
     try:
         _refuse_others(folder)
-        write_json(folder / SCHEMA, job.schema.to_json())
-        write_json(folder / WORKLOAD, job.workload.to_json())
-        write_json(
-            folder / PLAN,
-            {**job.plan.to_json(), "output": dict(job.output), "statement": dict(job.statement)},
-        )
+        write_json(folder / SCHEMA, begun.schema.to_json())
+        write_json(folder / WORKLOAD, begun.workload.to_json())
+        if isinstance(begun, Asked):
+            write_json(folder / REQUEST, begun.to_json())
+        else:
+            _write_plan(folder, begun)
     except BaseException as error:
         journal.close()
         if isinstance(error, ReleaseFolderError) or not isinstance(error, OSError | KeyboardInterrupt):
@@ -62,6 +67,31 @@ def create_folder(folder: Path, job: Job, *, expected_bytes: int) -> FileJournal
             f"cannot write {folder}: {error.strerror}. Nothing has been spent"
         ) from error
     return journal
+
+
+def add_plan(folder: Path, job: Job) -> None:
+    """Put the plan in place of what was asked, once the number of records is on file.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If it cannot be written; what was asked stays then.
+    """
+    try:
+        _write_plan(folder, job)
+        (folder / REQUEST).unlink(missing_ok=True)
+    except OSError as error:
+        raise ReleaseFolderError(
+            f"cannot write {folder / PLAN}: {error.strerror}. The number of records that was measured is kept; make room and "
+            "continue with 'dpopt resume'"
+        ) from error
+
+
+def _write_plan(folder: Path, job: Job) -> None:
+    write_json(
+        folder / PLAN,
+        {**job.plan.to_json(), "output": dict(job.output), "statement": dict(job.statement)},
+    )
 
 
 def _refuse_others(folder: Path) -> None:
@@ -83,6 +113,21 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
         )
 
 
+def read_begun(folder: Path) -> Job | Asked:
+    """Read the public inputs of a run: a job, or what was asked where a run ended before it had a plan.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If a file is missing or damaged.
+    """
+    if (folder / PLAN).exists() or not (folder / REQUEST).exists():
+        return read_job(folder)
+    schema = Schema.from_json(read_json(folder / SCHEMA))
+    workload = workload_from_json(read_json(folder / WORKLOAD), schema)
+    return Asked.from_json(read_json(folder / REQUEST), schema, workload)
+
+
 def read_job(folder: Path) -> Job:
     """Read the public inputs of a release folder.
 
@@ -96,10 +141,6 @@ def read_job(folder: Path) -> Job:
     output, statement = plan.get("output", {}), plan.get("statement", {})
     if not isinstance(output, dict) or not isinstance(statement, dict):
         raise ReleaseFolderError(f"{folder / PLAN} is damaged: output and statement must be JSON objects")
-    return Job(
-        read_plan(plan),
-        schema,
-        workload_from_json(read_json(folder / WORKLOAD), schema),
-        output,
-        statement,
-    )
+    workload = workload_from_json(read_json(folder / WORKLOAD), schema)
+    with damage_as(ReleaseFolderError, f"{folder / PLAN} is damaged"):
+        return Job(read_plan(plan), schema, workload, output, statement)

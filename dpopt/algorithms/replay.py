@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
+import shutil
 from pathlib import Path
 
 from dpopt.algorithms.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.measured_size import run_contents
 from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.players import player_of
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
+from dpopt.queries.file_reading import damage_as
+from dpopt.queries.written_files import whole_file
 from dpopt.transcript.journal import read_journal
 
 INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)
@@ -33,8 +38,10 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
     job, outcome = _rebuilt(place)
     make_empty(copy)
     for name in INPUTS:
-        (copy / name).write_bytes((place / name).read_bytes())
-    return finish_release(job, copy, outcome)
+        with (place / name).open("rb") as source, whole_file(copy / name) as file:
+            shutil.copyfileobj(source, file)
+    with damage_as(TranscriptError, _contradiction(place)):
+        return finish_release(job, copy, outcome)
 
 
 def differing_files(folder: Path, rebuilt: Path) -> list[str]:
@@ -42,8 +49,13 @@ def differing_files(folder: Path, rebuilt: Path) -> list[str]:
     return sorted(
         path.name
         for path in rebuilt.iterdir()
-        if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()
+        if not (folder / path.name).exists() or not filecmp.cmp(folder / path.name, path, shallow=False)
     )
+
+
+def absent_files(folder: Path, rebuilt: Path) -> list[str]:
+    """Return the names of files of a replay that the release has not."""
+    return sorted(path.name for path in rebuilt.iterdir() if not (folder / path.name).exists())
 
 
 def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
@@ -54,15 +66,23 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     TranscriptError
         If the run has not ended, or what is on file contradicts itself.
     """
-    job, outcome = _rebuilt(Path(folder))
-    return finish_release(job, None, outcome)
+    place = Path(folder)
+    job, outcome = _rebuilt(place)
+    with damage_as(TranscriptError, _contradiction(place)):
+        return finish_release(job, None, outcome)
 
 
 def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
     job = read_job(folder)
-    outcome = player_of(job.plan).rebuild(job, read_journal(folder / TRANSCRIPT))
+    with damage_as(TranscriptError, _contradiction(folder)):
+        contents = run_contents(read_journal(folder / TRANSCRIPT), job.plan.size, job.plan.budget)
+        outcome = player_of(job.plan).rebuild(job, contents)
     if outcome is None:
         raise TranscriptError(
             f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'"
         )
     return job, outcome
+
+
+def _contradiction(folder: Path) -> str:
+    return f"what {folder} holds contradicts itself"

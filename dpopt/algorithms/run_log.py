@@ -16,6 +16,7 @@ from typing import Any
 
 from dpopt.algorithms.progress import Figures, Pace, Silent
 from dpopt.errors import PlanError
+from dpopt.queries.written_files import open_private
 
 SHARES_APART = 10.0
 """Seconds between two lines on shares of one stage; rounds and steps have a line each."""
@@ -51,9 +52,7 @@ class RunLog(Silent):
         self._figures: Figures = {}
         try:
             whole = _can_be_continued(Path(path))
-            self._file: int | None = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-            )
+            self._file: int | None = open_private(path, os.O_WRONLY | os.O_APPEND)
             if not whole:
                 os.write(self._file, b"\n")  # an earlier run was killed within a line
         except OSError as error:

@@ -18,9 +18,8 @@ from dpopt.algorithms.output_format import usual_format
 from dpopt.algorithms.plan import Encoding, FreeAttributes, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA, FitRequest, PlanBy, PlanRequest
 from dpopt.algorithms.small_database_plan import SMALLDB
-from dpopt.algorithms.solver_choice import clause_solver, require_available
 from dpopt.errors import PlanError
-from dpopt.private.on_unknown import parse_on_unknown
+from dpopt.private.table_reading import AS_USUAL, TableReading
 from dpopt.queries.schema import Schema
 
 AUTO = "auto"
@@ -46,7 +45,7 @@ TAKERS: Mapping[str, tuple[str, ...]] = {
     "step": ("dualquery", "dqrs"),
     "plan_by": ("dualquery", PMW),
     "free_attributes": ("dualquery", "dqrs"),
-    "encoding": ("dualquery", "dqrs"),
+    "record_encoding": ("dualquery", "dqrs"),
     "selections": ("adaptive",),
     "records": (*_FITTED, *MULTIPLICATIVE, SMALLDB),
     "smoothing": _FITTED,
@@ -80,9 +79,9 @@ class Settings:
     accountant : str
         zcdp, gdp, per-round, theorem or pure.
     neighbours : str
-        replace (public n) or add-remove (fixed public n0).
+        add-remove (one record more or less) or replace (one record changed, n public).
     n0 : int or None
-        The public size under add-remove.
+        Under add-remove a fixed public number of records; None measures the number with 1 % of the budget.
     rounds, draws, step :
         T, s and eta where the user fixes them.
     plan_by : str
@@ -99,10 +98,10 @@ class Settings:
         The best-response solver, its limits per round, and its seed. "auto" is the local search.
     free_attributes : str
         first, random or estimated.
-    encoding : str
+    record_encoding : str
         records (one value per attribute) or bits (the paper's free indicator bits).
-    on_unknown : str
-        error, clip, other, or clip,other.
+    reading : TableReading
+        How the table is read: layout, names of columns, what happens to values that the schema does not declare.
     accept_draft : bool
         Whether a drafted, unreviewed schema may be used; recorded in the release.
     rows : int or None
@@ -122,7 +121,7 @@ class Settings:
     delta: float | None = None
     rho: float | None = None
     accountant: str = "zcdp"
-    neighbours: str = "replace"
+    neighbours: str = "add-remove"
     n0: int | None = None
     rounds: int | None = None
     draws: int | None = None
@@ -144,8 +143,8 @@ class Settings:
     seconds: float | None = None
     seed: int = 0
     free_attributes: str = "first"
-    encoding: str = "records"
-    on_unknown: str = "error"
+    record_encoding: str = "records"
+    reading: TableReading = AS_USUAL
     accept_draft: bool = False
     rows: int | None = None
     format: str | None = None
@@ -173,20 +172,22 @@ class Settings:
             delta = DEFAULT_DELTA if delta is None and accountant is not Accountant.PURE else delta or 0.0
         if delta is None:
             raise PlanError("epsilon needs a delta: give --delta (well below 1/n; for example 1e-9)")
-        return Budget(self.epsilon, delta, self.rho, accountant)
+        return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
 
-    def request(self, size: int) -> PlanRequest:
-        """Return the planning request for a public size."""
+    def request(self, size: int, budget: Budget | None = None) -> PlanRequest:
+        """Return the planning request for a public size; `budget` is the settings' own, with what was spent of it earlier."""
+        relation = choice(NeighbouringRelation, self.neighbours, "neighbours")
+        self.reading.check_relation(relation)
         return PlanRequest(
             size=size,
-            relation=choice(NeighbouringRelation, self.neighbours, "neighbours"),
-            budget=self.budget(),
+            relation=relation,
+            budget=self.budget() if budget is None else budget,
             rounds=self.rounds,
             draws=self.draws,
             step=_step(self.step),
             plan_by=choice(PlanBy, self.plan_by, "plan-by"),
             free_attributes=choice(FreeAttributes, self.free_attributes, "free-attributes"),
-            encoding=choice(Encoding, self.encoding, "encoding"),
+            encoding=choice(Encoding, self.record_encoding, "record-encoding"),
             solver="local-search" if self.solver == "auto" else self.solver,
             work=self.work,
             seconds=self._seconds(),
@@ -240,9 +241,7 @@ class Settings:
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise PlanError(f"--algorithm is one of {', '.join(ALGORITHMS)}; found {self.algorithm!r}{hint}")
         self._refuse_options_of_others()
-        parse_on_unknown(self.on_unknown)
         check_output(self.output())
-        require_solver(self.solver)
 
     def _refuse_options_of_others(self) -> None:
         """Refuse options that the named algorithm does not take, rather than leave them out silently."""
@@ -257,17 +256,6 @@ class Settings:
                     f"--{name.replace('_', '-')} is an option of {', '.join(takers)}, found --algorithm {self.algorithm}; "
                     "leave the option out, or name another algorithm"
                 )
-
-
-def require_solver(name: str) -> None:
-    """Refuse a solver that is unknown or cannot run here.
-
-    Raises
-    ------
-    SolverUnavailableError
-        With the reason and what to do.
-    """
-    require_available(clause_solver(name))
 
 
 def choice(kind: Any, text: str, option: str) -> Any:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.binary_simulation import named_part, play_on_binary, simulated_rounds
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.population import public_population
 from dpopt.algorithms.public_choice import permutation, public_stream
@@ -100,9 +101,11 @@ def predict_error(
 
     Tables of zeros and ones (`Schema.binary`, or any with a declared `fill`) have a population of their own: a law on the
     attributes that the simulated queries name, so that half a million attributes are simulated as well as fifty. See
-    `dpopt.algorithms.binary_population`. There a long simulation is made once, with at most 5,000,000 draws in all its rounds
-    (20 at least), and of queries no more than 4 * 10^8 / rounds (20,000 at least): with fewer rounds than planned the errors
-    are too large rather than too small.
+    `dpopt.algorithms.binary_population`. There a long simulation is made once, and of queries no more than 4 * 10^8 / rounds
+    (20,000 at least).
+
+    At most 2,000 rounds are simulated, with at most 5,000,000 draws in all of them (20 rounds at least): with fewer rounds than
+    planned the errors are too large rather than too small.
 
     Parameters
     ----------
@@ -134,7 +137,13 @@ def predict_error(
         for seed in range(1, runs + 1)
     ]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
-    return PredictedError(largest, mean, runs, len(clauses))
+    return PredictedError(largest, mean, runs, len(clauses), rounds=_fewer_rounds(plan))
+
+
+def _fewer_rounds(plan: DualQueryPlan) -> int | None:
+    """Return how many rounds are simulated where the plan has more."""
+    rounds = simulated_rounds(plan)
+    return rounds if rounds < plan.rounds else None
 
 
 def _predict_on_binary(
@@ -159,8 +168,7 @@ def _predict_on_binary(
         differences, queries = np.abs(found - part.answers), len(part.clauses)
         errors.append((float(differences.max()), float(differences.mean())))
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
-    fewer = rounds if rounds < plan.rounds else None
-    return PredictedError(largest, mean, runs, queries, BINARY, fewer)
+    return PredictedError(largest, mean, runs, queries, BINARY, _fewer_rounds(plan))
 
 
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
@@ -243,14 +251,14 @@ def _simulate(
     relation = NeighbouringRelation.REPLACE_ONE
     stand_in = replace(
         _as_dualquery(plan),
+        rounds=simulated_rounds(plan),
         size=ROWS,
         relation=relation,
         budget=Budget(epsilon=1e300, delta=0.0, rho=None, accountant=Accountant.PURE),
         free_attributes=FreeAttributes.FIRST if plan.one_way is not None else plan.free_attributes,
         one_way=None,
     )
-    ledger = Ledger(stand_in.budget, relation)
-    ledger.reserve(stand_in.charges())
+    ledger = reserved_ledger(stand_in.budget, relation, stand_in.charges(), None)
     journal = MemoryJournal(keep=False)
     curator = Curator(
         population,

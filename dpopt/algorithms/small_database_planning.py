@@ -87,7 +87,9 @@ def make_small_database_plan(request: PlanRequest, workload: Workload) -> SmallD
         records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
     """
     if request.encoding is not Encoding.RECORDS:
-        raise PlanError("smalldb makes whole records only; leave --encoding bits out, or use dualquery")
+        raise PlanError(
+            "smalldb makes whole records only; leave --record-encoding bits out, or use dualquery"
+        )
     range_ = largest_range(request)
     shape = Shape.of(Universe.of(workload))
     if shape.elements > MOST_ELEMENTS:

@@ -81,6 +81,17 @@ def require_available(solver: Solver) -> Solver:
     return solver
 
 
+def require_solver(name: str) -> None:
+    """Refuse a solver that is unknown or cannot run here.
+
+    Raises
+    ------
+    SolverUnavailableError
+        With the reason and what to do.
+    """
+    require_available(clause_solver(name))
+
+
 def solver_with_duals(name: str | None) -> Solver:
     """Return the solver of that name, or the first available one, that takes linear programs and gives their duals.
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from dpopt.accounting.budget import RECORD
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.algorithms.statement import Spending
 from dpopt.errors import AccountingError, TranscriptError
@@ -45,16 +46,20 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
         raise TranscriptError(f"it states a charge that is none: {error}") from error
     marks = [one for one in found if one.kind is ChargeKind.NOT_PRIVATE]
     paid = Counter(one for one in found if one.kind is not ChargeKind.NOT_PRIVATE)
+    earlier = plan.budget.earlier
+    totals = plan.budget.whole() if earlier and not marks else plan.budget.spent(found[len(earlier) :])
     expected = {
-        **plan.budget.spent(found).to_json(),
+        **totals.to_json(),
         "relation": plan.relation.value,
-        # Plans of counts say it in words of their own.
-        "neighbours": getattr(plan, "neighbours", plan.relation.describe()),
+        "neighbours": plan.budget.neighbours(plan.relation),
         "public_size": plan.size,
         "budget": plan.budget.to_json(),
     }
     same = all(stated.get(key) == value for key, value in expected.items())
-    if paid != Counter(plan.charges()) or not same or stated["private"] is not (not marks):
+    same = (
+        same and stated.get("unit", RECORD) == plan.budget.unit
+    )  # older files are for records and do not say so
+    if paid != Counter([*earlier, *plan.charges()]) or not same or stated["private"] is not (not marks):
         raise TranscriptError(
             "what it says of its privacy is not what its plan costs; the file was changed after it was written"
         )

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.asked import RESERVATION
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.plan import Encoding
@@ -33,12 +34,14 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     """Return the contents of release.json."""
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
+    # From the job's statement and not from the ledger: that of a replay is paid from nowhere.
+    paid = {RESERVATION: job.statement[RESERVATION]} if RESERVATION in job.statement else {}
     return {
         "dpopt_release": 1,
         "algorithm": plan.algorithm,
         "chosen": job.statement.get("chosen"),
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
-        "privacy": privacy_statement(plan, outcome.ledger),
+        "privacy": {**privacy_statement(plan, outcome.ledger), **paid},
         "accuracy": {**accuracy, **sections.pop("accuracy", {})},
         "records": None if outcome.records is None else _records(job, outcome.records, output, sections),
         "answers": output if outcome.records is None else None,
@@ -90,6 +93,12 @@ def _decoding(job: Job) -> str:
     return DECODING_RULE if job.plan.encoding is Encoding.RECORDS else "one column per indicator bit, 0 or 1"
 
 
+_BY_ONE_ALONE = (
+    "not stated: the plan depends on the number of records that was measured, and keeps the budget by its own accountant "
+    "alone"
+)
+
+
 class Spending(Protocol):
     """What a plan says of privacy."""
 
@@ -110,25 +119,35 @@ class Spending(Protocol):
 
 
 def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
-    """Return what was spent: by the plan's accountant, by every other one, and charge by charge."""
-    spent, delta = ledger.spent(), plan.budget.delta or DEFAULT_DELTA
+    """Return what was spent: by the plan's accountant, by every other one, and charge by charge.
+
+    Where the number of records was measured, the plan depends on a draw: what is guaranteed is the whole budget, which every
+    plan keeps by the budget's accountant, and not the little less that this plan costs.
+    """
+    guaranteed = plan.budget.whole() if plan.budget.earlier and ledger.is_private else ledger.spent()
+    delta = plan.budget.delta or DEFAULT_DELTA
+    columns = columns_of(ledger.entries).for_groups(plan.budget.group)
     by_accountant: dict[str, Any] = {}
     for accountant in Accountant:
+        if plan.budget.earlier:
+            used = accountant is plan.budget.accountant
+            by_accountant[accountant.value] = guaranteed.to_json()["epsilon"] if used else _BY_ONE_ALONE
+            continue
         try:
-            epsilon = total_epsilon(
-                ledger.entries, accountant, 0.0 if accountant is Accountant.PURE else delta
-            )
+            epsilon = columns.epsilon(accountant, 0.0 if accountant is Accountant.PURE else delta)
         except AccountingError as error:
             by_accountant[accountant.value] = str(error)
         else:
             by_accountant[accountant.value] = epsilon if math.isfinite(epsilon) else None
     return {
         "private": ledger.is_private,
-        **spent.to_json(),
+        **guaranteed.to_json(),
         "relation": plan.relation.value,
-        "neighbours": plan.relation.describe(),
+        "neighbours": plan.budget.neighbours(plan.relation),
+        "unit": plan.budget.unit,
         "public_size": plan.size,
         "budget": plan.budget.to_json(),
         "epsilon_by_accountant": {"delta": delta, **by_accountant},
         "charges": [charge.to_json() for charge in ledger.entries],
+        **({} if ledger.reservation is None else {"reservation": ledger.reservation}),
     }

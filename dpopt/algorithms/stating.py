@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.any_plan import Plan
@@ -15,6 +16,7 @@ from dpopt.algorithms.choosing import choose, predict
 from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.measured_accuracy import proven_measured
 from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.algorithms.measured_size import measured_note
 from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative
 from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_universe import log_cells
@@ -40,12 +42,13 @@ def plan_and_statement(
     runs: int = 1,
     compare: bool = False,
     form: str | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Plan, dict[str, Any]]:
     """Return the plan that the settings ask for, and what is known of it; with `auto`, also why it was chosen.
 
     With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
     over, where that is known: without a declared share of ones it says what is assumed (see `assumed_fill`), and the statement
-    tells that under "assumed".
+    tells that under "assumed". `budget` is that of the settings, with what was spent of it earlier.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def plan_and_statement(
     """
     assumed = assumed_fill(workload.schema, form) if settings.fill is None else None
     fill = settings.fill if assumed is None else assumed.fill
-    request = replace(settings.request(size), fill=fill)
+    request = replace(settings.request(size, budget), fill=fill)
     has_binary_population(workload, settings.fill)  # refuses a fill for other tables
     if settings.algorithm != AUTO:
         plan = plan_of(
@@ -182,9 +185,11 @@ def fill_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
 
 
 def size_note(plan: Plan) -> str | None:
-    """Return what to know about a fixed public size; None under replace-one, where the size is exact."""
+    """Return what to know about a public size; None under replace-one, where the size is exact."""
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None
+    if plan.budget.earlier:
+        return measured_note(plan.size, plan.budget)
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
         "records, answers are off by up to x %, which predicted errors do not know"

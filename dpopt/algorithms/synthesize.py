@@ -3,39 +3,52 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.asked import RESERVATION, Asked
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
 from dpopt.algorithms.folder_files import check_empty
 from dpopt.algorithms.job import Job, check_bits, check_rules, check_workload
+from dpopt.algorithms.ledgers import open_account
 from dpopt.algorithms.measured_plan import NOISE
+from dpopt.algorithms.measured_size import PublicSize
 from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
 from dpopt.algorithms.output_format import check_format
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
-from dpopt.algorithms.release_folder import read_job
+from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.rule_conflicts import legal_record
-from dpopt.algorithms.settings import Settings, choice, require_solver
-from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
+from dpopt.algorithms.settings import Settings, choice
+from dpopt.algorithms.sized_release import job_of, release_asked, resume_asked
+from dpopt.algorithms.solver_choice import require_solver
+from dpopt.algorithms.stating import delta_warning, fill_note, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
 from dpopt.private.binary.bit_table import BitTable
-from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.dataset import PrivateDataset
-from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.open_dataset import check_engine, open_dataset
 from dpopt.private.open_table import AnyTable
 from dpopt.private.public_facts import public_size
 from dpopt.private.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
 from dpopt.private.rule_report import broken_rows
+from dpopt.private.table_reading import AS_USUAL, TableReading
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
+from dpopt.transcript.budget_ledger import BudgetLedger
 
+_NOT_ENCRYPTED = (
+    "{address} is not encrypted: whoever reads or reaches this network sees exact counts, which are private, and can give the "
+    "workers tasks, that is, code. Use it only where everybody may see the records; otherwise set up TLS in Dask's "
+    "configuration and write dask:HOST:PORT"
+)
 _NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
 
 
@@ -47,9 +60,8 @@ def synthesize(
     out: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
-    column_names: list[str] | None = None,
-    reading: BinaryReading | None = None,
     engine: str = "memory",
+    budget: BudgetLedger | None = None,
     **options: Any,
 ) -> SyntheticRelease:
     """Release differentially private synthetic records of a table.
@@ -68,33 +80,29 @@ def synthesize(
         Everything else; or give its fields as keywords, for example ``epsilon=1, delta=1e-9``.
     progress : Progress, optional
         Told about stages and rounds.
-    column_names : list of str, optional
-        Names of the columns of a CSV file without a header line.
-    reading : BinaryReading, optional
-        How a file with a wide table is laid out, where its first bytes do not tell.
     engine : str
         Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
         "dask:tls://host:8786" (by worker processes). The release does not depend on it.
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
     **options
-        The fields of `dpopt.Settings` (``help(dpopt.Settings)`` explains each): epsilon, delta, rho, accountant, neighbours,
+        The fields of `dpopt.Settings` (``help(dpopt.Settings)`` explains each), and in place of `reading` those of
+        `dpopt.TableReading`: epsilon, delta, rho, accountant, neighbours,
         n0; algorithm, rounds, draws, step, plan_by, selections, records, smoothing, columns, fit_seconds; alpha, select,
         update, selection_share, replays, average; solver, work,
-        seconds, seed, free_attributes, encoding; on_unknown, accept_draft; rows, format, predict, fill.
+        seconds, seed, free_attributes, record_encoding; reading, or layout, first_item, pair_columns, header, separator,
+        quotes, multiline, decimal, encoding, column_names, on_invalid, person, rows_per_person; accept_draft; rows, format,
+        predict, fill.
 
     Raises
     ------
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
-    if settings is not None and options:
-        raise PlanError(f"give settings, or {', '.join(options)} as keywords, and not both")
-    unknown = sorted(set(options) - {field.name for field in fields(Settings)})
-    if unknown:
-        names = ", ".join(field.name for field in fields(Settings))
-        raise PlanError(f"there is no option {', '.join(unknown)}; the options are {names}")
-    chosen = Settings(**options) if settings is None else settings
+    chosen = _settings(settings, options)
     told = progress or Silent()
     chosen.check()
+    require_solver(chosen.solver)
     schema = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(schema, accepted=chosen.accept_draft)
     folder = None if out is None else Path(out)
@@ -111,31 +119,42 @@ def synthesize(
             )
     queries = parse_workload(workload, schema) if isinstance(workload, str) else workload
     check_workload(queries, schema)
-    check_rules(schema, choice(Encoding, chosen.encoding, "encoding"))
-    check_bits(schema, choice(Encoding, chosen.encoding, "encoding"))
+    check_rules(schema, choice(Encoding, chosen.record_encoding, "record-encoding"))
+    check_bits(schema, choice(Encoding, chosen.record_encoding, "record-encoding"))
     answers_only = chosen.algorithm == NOISE
     wanted = chosen.output(schema, answers_only=answers_only)
     check_format(wanted["format"], schema, answers_only=answers_only)
-    how = _reading(table, schema, chosen.on_unknown, column_names, reading)
+    chosen.reading.check_against(schema)
+    relation = choice(NeighbouringRelation, chosen.neighbours, "neighbours")
+    chosen.reading.check_relation(relation)
+    how = _with_layout(chosen.reading, table, schema)
     if schema.rules:
         with stage(told, "checking the rules"):
             legal_record(schema.circuit(), schema.sizes)  # refuses rules that contradict each other
+    account = open_account(budget, "release", chosen.budget(), relation, how)
     with stage(told, "reading the table"):
-        dataset = _read(table, schema, how, column_names, engine)
-    _tell_owner_of_broken_rules(dataset, schema, told)
-    size = public_size(dataset, choice(NeighbouringRelation, chosen.neighbours, "neighbours"), chosen.n0)
+        dataset = _read(table, schema, how, engine)
+    _tell_owner_of_broken_rules(dataset, schema, how, told)
+    published = replace(chosen, reading=how.for_publication(schema))
+    asked = Asked(published, schema, queries, _form(table, schema, how))
+    check = partial(_check_job, engine=engine, told=told)
+    if asked.measures_size:
+        return release_asked(dataset, asked, folder, check=check, progress=told, account=account)
+    size = PublicSize(public_size(dataset, asked.relation, chosen.n0), chosen.budget())
     with stage(told, "planning"):
-        plan, statement = plan_and_statement(chosen, size, queries, told, form=_form(table, how))
-    statement["reading"] = how
-    for remark in (delta_warning(plan), size_note(plan), fill_note(plan, statement)):
+        job = job_of(asked, size, told)
+    check(job)
+    return release(dataset, job, folder, progress=told, account=account)
+
+
+def _check_job(job: Job, *, engine: str, told: Progress) -> None:
+    """Tell what is to be known of a job before it runs, and refuse one that the memory does not hold."""
+    for remark in (delta_warning(job.plan), size_note(job.plan), fill_note(job.plan, job.statement)):
         _tell(remark, told)
-    needed = memory_of_plan(plan, queries, streamed=engine != "memory")
+    needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
         _tell(note_on_memory(needed), told)
-    output = chosen.output(schema, answers_only=plan.algorithm == NOISE)
-    job = Job(plan, schema, queries, output, statement)
-    return release(dataset, job, folder, progress=told)
 
 
 def _tell(remark: str | None, told: Progress) -> None:
@@ -143,7 +162,9 @@ def _tell(remark: str | None, told: Progress) -> None:
         told.note(remark)
 
 
-def _tell_owner_of_broken_rules(dataset: PrivateDataset, schema: Schema, told: Progress) -> None:
+def _tell_owner_of_broken_rules(
+    dataset: PrivateDataset, schema: Schema, how: TableReading, told: Progress
+) -> None:
     """Tell the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
     if not schema.rules:
         return
@@ -152,7 +173,8 @@ def _tell_owner_of_broken_rules(dataset: PrivateDataset, schema: Schema, told: P
     if report.rows_breaking_any == 0:
         return
     broken = [
-        f"{count:,} {'rows break' if count > 1 else 'row breaks'} '{name}', the first is row {first:,}"
+        f"{count:,} {'rows break' if count > 1 else 'row breaks'} '{name}'"
+        + ("" if how.changes_size else f", the first is row {first:,}")
         for name, count, first in zip(report.names, report.broken, report.first_rows, strict=True)
         if first is not None
     ]
@@ -167,95 +189,119 @@ def continue_run(
     table: AnyTable | AnyBinaryTable,
     *,
     progress: Progress | None = None,
-    reading: BinaryReading | None = None,
+    reading: TableReading | None = None,
     engine: str = "memory",
+    budget: BudgetLedger | None = None,
 ) -> SyntheticRelease:
     """Continue an interrupted run; the table must be the one that it began with, by any engine.
 
-    It is read as the run began to read it, unless `reading` says how a wide table is laid out now.
+    It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
+    owner's budget over many releases needs that budget again; nothing is reserved twice.
     """
     told = progress or Silent()
     refuse_ended(Path(folder))
-    job = read_job(Path(folder))
-    require_solver(job.plan.solver)
+    job = read_begun(Path(folder))
+    account = _account_again(job, budget)
+    require_solver(job.settings.solver if isinstance(job, Asked) else job.plan.solver)
     with stage(told, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
+    if isinstance(job, Asked):
+        check = partial(_check_job, engine=engine, told=told)
+        return resume_asked(Path(folder), dataset, job, check=check, progress=told, account=account)
     needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
     if needed is not None:
         _tell(note_on_memory(needed, available_memory()), told)
-    return resume(Path(folder), dataset, job, progress=told)
+    return resume(Path(folder), dataset, job, progress=told, account=account)
 
 
-def _used_names(column_names: list[str] | None, schema: Schema) -> list[str] | None:
-    """Return names of columns for publication: those that the schema does not use are numbered."""
-    if column_names is None:
-        return None
-    used = set(schema.names)
-    return [name if name in used else f"unused {number}" for number, name in enumerate(column_names, start=1)]
+def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:
+    """Return from where a run that is continued is paid.
+
+    Raises
+    ------
+    BudgetError
+        If it is paid from the owner's budget and none is given, or the other way round; or as `open_account`.
+    """
+    reservation = job.statement.get(RESERVATION)
+    if (reservation is None) != (budget is None):
+        raise BudgetError(
+            "the run is not paid from a budget over many releases; continue it without --budget"
+            if reservation is None
+            else "the run is paid from the owner's budget over many releases; name its file with --budget"
+        )
+    asked = job.settings.budget() if isinstance(job, Asked) else job.plan.budget
+    relation = job.relation if isinstance(job, Asked) else job.plan.relation
+    reading = TableReading.from_json(job.statement.get("reading", {}))
+    return open_account(budget, "release", asked, relation, reading, reservation)
 
 
-def _reading(
-    table: AnyTable | AnyBinaryTable,
-    schema: Schema,
-    on_unknown: str,
-    column_names: list[str] | None,
-    reading: BinaryReading | None,
-) -> dict[str, Any]:
-    """Return how a table is read, for publication: options that the user gave, no path.
+def _settings(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
+    """Return the settings that are given as such or as keywords; fields of `TableReading` make its reading.
 
     Raises
     ------
     DpoptError
-        If an option does not suit the schema, or the layout of a file cannot be told.
+        If both are given, or an option does not exist.
     """
-    if not schema.is_binary:
-        if reading is not None:
-            raise PlanError(_NO_LAYOUT)
-        return {"on_unknown": on_unknown, "column_names": _used_names(column_names, schema)}
-    if on_unknown != "error" or column_names is not None:
+    if settings is not None and options:
+        raise PlanError(f"give settings, or {', '.join(options)} as keywords, and not both")
+    if settings is not None:
+        return settings
+    own, of_reading = (
+        {field.name for field in fields(Settings)},
+        {field.name for field in fields(TableReading)},
+    )
+    unknown = sorted(set(options) - own - of_reading)
+    if unknown:
         raise PlanError(
-            "a wide table of zeros and ones has no unknown values and no columns by name; leave --on-unknown and "
-            "names of columns out"
+            f"there is no option {', '.join(unknown)}; the options are {', '.join(sorted(own | of_reading))}"
         )
-    how = reading or BinaryReading()
-    if isinstance(table, str | os.PathLike):
-        how = found_layout(table, how)
-    return {"on_unknown": on_unknown, "column_names": None, "binary": how.to_json()}
+    reading = {name: value for name, value in options.items() if name in of_reading}
+    if not reading:
+        return Settings(**{**options, "reading": options.get("reading") or AS_USUAL})
+    if options.get("reading") is not None:
+        raise PlanError(f"give reading, or {', '.join(reading)} as keywords, and not both")
+    others = {name: value for name, value in options.items() if name in own and name != "reading"}
+    return Settings(**others, reading=TableReading(**reading))
 
 
-def _form(table: AnyTable | AnyBinaryTable, how: Mapping[str, Any]) -> str | None:
+def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema: Schema) -> TableReading:
+    """Return how a table is read, with the layout of a wide table's file.
+
+    Raises
+    ------
+    DpoptError
+        If the layout cannot be told.
+    """
+    if not schema.is_binary or not isinstance(table, str | os.PathLike):
+        return reading
+    return found_layout(table, reading)
+
+
+def _form(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading) -> str | None:
     """Return how a wide table is handed over, whatever it holds: the layout of its file, or its kind in memory."""
-    layout: str | None = how.get("binary", {}).get("layout")
-    if isinstance(table, str | os.PathLike) or "binary" not in how:
-        return layout
+    if isinstance(table, str | os.PathLike) or not schema.is_binary:
+        return None if how.layout is None else str(how.layout)
     return BIT_TABLE if isinstance(table, BitTable) else SPARSE_MATRIX
 
 
-def _read(
-    table: AnyTable | AnyBinaryTable,
-    schema: Schema,
-    how: Mapping[str, Any],
-    column_names: list[str] | None,
-    engine: str,
-) -> PrivateDataset:
-    check_engine(engine, schema)
+def _read(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str) -> PrivateDataset:
+    address = check_engine(engine, schema).address
+    if address.startswith("tcp://"):
+        warnings.warn(_NOT_ENCRYPTED.format(address=address), PrivacyWarning, stacklevel=3)
     if schema.is_binary:
-        layout = BinaryReading.from_json(how.get("binary", {}))
-        return read_binary_table(cast("AnyBinaryTable", table), schema, layout)
-    policy = parse_on_unknown(how.get("on_unknown", "error"))
-    return open_dataset(
-        cast("AnyTable", table), schema, engine=engine, on_unknown=policy, column_names=column_names
-    )
+        return read_binary_table(cast("AnyBinaryTable", table), schema, how)
+    return open_dataset(cast("AnyTable", table), schema, how, engine=engine)
 
 
 def read_again(
-    job: Job,
+    job: Job | Asked,
     table: AnyTable | AnyBinaryTable,
     *,
     engine: str = "memory",
-    reading: BinaryReading | None = None,
+    reading: TableReading | None = None,
 ) -> PrivateDataset:
-    """Read a table as the run of a job reads it: by its schema and layout, its rule for unknown values, its column names.
+    """Read a table as the run of a job reads it: by its schema, layout and repairs.
 
     With `reading` a wide table is read in this way in place of the run's: the same records may lie in another file.
 
@@ -264,9 +310,7 @@ def read_again(
     DpoptError
         If the table cannot be read so, or `reading` is given for another table than a wide one.
     """
-    how = job.statement.get("reading", {})
-    if reading is not None:
-        if not job.schema.is_binary:
-            raise PlanError(_NO_LAYOUT)
-        how = {**how, "binary": reading.to_json()}
-    return _read(table, job.schema, how, how.get("column_names"), engine)
+    if reading is not None and not job.schema.is_binary:
+        raise PlanError(_NO_LAYOUT)
+    how = TableReading.from_json(job.statement.get("reading", {})) if reading is None else reading
+    return _read(table, job.schema, how, engine)

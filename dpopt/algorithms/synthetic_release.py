@@ -63,7 +63,7 @@ class SyntheticRelease:
         held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
         return (
             f"SyntheticRelease({self.job.plan.algorithm}, {held}, "
-            f"epsilon={spent.epsilon:.4f}, delta={spent.delta:g}, {self.ledger.relation.describe()})"
+            f"epsilon={spent.epsilon:.4f}, delta={spent.delta:g}, {self.ledger.budget.neighbours(self.ledger.relation)})"
         )
 
     @property

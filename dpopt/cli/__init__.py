@@ -8,6 +8,7 @@ the application and turns errors into messages. A new command is a file with one
 |---|---|
 | main.py, application.py, options.py | the entry point; the application and its errors; options that commands share |
 | declared.py | what a user declares of a table: a schema file, or the columns of a wide one; its layout |
+| budget.py | `dpopt budget create` and `show`: the owner's budget over many releases |
 | plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
 | schema.py, rule_report.py | `dpopt schema infer` and `schema check`, and what the owner is told of rules |
 | inspect.py, certify.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `certify`; `compare` |
@@ -23,4 +24,5 @@ the application and turns errors into messages. A new command is a file with one
 | histogram_picture.py, grid_picture.py, intervals_picture.py | pictures of released counts; nothing of the truth in them |
 | picture_file.py | what pictures share: labels of bins, and the file |
 | progress.py, told.py, interruption.py | progress on the terminal; where else a long run is told; Ctrl-C that a library drops |
+| shown_warnings.py | warnings on privacy, on the terminal |
 """

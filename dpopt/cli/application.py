@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
-from collections.abc import Callable
-from typing import NoReturn, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, NoReturn, ParamSpec, TypeVar, get_type_hints
 
 import typer
 import typer.core
 
+from dpopt.cli.shown_warnings import warnings_shown
 from dpopt.errors import DpoptError, PrivateDataError
 
 ORDER = (
     "demo",
     "schema",
+    "budget",
     "plan",
     "release",
     "resume",
@@ -65,13 +69,17 @@ _Result = TypeVar("_Result")
 def command(
     name: str, *, group: typer.Typer = application
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Register a function as a command whose errors are shown as one message."""
+    """Register a function as a command whose errors are shown as one message.
+
+    A parameter whose type is a dataclass of options (`dpopt.cli.options`) stands for all of them.
+    """
 
     def register(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         @functools.wraps(function)
         def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             try:
-                return function(*args, **kwargs)
+                with warnings_shown():
+                    return function(*args, **kwargs)
             except PrivateDataError as error:
                 fail(
                     f"{error}\n(This message may quote the table: it is for its owner and is stored nowhere.)"
@@ -98,9 +106,51 @@ def command(
                     "Set DPOPT_TRACEBACK=1 to see where it happened (the trace may quote the table)"
                 )
 
-        return group.command(name)(guarded)
+        group.command(name)(_with_bundles_unfolded(guarded))
+        return guarded
 
     return register
+
+
+def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Return the function with one parameter for each option of its bundles, in the place of the bundle."""
+    hints = get_type_hints(function, include_extras=True)
+    bundles: dict[str, type[Any]] = {
+        name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        options = (
+            _options_of(bundles[name])
+            if name in bundles
+            else [parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)]
+        )
+        parameters += options
+
+    @functools.wraps(function)
+    def folded(**given: Any) -> _Result:
+        own: Mapping[str, Any] = {
+            name: bundle(**{field.name: given.pop(field.name) for field in fields(bundle)})
+            for name, bundle in bundles.items()
+        }
+        return function(**own, **given)
+
+    folded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    folded.__annotations__ = {one.name: one.annotation for one in parameters}
+    return folded
+
+
+def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:
+    hints = get_type_hints(bundle, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(bundle)
+    ]
 
 
 def fail(message: str) -> NoReturn:

@@ -10,8 +10,10 @@ from dpopt.errors import PlanError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpopt.algorithms.asked import Asked
     from dpopt.algorithms.job import Job
-    from dpopt.private.binary.reading import BinaryReading
+    from dpopt.cli.options import LayoutOptions
+    from dpopt.private.table_reading import TableReading
     from dpopt.queries.schema import Schema
 
 
@@ -50,53 +52,13 @@ def names_of_columns(path: Path) -> list[str]:
     SchemaError
         If the file cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as problem:
-        raise SchemaError(f"--names {path} cannot be read: {problem.strerror or problem}") from problem
-    except UnicodeDecodeError as problem:
-        raise SchemaError(f"--names {path} is no text in UTF-8 ({problem.reason}); convert it") from None
-    lines = text.split("\n")
+    from dpopt.queries.file_reading import read_text
+
+    lines = read_text(path, f"--names {path}", SchemaError).split("\n")
     return [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
-def declared_reading(
-    schema: Schema, layout: str | None, first_item: int | None, pair_columns: str | None, *, no_header: bool
-) -> BinaryReading | None:
-    """Return how the file of a wide table is read, None for another table.
-
-    Raises
-    ------
-    PlanError, SchemaError
-        If an option has another form, or is for wide tables and the table is none.
-    """
-    if not schema.is_binary:
-        given = {"--layout": layout, "--first-item": first_item, "--pair-columns": pair_columns}
-        wrong = [option for option, value in given.items() if value is not None]
-        if wrong:
-            raise PlanError(
-                f"{' and '.join(wrong)}: for wide tables of zeros and ones, declared by --binary-columns; leave it "
-                "out with a schema that lists attributes"
-            )
-        return None
-    from dpopt.private.binary.reading import BinaryReading, Layout
-
-    return BinaryReading(
-        None if layout is None else Layout.named(layout),
-        first_item,
-        None if pair_columns is None else _two_numbers(pair_columns),
-        not no_header,
-    )
-
-
-def reading_now(
-    job_of: Callable[[], Job],
-    layout: str | None,
-    first_item: int | None,
-    pair_columns: str | None,
-    *,
-    no_header: bool,
-) -> BinaryReading | None:
+def reading_now(job_of: Callable[[], Job | Asked], given: LayoutOptions) -> TableReading | None:
     """Return how the file of a wide table is read that is held beside a release; None: as the release read it.
 
     A layout stands with the options beside it, as for a new release. Without one, the options replace what the release says.
@@ -106,32 +68,26 @@ def reading_now(
     PlanError, SchemaError
         If an option has another form, or is for wide tables and the release is of none.
     """
-    if layout is None and first_item is None and pair_columns is None and not no_header:
+    from dataclasses import fields, replace
+
+    from dpopt.cli.options import LayoutOptions
+    from dpopt.private.table_reading import TableReading
+
+    if given == LayoutOptions():
         return None
     job = job_of()
-    if not job.schema.is_binary and no_header:
+    if not job.schema.is_binary and given.no_header:
         raise PlanError(
             "--no-header: a release keeps whether its table has a header line; the option is for pairs (--layout) here, leave "
             "it out"
         )
-    given = declared_reading(job.schema, layout, first_item, pair_columns, no_header=no_header)
-    if given is None or layout is not None:
-        return given
-    from dpopt.private.binary.reading import BinaryReading
-
-    kept = BinaryReading.from_json(job.statement.get("reading", {}).get("binary", {}))
-    return BinaryReading(
-        kept.layout,
-        kept.first_item if first_item is None else first_item,
-        kept.pair_columns if pair_columns is None else given.pair_columns,
-        kept.header and not no_header,
+    reading, usual = given.with_layout(given.text()), TableReading()
+    reading.check_against(job.schema)
+    if reading.layout is not None:
+        return reading
+    kept = TableReading.from_json(job.statement.get("reading", {}))
+    named = [field.name for field in fields(TableReading)]
+    return replace(
+        kept,
+        **{name: getattr(reading, name) for name in named if getattr(reading, name) != getattr(usual, name)},
     )
-
-
-def _two_numbers(text: str) -> tuple[int, int]:
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 7 for part in parts):
-        raise PlanError(
-            f"--pair-columns are the columns of user and item, from 1, such as 1,2; found {text!r}"
-        )
-    return int(parts[0]), int(parts[1])

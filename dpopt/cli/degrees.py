@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,6 @@ import typer
 
 from dpopt.cli import options, sorted_export
 from dpopt.cli.application import application, command
-from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.spent import print_spent
 from dpopt.errors import PlanError
 
@@ -28,11 +28,12 @@ _SHOWN = 40  # characters of what was found
 
 @command("release", group=degrees_group)
 def release(
+    *,
     edges: Annotated[
         Path,
         typer.Argument(
-            help="Two names of nodes in each line, each edge once; or a table, with --columns. Private: read here and nowhere "
-            "else."
+            help="Two names of nodes in each line (also .gz), each edge once; lines that begin with # or % are no edges. Or a "
+            "table, with --columns. Private: read here and nowhere else."
         ),
     ],
     nodes: Annotated[
@@ -48,10 +49,16 @@ def release(
         str | None,
         typer.Option("--columns", help="Names of the two columns with the ends of the edges: from,to."),
     ] = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
-    neighbours: NeighboursOption = "add-remove",
+    spending: options.SpendingOptions,
+    text: options.TextOptions,
+    on_invalid: Annotated[
+        str,
+        typer.Option(
+            "--on-invalid",
+            help="Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run).",
+        ),
+    ] = "error",
+    paying: options.PayingOptions,
 ) -> None:
     """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
     from dpopt.algorithms.histograms.histogram_files import write_histogram
@@ -60,11 +67,13 @@ def release(
     from dpopt.algorithms.new_files import check_new
     from dpopt.cli.progress import TerminalProgress
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending), reading=text.text(on_invalid))
     declared, named = _number(nodes), _columns(columns)
     check_new(out)
     with TerminalProgress() as progress:
-        released = degrees_of_edges(edges, declared, settings, columns=named, progress=progress)
+        released = degrees_of_edges(
+            edges, declared, settings, columns=named, progress=progress, budget=paying.ledger()
+        )
         write_histogram(released, out)
     _print_release(released, out)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,6 @@ from dpopt.cli.answers import answer_json, print_answers
 from dpopt.cli.application import application, command
 from dpopt.cli.histogram import (
     AcceptDraftOption,
-    EpsilonOption,
-    NeighboursOption,
     OrderedOption,
     SchemaFileOption,
 )
@@ -60,6 +59,7 @@ _SHOWN = 40  # characters of what was found
 
 @command("plan", group=grid_group)
 def plan(
+    *,
     bins: Annotated[
         str | None, typer.Option("--bins", help="Numbers of bins of the columns, as in 74x100.")
     ] = None,
@@ -68,12 +68,10 @@ def plan(
         typer.Option("--column", help="Or: a column declared in --schema; give two or more."),
     ] = None,
     schema: SchemaFileOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    unit: options.UnitOptions,
     ranges: BoxesOption = "all",
     shapes: ShapesOption = "auto",
-    neighbours: NeighboursOption = "add-remove",
     n: Annotated[int | None, typer.Option("--n", help="Number of records, under replace.")] = None,
     ordered: OrderedOption = False,
     accept_draft: AcceptDraftOption = False,
@@ -85,11 +83,9 @@ def plan(
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 
     settings = HistogramSettings(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **asdict(spending),
+        reading=unit.reading(),
         ranges=ranges,
-        neighbours=neighbours,
         ordered=ordered,
         accept_draft=accept_draft,
     )
@@ -111,20 +107,19 @@ def plan(
 
 @command("release", group=grid_group)
 def release(
+    *,
     table: options.TableArgument,
     schema: Annotated[Path, typer.Option("--schema", help="Schema file (JSON). Public.")],
     columns: Annotated[
         list[str], typer.Option("--column", help="A column declared in --schema; give two or more.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the histogram.")],
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     ranges: BoxesOption = "all",
     shapes: ShapesOption = "auto",
-    neighbours: NeighboursOption = "add-remove",
     ordered: OrderedOption = False,
-    on_unknown: options.OnUnknownOption = "error",
+    reading: options.ReadingOptions,
     accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the histogram of several columns of TABLE as one file that answers any box."""
@@ -137,19 +132,16 @@ def release(
 
     _check_columns(len(columns))
     settings = HistogramSettings(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **asdict(spending),
         ranges=ranges,
-        neighbours=neighbours,
         ordered=ordered,
-        on_unknown=on_unknown,
+        reading=reading.reading(),
         accept_draft=accept_draft,
     )
     check_new(out)
     with TerminalProgress() as progress:
         released = histogram_of_columns(
-            table, schema, tuple(columns), settings, shapes=shapes, progress=progress
+            table, schema, tuple(columns), settings, shapes=shapes, progress=progress, budget=paying.ledger()
         )
         write_histogram(released, out)
     print_spent(released.privacy)

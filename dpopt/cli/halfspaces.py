@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +11,12 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.halfspaces_report import print_plan
-from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
 from dpopt.cli.spent import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.halfspaces.planning import Shape
-    from dpopt.queries.halfspaces import PointColumns
 
 halfspaces_group = typer.Typer(
     help="Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its error.",
@@ -93,24 +92,26 @@ CopiesOption = Annotated[
 ]
 SizeOption = Annotated[
     int | None,
-    typer.Option("--n0", help="Fixed public number that answers are shares of; needed under add-remove."),
+    typer.Option(
+        "--n0",
+        help="Under add-remove a fixed public number that answers are shares of. Left out, it is measured with 1 % of the "
+        "budget.",
+    ),
 ]
 
 
 @command("plan", group=halfspaces_group)
 def plan(
+    *,
     n: Annotated[int, typer.Option("--n", help="Public number of records.")],
     margin: MarginOption,
     coordinates: Annotated[int | None, typer.Option("--d", help="Number of coordinates.")] = None,
     columns: ColumnsOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
     dimension: DimensionOption = None,
     projections: ProjectionsOption = None,
     directions: DirectionsOption = None,
     measured: MeasuredOption = "sides",
-    neighbours: NeighboursOption = "add-remove",
     queries: QueriesOption = 1000,
     alpha: Annotated[
         float, typer.Option("--alpha", help="Error for which the parameters of the theorem are shown.")
@@ -120,14 +121,12 @@ def plan(
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what would be measured with how much noise, and the errors to expect: before any table is read."""
-    from dataclasses import asdict
-
     from dpopt.algorithms.halfspaces.halfspace_theory import corrected_parameters, printed_parameters
     from dpopt.algorithms.halfspaces.planning import plan_halfspaces
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
     from dpopt.queries.halfspaces import PointColumns, Scaling
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending))
     names = _names(columns)
     if (names is None) == (coordinates is None):
         raise PlanError("say how many coordinates points have: --d, or their --columns")
@@ -165,6 +164,7 @@ def plan(
 
 @command("release", group=halfspaces_group)
 def release(
+    *,
     table: Annotated[
         Path,
         typer.Argument(help="CSV (also .gz), Parquet or .npy file. Private: read here and nowhere else."),
@@ -175,20 +175,20 @@ def release(
     normalise: NormaliseOption = False,
     bounds: BoundsOption = None,
     schema: SchemaOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     dimension: DimensionOption = None,
     projections: ProjectionsOption = None,
     directions: DirectionsOption = None,
     measured: MeasuredOption = "sides",
-    neighbours: NeighboursOption = "add-remove",
     n0: SizeOption = None,
     queries: QueriesOption = 1000,
     seed: SeedOption = 0,
     copies: CopiesOption = 63,
+    text: options.TextOptions,
 ) -> None:
     """Release noisy sides of the projected points of TABLE, which answer halfspace queries without the data."""
+    from dpopt.algorithms.halfspaces.declared_columns import declared_columns
     from dpopt.algorithms.halfspaces.halfspace_files import write_halfspaces
     from dpopt.algorithms.halfspaces.release_halfspaces import halfspaces_of_table
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
@@ -196,13 +196,14 @@ def release(
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending))
+    reading = text.text()
     check_new(out)
     shapes = _shapes(dimension, projections, directions, measured)
     with TerminalProgress() as progress:
         released = halfspaces_of_table(
             table,
-            _point_columns(table, _names(columns), bounds, schema, normalise=normalise),
+            declared_columns(table, _names(columns), bounds, schema, normalise=normalise, reading=reading),
             settings.budget(),
             margin=margin,
             relation=settings.relation,
@@ -211,7 +212,9 @@ def release(
             queries=queries,
             seed=seed,
             copies=copies,
+            reading=reading,
             progress=progress,
+            ledger=paying.ledger(),
         )
         write_halfspaces(released, out)
     print_spent(released.privacy)
@@ -259,8 +262,6 @@ def answer(
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer halfspaces from a release, with bounds for queries of a margin. Costs no privacy."""
-    from dataclasses import asdict
-
     import numpy as np
     from rich.table import Table
 
@@ -344,12 +345,3 @@ def _shapes(
         )
     levels = tuple(range(directions.bit_length() - 1)) if measured == "arcs" else (0,)
     return [Shape(dimension, projections, directions // 2, ARCS, levels)]
-
-
-def _point_columns(
-    table: Path, names: tuple[str, ...] | None, bounds: str | None, schema: Path | None, *, normalise: bool
-) -> PointColumns:
-    """Return the columns and their scaling."""
-    from dpopt.algorithms.halfspaces.declared_columns import declared_columns
-
-    return declared_columns(table, names, bounds, schema, normalise=normalise)

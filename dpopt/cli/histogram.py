@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,12 +25,6 @@ histogram_group = typer.Typer(
 )
 application.add_typer(histogram_group, name="histogram")
 
-EpsilonOption = Annotated[
-    float | None,
-    typer.Option(
-        "--epsilon", help="Privacy budget epsilon; alone Laplace noise, with --delta Gaussian noise."
-    ),
-]
 RangesOption = Annotated[
     str | None,
     typer.Option(
@@ -47,12 +42,6 @@ HierarchyOption = Annotated[
         "--hierarchy",
         help="JSON file of nested lists of bins, by labels or positions: count the bins and the groups of this hierarchy. "
         "Public.",
-    ),
-]
-NeighboursOption = Annotated[
-    str,
-    typer.Option(
-        "--neighbours", help="add-remove (one record more or less) or replace (one record changed, n public)."
     ),
 ]
 ColumnOption = Annotated[
@@ -82,15 +71,14 @@ FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt histogram rel
 
 @command("plan", group=histogram_group)
 def plan(
+    *,
     bins: Annotated[int | None, typer.Option("--bins", help="Number of bins.")] = None,
     column: ColumnOption = None,
     schema: SchemaFileOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    unit: options.UnitOptions,
     ranges: RangesOption = None,
     hierarchy: HierarchyOption = None,
-    neighbours: NeighboursOption = "add-remove",
     n: Annotated[int | None, typer.Option("--n", help="Number of records, under replace.")] = None,
     ordered: OrderedOption = False,
     accept_draft: AcceptDraftOption = False,
@@ -102,12 +90,10 @@ def plan(
     from dpopt.queries.bins import Bins
 
     settings = HistogramSettings(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **asdict(spending),
+        reading=unit.reading(),
         ranges=ranges,
         hierarchy=hierarchy,
-        neighbours=neighbours,
         ordered=ordered,
         accept_draft=accept_draft,
     )
@@ -125,19 +111,18 @@ def plan(
 
 @command("release", group=histogram_group)
 def release(
+    *,
     table: options.TableArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the histogram.")],
     column: ColumnOption = None,
     schema: SchemaFileOption = None,
     counts: CountsOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     ranges: RangesOption = None,
     hierarchy: HierarchyOption = None,
-    neighbours: NeighboursOption = "add-remove",
     ordered: OrderedOption = False,
-    on_unknown: options.OnUnknownOption = "error",
+    reading: options.ReadingOptions,
     accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
@@ -148,23 +133,24 @@ def release(
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **asdict(spending),
         ranges=ranges,
         hierarchy=hierarchy,
-        neighbours=neighbours,
         ordered=ordered,
-        on_unknown=on_unknown,
+        reading=reading.reading(),
         accept_draft=accept_draft,
     )
     check_source(column, schema, counts)
     check_new(out)
     with TerminalProgress() as progress:
         if column is not None and schema is not None:
-            released = histogram_of_column(table, schema, column, settings, progress=progress)
+            released = histogram_of_column(
+                table, schema, column, settings, progress=progress, budget=paying.ledger()
+            )
         else:
-            released = histogram_of_counts(table, str(counts), settings, progress=progress)
+            released = histogram_of_counts(
+                table, str(counts), settings, progress=progress, budget=paying.ledger()
+            )
         write_histogram(released, out)
     _print_release(released, out)
 

@@ -23,23 +23,28 @@ def replay(
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
 ) -> None:
     """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
-    from dpopt.algorithms.replay import INPUTS, differing_files
+    from dpopt.algorithms.replay import INPUTS, absent_files, differing_files
     from dpopt.algorithms.replay import replay as rebuild
     from dpopt.cli.reports import console
 
     rebuilt = rebuild(folder, out)
-    different = differing_files(folder, out)
+    absent = absent_files(folder, out)
+    different = [name for name in differing_files(folder, out) if name not in absent]
     if different:
         fail(
-            f"{' and '.join(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
+            f"{_listed(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
             f"written by other versions. {out} holds what the transcript gives"
         )
     console().print(f"{_what_was_rebuilt(rebuilt)}, in {out}")
-    written = sorted(path.name for path in out.iterdir() if path.name not in INPUTS)
+    same = sorted({path.name for path in out.iterdir()} - {*INPUTS, *absent})
+    if same:
+        verb = "are" if len(same) > 1 else "is"
+        console().print(f"{folder} holds the same release: {_listed(same)} {verb} the same byte for byte.")
+    if absent:
+        console().print(f"{_listed(absent)}: not in {folder}, so that there was nothing to compare with.")
     console().print(
-        f"{folder} holds the same release: {_listed(written)} are the same byte for byte. {_listed(INPUTS)} were read and not "
-        "rebuilt: what the first three say has the fingerprint that the transcript begins with, and their spelling was not "
-        "compared"
+        f"{_listed(INPUTS)} were read and not rebuilt: what the first three say has the fingerprint that the transcript begins "
+        "with, and their spelling was not compared"
     )
 
 
@@ -58,12 +63,10 @@ def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
 
 @command("evaluate")
 def evaluate(
+    *,
     folder: options.FolderArgument,
     table: options.AnyTableArgument,
-    layout: options.LayoutOption = None,
-    first_item: options.FirstItemOption = None,
-    pair_columns: options.PairColumnsOption = None,
-    no_header: options.NoHeaderOption = False,
+    reading: options.LayoutOptions,
     engine: options.EngineOption = "memory",
     as_json: options.JsonOption = False,
 ) -> None:
@@ -77,8 +80,8 @@ def evaluate(
     from dpopt.cli.reports import report_errors
 
     finished = load(folder)
-    reading = reading_now(lambda: finished.job, layout, first_item, pair_columns, no_header=no_header)
-    errors = compare(finished, read_again(finished.job, table, engine=engine, reading=reading))
+    how = reading_now(lambda: finished.job, reading)
+    errors = compare(finished, read_again(finished.job, table, engine=engine, reading=how))
     if as_json:
         print_json(errors)
     else:

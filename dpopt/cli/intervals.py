@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,7 @@ from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.histogram import (
     AcceptDraftOption,
-    EpsilonOption,
     EstimateOption,
-    NeighboursOption,
     OrderedOption,
     SchemaFileOption,
 )
@@ -35,7 +34,11 @@ ColumnsOption = Annotated[
 ]
 RecordsOption = Annotated[
     int | None,
-    typer.Option("--n", help="Public number of records; under add-remove a fixed number near it."),
+    typer.Option(
+        "--n",
+        help="Public number of records; under add-remove a fixed number near it (release: measured with 1 % of the budget if "
+        "left out).",
+    ),
 ]
 IntervalsOption = Annotated[
     int | None,
@@ -76,14 +79,14 @@ _SHOWN = 40  # characters of what was found
 
 @command("plan", group=intervals_group)
 def plan(
+    *,
     bins: Annotated[
         str | None, typer.Option("--bins", help="Number of bins; of several columns as in 74x100.")
     ] = None,
     columns: ColumnsOption = None,
     schema: SchemaFileOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    unit: options.UnitOptions,
     n: RecordsOption = None,
     intervals: IntervalsOption = None,
     cuts: CutsOption = None,
@@ -91,7 +94,6 @@ def plan(
     atom: AtomOption = 1,
     error: ErrorOption = None,
     beta: BetaOption = 0.05,
-    neighbours: NeighboursOption = "add-remove",
     ordered: OrderedOption = False,
     accept_draft: AcceptDraftOption = False,
     as_json: options.JsonOption = False,
@@ -104,10 +106,8 @@ def plan(
 
     settings = IntervalSettings(
         HistogramSettings(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            neighbours=neighbours,
+            **asdict(spending),
+            reading=unit.reading(),
             ordered=ordered,
             accept_draft=accept_draft,
         ),
@@ -136,6 +136,7 @@ def plan(
 
 @command("release", group=intervals_group)
 def release(
+    *,
     table: options.TableArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the intervals.")],
     columns: ColumnsOption = None,
@@ -147,9 +148,8 @@ def release(
             help="Or: the table has one row for each bin, in order, with its count in this column.",
         ),
     ] = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     n: RecordsOption = None,
     intervals: IntervalsOption = None,
     cuts: CutsOption = None,
@@ -157,9 +157,8 @@ def release(
     atom: AtomOption = 1,
     error: ErrorOption = None,
     beta: BetaOption = 0.05,
-    neighbours: NeighboursOption = "add-remove",
     ordered: OrderedOption = False,
-    on_unknown: options.OnUnknownOption = "error",
+    reading: options.ReadingOptions,
     accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release intervals of a column of TABLE, or boxes of several, as one file that answers any range or box."""
@@ -172,12 +171,9 @@ def release(
 
     settings = IntervalSettings(
         HistogramSettings(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            neighbours=neighbours,
+            **asdict(spending),
             ordered=ordered,
-            on_unknown=on_unknown,
+            reading=reading.reading(),
             accept_draft=accept_draft,
         ),
         n=n,
@@ -193,9 +189,13 @@ def release(
     check_new(out)
     with TerminalProgress() as progress:
         if columns and schema is not None:
-            released = partition_of_columns(table, schema, tuple(columns), settings, progress=progress)
+            released = partition_of_columns(
+                table, schema, tuple(columns), settings, progress=progress, budget=paying.ledger()
+            )
         else:
-            released = partition_of_counts(table, str(counts), settings, progress=progress)
+            released = partition_of_counts(
+                table, str(counts), settings, progress=progress, budget=paying.ledger()
+            )
         write_histogram(released, out)
     print_release(released, out)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,6 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
 from dpopt.cli.spent import print_spent, warn_if_not_private
 
@@ -56,22 +56,21 @@ SizeOption = Annotated[
     int | None,
     typer.Option(
         "--n0",
-        help="Fixed public number that answers are shares of, at least that of the rows; needed under add-remove.",
+        help="Under add-remove a fixed public number that answers are shares of, at least that of the rows. Left out, it is "
+        "measured with 1 % of the budget, and rounded up.",
     ),
 ]
 
 
 @command("plan", group=lists_group)
 def plan(
+    *,
     variables: VariablesOption,
     n: Annotated[int, typer.Option("--n", help="Public number of rows.")],
     length: LengthOption = None,
     rows: RowsOption = None,
     changes: ChangesOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
-    neighbours: NeighboursOption = "add-remove",
+    spending: options.SpendingOptions,
     points: PointsOption = None,
     largest: LargestOption = None,
     solver: SolverOption = "highs",
@@ -82,7 +81,7 @@ def plan(
     from dpopt.algorithms.decision_lists.list_planning import plan_lists
     from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending))
     planned = plan_lists(
         read_declaration(variables, length, rows, changes),
         settings.budget(),
@@ -100,20 +99,20 @@ def plan(
 
 @command("release", group=lists_group)
 def release(
-    lists: Annotated[Path, typer.Argument(help="Text file, one row on each line. Private.")],
+    *,
+    lists: Annotated[Path, typer.Argument(help="Text file (also .gz), one row on each line. Private.")],
     variables: VariablesOption,
     out: Annotated[Path, typer.Option("-o", "--out", help="New file for the summary.")],
     length: LengthOption = None,
     rows: RowsOption = None,
     changes: ChangesOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
-    neighbours: NeighboursOption = "add-remove",
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     n0: SizeOption = None,
     points: PointsOption = None,
     largest: LargestOption = None,
     solver: SolverOption = "highs",
+    encoding: options.EncodingOption = "utf-8",
 ) -> None:
     """Release a summary of LISTS that says at every point which share of them is true there."""
     from dpopt.algorithms.decision_lists.list_files import read_declaration, write_list_summary
@@ -123,7 +122,7 @@ def release(
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending))
     check_new(out)
     with TerminalProgress() as progress:
         released = summary_of_lists(
@@ -132,10 +131,12 @@ def release(
             settings.budget(),
             relation=settings.relation,
             size=n0,
+            encoding=encoding,
             points=points,
             largest=largest,
             solver=solver,
             progress=progress,
+            ledger=paying.ledger(),
         )
         write_list_summary(released, out)
     print_spent(released.privacy)

@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from dpopt.cli import (
+    budget,
     certify,
     compare,
     degrees,
@@ -34,6 +35,7 @@ from dpopt.cli.application import application
 from dpopt.cli.interruption import listen
 
 __all__ = [
+    "budget",
     "certify",
     "compare",
     "degrees",

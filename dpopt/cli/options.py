@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.private.table_reading import TableReading
+    from dpopt.queries.schema import Schema
+    from dpopt.transcript.budget_ledger import BudgetLedger
 
 TableArgument = Annotated[
     Path,
@@ -82,7 +90,12 @@ FillOption = Annotated[
     ),
 ]
 EpsilonOption = Annotated[
-    float | None, typer.Option("--epsilon", help="Privacy budget epsilon; needs --delta.")
+    float | None,
+    typer.Option(
+        "--epsilon",
+        help="Privacy budget epsilon, with --delta. Alone it asks for pure differential privacy: Laplace noise; 'plan' and "
+        "'release' then need --accountant pure.",
+    ),
 ]
 DeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Privacy parameter delta, well below 1/n.")
@@ -172,11 +185,17 @@ NeighboursOption = Annotated[
     str,
     typer.Option(
         "--neighbours",
-        help="replace (one record changed, n public) or add-remove (with a fixed public --n0).",
+        help="add-remove (one record more or less; --n0 declares a number of records where one is needed), or replace (one "
+        "record changed, n public).",
     ),
 ]
 N0Option = Annotated[
-    int | None, typer.Option("--n0", help="Public size under add-remove, fixed without looking at the table.")
+    int | None,
+    typer.Option(
+        "--n0",
+        help="Under add-remove a public number of records, fixed without looking at the table. Left out, the number is "
+        "measured with 1 % of the budget.",
+    ),
 ]
 RoundsOption = Annotated[
     int | None, typer.Option("--rounds", help="Rounds T; fitted to the budget if left out.")
@@ -217,24 +236,41 @@ FreeOption = Annotated[
         help="Attributes that no drawn query mentions: first, random, or estimated (noisy one-way marginals, charged).",
     ),
 ]
-EncodingOption = Annotated[
+RecordEncodingOption = Annotated[
     str,
     typer.Option(
-        "--encoding", help="records (every record decodes) or bits (the paper's free indicator bits)."
+        "--record-encoding", help="records (every record decodes) or bits (the paper's free indicator bits)."
     ),
 ]
-OnUnknownOption = Annotated[
+OnInvalidOption = Annotated[
     str,
     typer.Option(
-        "--on-unknown",
-        help="Values outside the schema: error, clip (numbers), other (declared bucket), or clip,other.",
+        "--on-invalid",
+        help="What does not fit the schema: error, clip (numbers), other (into declared buckets), drop (not counted), "
+        "clip,other or clip,drop. With other or drop no row ends a run.",
+    ),
+]
+PersonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        help="Column that says whose a row is, where people have several rows; then a person is protected, not a row.",
+    ),
+]
+RowsPerPersonOption = Annotated[
+    int | None,
+    typer.Option(
+        "--rows-per-person",
+        help="How many rows of a person are counted, the first of the table; the unit of privacy is then a person. For a plan "
+        "it stands alone, for a release with --person.",
     ),
 ]
 EngineOption = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="Where the table is counted: memory, stream (more rows than memory), dask:N (N local processes), or dask:ADDRESS.",
+        help="Where the table is counted: memory, stream (more rows than memory), dask:N (N local processes), or dask:ADDRESS "
+        "(TLS; without encryption: dask:tcp://HOST:PORT).",
     ),
 ]
 NoHeaderOption = Annotated[
@@ -242,6 +278,33 @@ NoHeaderOption = Annotated[
     typer.Option(
         "--no-header",
         help="The CSV file has no header line; its columns are those of the schema, in order. pairs: the first line is a pair.",
+    ),
+]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        help="What stands between the values of a line: one sign, tab, blanks (any number of blanks and tabs) or ::. If left "
+        "out: a comma; blanks for edges; blanks, tabs and commas for baskets.",
+    ),
+]
+DecimalOption = Annotated[
+    str, typer.Option("--decimal", help="What stands before the fraction of a number: . or , (a comma).")
+]
+EncodingOption = Annotated[
+    str, typer.Option("--encoding", help="Encoding of a text file: utf-8, latin-1, cp1252, ...")
+]
+MultilineOption = Annotated[
+    bool, typer.Option("--multiline", help="Values in quotes may hold line ends; else each line is a row.")
+]
+NoQuotesOption = Annotated[
+    bool, typer.Option("--no-quotes", help="Quotes are signs like others, and values never stand in quotes.")
+]
+BudgetOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--budget",
+        help="The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",
     ),
 ]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads that a solver may use.")]
@@ -253,3 +316,139 @@ FormulationOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How a text file is written: declared, never found out, since what is found out a record would decide."""
+
+    separator: SeparatorOption = None
+    decimal: DecimalOption = "."
+    encoding: EncodingOption = "utf-8"
+    multiline: MultilineOption = False
+    no_quotes: NoQuotesOption = False
+
+    def text(self, on_invalid: str = "error") -> TableReading:
+        """Return what the options say, and what is done with what does not fit.
+
+        Raises
+        ------
+        SchemaError
+            If an option has another form than expected.
+        """
+        from dpopt.private.table_reading import TableReading
+
+        return TableReading(
+            separator=self.separator,
+            quotes=not self.no_quotes,
+            multiline=self.multiline,
+            decimal=self.decimal,
+            encoding=self.encoding,
+            on_invalid=on_invalid,  # type: ignore[arg-type]  # it reads texts
+        )
+
+
+@dataclass(frozen=True)
+class ReadingOptions(TextOptions):
+    """How a table is read."""
+
+    no_header: NoHeaderOption = False
+    on_invalid: OnInvalidOption = "error"
+    person: PersonOption = None
+    rows_per_person: RowsPerPersonOption = None
+
+    def reading(self, schema: Schema | None = None) -> TableReading:
+        """Return what the options say; without a header line the columns are those of the schema, in order.
+
+        Raises
+        ------
+        DpoptError
+            If an option has another form than expected, or does not suit the schema.
+        """
+        from dataclasses import replace
+
+        names = None if schema is None or schema.is_binary or not self.no_header else schema.names
+        return replace(
+            self.text(self.on_invalid),
+            column_names=names,
+            person=self.person,
+            rows_per_person=self.rows_per_person,
+        )
+
+
+@dataclass(frozen=True)
+class LayoutOptions(TextOptions):
+    """How the file of a wide table of zeros and ones is laid out, and how a text is written."""
+
+    layout: LayoutOption = None
+    first_item: FirstItemOption = None
+    pair_columns: PairColumnsOption = None
+    no_header: NoHeaderOption = False
+
+    def with_layout(self, reading: TableReading) -> TableReading:
+        """Return the reading with this layout and what belongs to it."""
+        from dataclasses import replace
+
+        pair = None if self.pair_columns is None else _two_numbers(self.pair_columns)
+        return replace(
+            reading,
+            layout=self.layout,
+            first_item=self.first_item,
+            pair_columns=pair,
+            header=reading.column_names is not None or not self.no_header,
+        )
+
+
+@dataclass(frozen=True)
+class AnyReadingOptions(LayoutOptions, ReadingOptions):
+    """How a table is read that may be a wide table of zeros and ones."""
+
+    def reading(self, schema: Schema | None = None) -> TableReading:
+        """Return what the options say, as `ReadingOptions.reading`."""
+        return self.with_layout(super().reading(schema))
+
+
+@dataclass(frozen=True)
+class SpendingOptions:
+    """What may be spent, and between which tables it holds."""
+
+    epsilon: EpsilonOption = None
+    delta: DeltaOption = None
+    rho: RhoOption = None
+    neighbours: NeighboursOption = "add-remove"
+
+
+@dataclass(frozen=True)
+class UnitOptions:
+    """The unit of privacy of a plan, which is made without a table."""
+
+    rows_per_person: RowsPerPersonOption = None
+
+    def reading(self, layout: str | None = None) -> TableReading:
+        """Return how the planned table would be read; the name of its person column plays no part in a plan."""
+        from dpopt.private.table_reading import TableReading
+
+        person = None if self.rows_per_person is None else "person"
+        return TableReading(layout, person=person, rows_per_person=self.rows_per_person)
+
+
+@dataclass(frozen=True)
+class PayingOptions:
+    """From where a release is paid, besides its own budget."""
+
+    budget: BudgetOption = None
+
+    def ledger(self) -> BudgetLedger | None:
+        """Return the owner's budget over many releases, if one is named."""
+        from dpopt.transcript.budget_ledger import BudgetLedger
+
+        return None if self.budget is None else BudgetLedger(self.budget)
+
+
+def _two_numbers(text: str) -> tuple[int, int]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 7 for part in parts):
+        raise PlanError(
+            f"--pair-columns are the columns of user and item, from 1, such as 1,2; found {text!r}"
+        )
+    return int(parts[0]), int(parts[1])

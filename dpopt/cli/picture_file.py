@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.queries.written_files import whole_file
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -23,10 +25,9 @@ def labelled_bins(bins: Bins) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def save_picture(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, to a temporary file in the same folder that is then renamed, and close it."""
+    """Write a figure as PNG, whole or not at all, and close it."""
     from matplotlib import pyplot as plt
 
-    temporary = path.with_name(f".{path.name}.part")
-    figure.savefig(temporary, format="png", dpi=120)
+    with whole_file(path) as stream:
+        figure.savefig(stream, format="png", dpi=120)
     plt.close(figure)
-    temporary.replace(path)

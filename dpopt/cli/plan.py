@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command
-from dpopt.cli.declared import declared_reading, declared_schema
+from dpopt.cli.declared import declared_schema
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -18,22 +19,28 @@ if TYPE_CHECKING:
 
 @command("plan")
 def plan(
+    *,
     workload: options.WorkloadOption,
     schema: options.DeclaredSchemaOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
     layout: options.LayoutOption = None,
-    n: Annotated[int | None, typer.Option("--n", help="Public number of records (replace-one).")] = None,
-    epsilon: options.EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--n",
+            help="Number of records: public under replace; under add-remove a guess, as a release measures the number "
+            "(--n0 declares one instead).",
+        ),
+    ] = None,
+    spending: options.SpendingOptions,
+    unit: options.UnitOptions,
     accuracy: Annotated[
         float | None, typer.Option("--accuracy", help="Wanted largest error: the paper's parameters for it.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Probability for --accuracy.")] = 0.95,
     algorithm: options.AlgorithmOption = "auto",
     accountant: options.AccountantOption = "zcdp",
-    neighbours: options.NeighboursOption = "replace",
     n0: options.N0Option = None,
     rounds: options.RoundsOption = None,
     draws: options.DrawsOption = None,
@@ -49,7 +56,7 @@ def plan(
     replays: options.ReplaysOption = None,
     average: options.AverageOption = False,
     free_attributes: options.FreeOption = "first",
-    encoding: options.EncodingOption = "records",
+    record_encoding: options.RecordEncodingOption = "records",
     fill: options.FillOption = None,
     predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
     as_json: options.JsonOption = False,
@@ -57,6 +64,7 @@ def plan(
     """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms.explain import explain_accuracy, explain_any
+    from dpopt.algorithms.measured_size import is_measured, with_size_measured
     from dpopt.algorithms.plan_request import DEFAULT_DELTA
     from dpopt.algorithms.rule_conflicts import legal_record
     from dpopt.algorithms.settings import Settings, choice
@@ -64,14 +72,18 @@ def plan(
     from dpopt.cli.progress import TerminalProgress
     from dpopt.queries.workload import parse_workload
 
-    relation = choice(NeighbouringRelation, neighbours, "neighbours")
+    relation = choice(NeighbouringRelation, spending.neighbours, "neighbours")
     size = _size(relation, n, n0)
+    measured = is_measured(relation, n0)
     declared = declared_schema(schema, binary_columns, names)
-    reading = declared_reading(declared, layout, None, None, no_header=False)
+    reading = unit.reading(layout)
+    reading.check_against(declared)
     queries = parse_workload(workload, declared)
     legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     if accuracy is not None:
-        if rho is not None:
+        if unit.rows_per_person is not None:
+            raise PlanError("--accuracy is the paper's, for single records; leave --rows-per-person out")
+        if spending.rho is not None:
             raise PlanError("--accuracy goes with --epsilon and --delta (or with neither), not with --rho")
         if not (rounds is None and draws is None and step is None):
             raise PlanError("--accuracy fixes rounds, draws and step; leave --rounds, --draws and --step out")
@@ -81,18 +93,15 @@ def plan(
             queries,
             size=size,
             relation=relation,
-            epsilon=1.0 if epsilon is None else epsilon,
-            delta=DEFAULT_DELTA if delta is None else delta,
+            epsilon=1.0 if spending.epsilon is None else spending.epsilon,
+            delta=DEFAULT_DELTA if spending.delta is None else spending.delta,
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
     settings = Settings(
         algorithm=algorithm,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **asdict(spending),
         accountant=accountant,
-        neighbours=neighbours,
         rounds=rounds,
         draws=draws,
         step=step,
@@ -107,11 +116,13 @@ def plan(
         replays=replays,
         average=average,
         free_attributes=free_attributes,
-        encoding=encoding,
+        record_encoding=record_encoding,
         predict=predict,
         fill=fill,
+        reading=reading,
     )
     settings.check()
+    budget = settings.budget()
     made, statement = plan_and_statement(
         settings,
         size,
@@ -119,7 +130,8 @@ def plan(
         TerminalProgress(),
         runs=2,
         compare=True,
-        form=None if reading is None or reading.layout is None else str(reading.layout),
+        form=None if reading.layout is None else str(reading.layout),
+        budget=with_size_measured(budget) if measured else budget,
     )
     for remark in (delta_warning(made), size_note(made), fill_note(made, statement)):
         if remark is not None:
@@ -134,15 +146,16 @@ def plan(
 
 
 def _size(relation: NeighbouringRelation, n: int | None, n0: int | None) -> int:
-    """Return the public size: n under replace-one, n0 under add-remove; the other one has no place there."""
-    fixed = relation.value == "add-remove"
-    size, other = (n0, n) if fixed else (n, n0)
-    needed, wrong = ("--n0", "--n") if fixed else ("--n", "--n0")
-    if size is None:
-        raise PlanError(f"the plan needs the public size: give {needed}")
-    if other is not None:
-        raise PlanError(f"under {relation.describe()} the public size is {needed}; leave {wrong} out")
-    return size
+    """Return the number of records to plan for: n, or under add-remove the n0 that a release would declare."""
+    if n0 is not None and relation.value != "add-remove":
+        raise PlanError(f"under {relation.describe()} the public size is --n; leave --n0 out")
+    if n is not None and n0 is not None:
+        raise PlanError(
+            "give --n, a guess of a number that is measured, or --n0, the one that is declared; found both"
+        )
+    if n is None and n0 is None:
+        raise PlanError("the plan needs a number of records: give --n")
+    return n if n0 is None else n0  # type: ignore[return-value]  # one of the two is given
 
 
 def print_json(obj: dict[str, Any]) -> None:

@@ -290,16 +290,16 @@ def _write_table(
 
 def _target(predicate: str, k: int | None) -> Target:
     from dpopt.polynomials import Target
+    from dpopt.queries.file_reading import read_text
 
     if not predicate.startswith(TABLE):
         if k is None:
             raise PolynomialError("give --k, the number of literals")
         return Target.named(predicate, k)
     path = Path(predicate.removeprefix(TABLE))
-    try:
-        target = Target.table(path.read_text(encoding="utf-8").replace(",", " ").split())
-    except UnicodeDecodeError:
-        raise PolynomialError(f"{str(path)!r} is no text file of numbers") from None
+    target = Target.table(
+        read_text(path, f"the table {str(path)!r}", PolynomialError).replace(",", " ").split()
+    )
     if k is not None and k != target.width:
         raise PolynomialError(f"found --k {k} and a table of {target.width + 1} values; leave --k out")
     return target

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from dpopt.polynomials.certificates import Witness
 from dpopt.polynomials.degree_tables import degree_table
+from dpopt.queries.written_files import whole_file
 
 COLUMNS = (
     "predicate",
@@ -51,10 +53,10 @@ def write_degree_table(
         ]
         for entry in degree_table(predicate, widths, errors, free_constant=free_constant, solver=solver)
     ]
-    temporary = path.with_name(f".{path.name}.part")
-    with temporary.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
-    temporary.replace(path)
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
+    with whole_file(path) as stream:
+        stream.write(text.getvalue().encode())
     return len(rows)
 
 

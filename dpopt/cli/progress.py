@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from dpopt.algorithms.progress import Pace, Silent
 from dpopt.cli.interruption import raise_again
+from dpopt.queries.written_files import open_private
 
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
@@ -112,7 +114,8 @@ class TerminalProgress(Silent):
 
     def write_timings(self, path: Path) -> None:
         """Write the seconds by stage as JSON, to a file that the owner names; they depend on the table."""
-        path.write_text(json.dumps({"seconds": self.seconds}, indent=1) + "\n", encoding="utf-8")
+        with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8") as file:
+            file.write(json.dumps({"seconds": self.seconds}, indent=1) + "\n")
 
 
 def in_words(seconds: float) -> str:

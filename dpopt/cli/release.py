@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command
-from dpopt.cli.declared import declared_reading, declared_schema, reading_now
+from dpopt.cli.declared import declared_schema, reading_now
 from dpopt.cli.told import told
+
+if TYPE_CHECKING:
+    from dpopt.private.table_reading import TableReading
 
 TimingsOption = Annotated[
     Path | None,
@@ -27,18 +31,16 @@ LogOption = Annotated[
 
 @command("release")
 def release(
+    *,
     table: options.AnyTableArgument,
     workload: options.WorkloadOption,
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder for the release.")],
     schema: options.DeclaredSchemaOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
-    layout: options.LayoutOption = None,
-    first_item: options.FirstItemOption = None,
-    pair_columns: options.PairColumnsOption = None,
-    epsilon: options.EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    reading: options.AnyReadingOptions,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     algorithm: options.AlgorithmOption = "auto",
     solver: options.SolverOption = "auto",
     rounds: options.RoundsOption = None,
@@ -57,12 +59,10 @@ def release(
     replays: options.ReplaysOption = None,
     average: options.AverageOption = False,
     accountant: options.AccountantOption = "zcdp",
-    neighbours: options.NeighboursOption = "replace",
     n0: options.N0Option = None,
     free_attributes: options.FreeOption = "first",
-    encoding: options.EncodingOption = "records",
+    record_encoding: options.RecordEncodingOption = "records",
     fill: options.FillOption = None,
-    on_unknown: options.OnUnknownOption = "error",
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema; the release records it.")
     ] = False,
@@ -84,7 +84,6 @@ def release(
         bool,
         typer.Option("--predict/--no-predict", help="Simulate the errors on public synthetic data first."),
     ] = True,
-    no_header: options.NoHeaderOption = False,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
@@ -96,15 +95,12 @@ def release(
     from dpopt.private.read_table import unused_columns
 
     declared = declared_schema(schema, binary_columns, names)
-    reading = declared_reading(declared, layout, first_item, pair_columns, no_header=no_header)
-    column_names = list(declared.names) if no_header and not declared.is_binary else None
+    how = reading.reading(declared)
+    how.check_against(declared)
     settings = Settings(
+        **asdict(spending),
         algorithm=algorithm,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
         accountant=accountant,
-        neighbours=neighbours,
         n0=n0,
         rounds=rounds,
         draws=draws,
@@ -126,18 +122,18 @@ def release(
         seconds=seconds,
         seed=seed,
         free_attributes=free_attributes,
-        encoding=encoding,
-        on_unknown=on_unknown,
+        record_encoding=record_encoding,
+        reading=how,
         accept_draft=accept_draft,
         rows=rows,
-        format=file_format or (None if declared.is_binary else _format_of(table, column_names)),
+        format=file_format or (None if declared.is_binary else _format_of(table, how)),
         predict=predict,
         fill=fill,
     )
-    ignored = () if declared.is_binary else unused_columns(table, declared, column_names=column_names)
+    ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
-    with told("release", out, timings, log, quiet=quiet) as progress:
+    with told("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
         finished = synthesize(
             table,
             declared,
@@ -145,21 +141,19 @@ def release(
             out=out,
             settings=settings,
             progress=progress,
-            column_names=column_names,
-            reading=reading,
             engine=engine,
+            budget=paying.ledger(),
         )
     _report(finished.statement, out, quiet=quiet)
 
 
 @command("resume")
 def resume(
+    *,
     folder: options.FolderArgument,
     table: options.AnyTableArgument,
-    layout: options.LayoutOption = None,
-    first_item: options.FirstItemOption = None,
-    pair_columns: options.PairColumnsOption = None,
-    no_header: options.NoHeaderOption = False,
+    reading: options.LayoutOptions,
+    paying: options.PayingOptions,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
@@ -169,21 +163,23 @@ def resume(
 
     It is read as the release began to read it; give --layout and what belongs to it where it lies in another file now.
     """
-    from dpopt.algorithms.release_folder import read_job
+    from dpopt.algorithms.release_folder import read_begun
     from dpopt.algorithms.synthesize import continue_run
 
-    reading = reading_now(lambda: read_job(folder), layout, first_item, pair_columns, no_header=no_header)
-    with told("resume", folder, timings, log, quiet=quiet) as progress:
-        finished = continue_run(folder, table, progress=progress, reading=reading, engine=engine)
+    how = reading_now(lambda: read_begun(folder), reading)
+    with told("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:
+        finished = continue_run(
+            folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
+        )
     _report(finished.statement, folder, quiet=quiet)
 
 
-def _format_of(table: Path, column_names: list[str] | None) -> str:
+def _format_of(table: Path, reading: TableReading) -> str:
     """Return the format of a table's files, which is told by what they hold and not by their names."""
     from dpopt.private.open_table import open_table
     from dpopt.private.parquet_source import ParquetSource
 
-    return "parquet" if isinstance(open_table(table, column_names), ParquetSource) else "csv"
+    return "parquet" if isinstance(open_table(table, reading), ParquetSource) else "csv"
 
 
 def _report(statement: Any, folder: Path, *, quiet: bool) -> None:

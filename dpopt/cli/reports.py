@@ -20,9 +20,15 @@ def report_plan(explained: Mapping[str, Any]) -> None:
     """Print a plan: parameters, what each accountant charges, proven bound, predicted errors."""
     plan, out = explained["plan"], console()
     out.print(plan_line(plan))
-    out.print(f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}")
+    out.print(
+        f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}{unit_told(explained)}"
+    )
     if "accountants" in explained:
         _print_accountants(explained["accountants"])
+        if "earlier" in plan["budget"]:
+            out.print(
+                "this plan's epsilon includes the number of records; those of the others are for the rounds alone"
+            )
     else:
         out.print(f"epsilon: {explained['epsilon']:.4f} at delta = {explained['delta']:g}")
     out.print(f"rho (zCDP): {explained['rho']:.6f}")
@@ -104,9 +110,10 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             else "proven:    nothing: the bound on the largest error is not below 1"
         )
     if predicted is not None:
+        fewer = f", {predicted['simulated_rounds']:,} rounds" if "simulated_rounds" in predicted else ""
         lines.append(
             f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
-            "(simulated on public synthetic data, no bound)"
+            f"(simulated on public synthetic data{fewer}, no bound)"
         )
         lines += baseline_lines(predicted)
     return lines + certified_lines(accuracy.get("certified"))
@@ -151,6 +158,14 @@ def _largest_error(error: Mapping[str, Any]) -> str:
     return f"largest error at most {error['bound']:.4f} with probability {1 - error['failure_probability']:g}"
 
 
+def unit_told(stated: Mapping[str, Any]) -> str:
+    """Return the unit of privacy where it is not one record."""
+    from dpopt.accounting.budget import RECORD
+
+    unit = stated.get("unit", RECORD)
+    return "" if unit == RECORD else f" for {unit}"
+
+
 def report_release(statement: Mapping[str, Any], folder: object) -> None:
     """Print what a finished release cost and holds."""
     out, privacy = console(), statement["privacy"]
@@ -158,8 +173,8 @@ def report_release(statement: Mapping[str, Any], folder: object) -> None:
         out.print(line)
     if privacy["private"]:
         out.print(
-            f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f}), "
-            f"accountant {privacy['accountant']}, {privacy['neighbours']}"
+            f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f})"
+            f"{unit_told(privacy)}, accountant {privacy['accountant']}, {privacy['neighbours']}"
         )
     else:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")

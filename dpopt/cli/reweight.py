@@ -15,6 +15,7 @@ from dpopt.errors import PlanError
 
 @command("reweight")
 def reweight(
+    *,
     folder: options.FolderArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
     rows: Annotated[
@@ -30,10 +31,7 @@ def reweight(
             help="Also compare both with this table. NOT private: the figures are shown and stored nowhere.",
         ),
     ] = None,
-    layout: options.LayoutOption = None,
-    first_item: options.FirstItemOption = None,
-    pair_columns: options.PairColumnsOption = None,
-    no_header: options.NoHeaderOption = False,
+    reading: options.LayoutOptions,
 ) -> None:
     """Give the records of a DualQuery release the weights under which its transcript is most likely. Costs no privacy.
 
@@ -45,13 +43,13 @@ def reweight(
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console, report_errors
 
-    reading = reading_now(lambda: read_job(folder), layout, first_item, pair_columns, no_header=no_header)
-    if reading is not None and table is None:
+    how = reading_now(lambda: read_job(folder), reading)
+    if how is not None and table is None:
         raise PlanError(
             "--layout and what belongs to it say how the table of --evaluate is read; name one, or leave them out"
         )
     # First, so that nothing is written beside a table that cannot be read.
-    dataset = None if table is None else read_again(read_job(folder), table, reading=reading)
+    dataset = None if table is None else read_again(read_job(folder), table, reading=how)
     with TerminalProgress() as progress:
         progress.begin("re-weighting")
         likelier = reweight_release(folder, out, rows=rows)

@@ -18,12 +18,14 @@ application.add_typer(schema_group, name="schema")
 
 @command("infer", group=schema_group)
 def infer(
+    *,
     table: options.TableArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Schema file to write.")],
     bins: Annotated[int, typer.Option("--bins", help="Bins per numeric column.")] = 10,
     max_values: Annotated[
         int, typer.Option("--max-values", help="Most distinct values of a categorical column.")
     ] = 200,
+    text: options.TextOptions,
 ) -> None:
     """Draft a schema from TABLE. It is read off private data: review it before use."""
     from dpopt.cli.reports import console
@@ -32,7 +34,7 @@ def infer(
 
     if out.exists():
         raise SchemaError(f"{out} exists already; choose another name, so that no reviewed schema is lost")
-    drafted, notes = draft_schema(table, bins=bins, max_values=max_values)
+    drafted, notes = draft_schema(table, bins=bins, max_values=max_values, reading=text.text())
     drafted.write(out)
     shown = console()
     for note in notes:
@@ -46,6 +48,7 @@ def infer(
 
 @command("check", group=schema_group)
 def check(
+    *,
     schema: options.SchemaOption,
     table: Annotated[
         Path | None,
@@ -54,8 +57,7 @@ def check(
             "else."
         ),
     ] = None,
-    no_header: options.NoHeaderOption = False,
-    on_unknown: options.OnUnknownOption = "error",
+    reading: options.ReadingOptions,
 ) -> None:
     """Check a schema, whether its rules can be obeyed together and, if given, whether TABLE fits and which rows break them.
 
@@ -64,7 +66,6 @@ def check(
     from dpopt.algorithms.rule_conflicts import legal_record
     from dpopt.cli.reports import console
     from dpopt.cli.rule_report import report_broken_rules
-    from dpopt.private.on_unknown import parse_on_unknown
     from dpopt.private.read_table import read_table
     from dpopt.private.rule_report import broken_rows
     from dpopt.queries.schema import Schema
@@ -79,8 +80,7 @@ def check(
             named = f"{rule.name}: " if rule.name else ""
             console().print(f"{number}. {named}{rule.describe()}")
         return
-    names = list(declared.names) if no_header else None
-    dataset = read_table(table, declared, on_unknown=parse_on_unknown(on_unknown), column_names=names)
+    dataset = read_table(table, declared, reading.reading(declared))
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
     console().print(f"{table} fits the schema")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +14,6 @@ from dpopt.cli.histogram import (
     AcceptDraftOption,
     ColumnOption,
     CountsOption,
-    EpsilonOption,
-    NeighboursOption,
     SchemaFileOption,
     check_source,
 )
@@ -33,16 +32,15 @@ application.add_typer(sorted_group, name="sorted")
 
 @command("release", group=sorted_group)
 def release(
+    *,
     table: options.TableArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the sorted counts.")],
     column: ColumnOption = None,
     schema: SchemaFileOption = None,
     counts: CountsOption = None,
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
-    neighbours: NeighboursOption = "add-remove",
-    on_unknown: options.OnUnknownOption = "error",
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
+    reading: options.ReadingOptions,
     accept_draft: AcceptDraftOption = False,
 ) -> None:
     """Release the counts of a column's values in order: how many values have how many records, and not which values."""
@@ -53,20 +51,21 @@ def release(
     from dpopt.cli.progress import TerminalProgress
 
     settings = HistogramSettings(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        neighbours=neighbours,
-        on_unknown=on_unknown,
+        **asdict(spending),
+        reading=reading.reading(),
         accept_draft=accept_draft,
     )
     check_source(column, schema, counts)
     check_new(out)
     with TerminalProgress() as progress:
         if column is not None and schema is not None:
-            released = sorted_counts_of_column(table, schema, column, settings, progress=progress)
+            released = sorted_counts_of_column(
+                table, schema, column, settings, progress=progress, budget=paying.ledger()
+            )
         else:
-            released = sorted_counts_of_counts(table, str(counts), settings, progress=progress)
+            released = sorted_counts_of_counts(
+                table, str(counts), settings, progress=progress, budget=paying.ledger()
+            )
         write_histogram(released, out)
     _print_release(released, out)
 

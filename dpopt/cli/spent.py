@@ -18,14 +18,16 @@ def warn_if_not_private(privacy: Mapping[str, Any]) -> None:
 
 def print_spent(privacy: Mapping[str, Any]) -> None:
     """Print what was spent under which neighbours, or that the release is not private."""
-    from dpopt.cli.reports import console
+    from dpopt.cli.reports import console, unit_told
 
     if not privacy["private"]:
         console().print(_NOT_PRIVATE)
         return
     at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
     epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
-    console().print(f"spent: epsilon = {epsilon}{at} (rho = {rho}), {privacy['neighbours']}")
+    console().print(
+        f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_told(privacy)}, {privacy['neighbours']}"
+    )
 
 
 def _shown(spent: float, places: int) -> str:

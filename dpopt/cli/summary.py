@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,6 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.histogram import EpsilonOption, NeighboursOption
 from dpopt.cli.plan import print_json
 from dpopt.cli.spent import print_spent, warn_if_not_private
 
@@ -51,7 +51,8 @@ SizeOption = Annotated[
     int | None,
     typer.Option(
         "--n0",
-        help="Fixed public number that answers are shares of, at least that of the records; needed under add-remove.",
+        help="Under add-remove a fixed public number that answers are shares of, at least that of the records. Left out, it is "
+        "measured with 1 % of the budget, and rounded up.",
     ),
 ]
 ErrorOption = Annotated[
@@ -74,16 +75,15 @@ SmallQueriesOption = Annotated[
 
 @command("plan", group=summary_group)
 def plan(
+    *,
     schema: SchemaOption,
     width: WidthOption,
     n: Annotated[int, typer.Option("--n", help="Public number of records.")],
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    unit: options.UnitOptions,
     columns: ColumnsOption = None,
     literals: LiteralsOption = "all",
     predicate: ForOption = "and",
-    neighbours: NeighboursOption = "add-remove",
     error: ErrorOption = None,
     small_queries: SmallQueriesOption = 0.05,
     as_json: options.JsonOption = False,
@@ -96,7 +96,7 @@ def plan(
     from dpopt.queries.chosen_literals import ChosenLiterals
     from dpopt.queries.schema import Schema
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending), reading=unit.reading())
     chosen = ChosenLiterals.of(Schema.read(schema), _names(columns), literals)
     planned = plan_summary(
         chosen,
@@ -126,21 +126,20 @@ def plan(
 
 @command("release", group=summary_group)
 def release(
+    *,
     table: options.TableArgument,
     schema: SchemaOption,
     width: WidthOption,
     out: Annotated[Path, typer.Option("-o", "--out", help="New file for the summary.")],
-    epsilon: EpsilonOption = None,
-    delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
     columns: ColumnsOption = None,
     literals: LiteralsOption = "all",
     predicate: ForOption = "and",
-    neighbours: NeighboursOption = "add-remove",
     n0: SizeOption = None,
     error: ErrorOption = None,
     small_queries: SmallQueriesOption = 0.05,
-    on_unknown: options.OnUnknownOption = "error",
+    reading: options.ReadingOptions,
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")
     ] = False,
@@ -153,7 +152,7 @@ def release(
     from dpopt.cli.progress import TerminalProgress
     from dpopt.cli.reports import console
 
-    settings = HistogramSettings(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    settings = HistogramSettings(**asdict(spending))
     check_new(out)
     with TerminalProgress() as progress:
         released = summary_of_table(
@@ -168,9 +167,10 @@ def release(
             size=n0,
             small_queries=small_queries,
             error=error,
-            on_unknown=on_unknown,
+            reading=reading.reading(),
             accept_draft=accept_draft,
             progress=progress,
+            ledger=paying.ledger(),
         )
         write_summary(released, out)
     print_spent(released.privacy)

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def told(
-    command: str, folder: Path, timings: Path | None, log: Path | None, *, quiet: bool
+    command: str,
+    folder: Path,
+    timings: Path | None,
+    log: Path | None,
+    *,
+    quiet: bool,
+    budget: Path | None = None,
 ) -> Iterator[Progress]:
-    """Show progress and keep timings and log where they are wanted; after Ctrl-C say how to go on.
+    """Show progress and keep timings and log where they are wanted; after Ctrl-C say how to go on, and with which budget.
 
     Raises
     ------
@@ -42,7 +48,8 @@ def told(
             yield shown if writes is None else Together(shown, writes)
     except KeyboardInterrupt:
         begun = (folder / "transcript.jsonl").exists()
-        then = f"continue with 'dpopt resume {folder} TABLE'" if begun else "nothing has been spent"
+        paid = "" if budget is None else f" --budget {budget}"
+        then = f"continue with 'dpopt resume {folder} TABLE{paid}'" if begun else "nothing has been spent"
         typer.echo(f"interrupted; {then}", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finally:

@@ -31,6 +31,7 @@ from dpopt.errors import ProgramError, SchemaError, WorkloadError
 from dpopt.formulations.clause_text import clauses_from_text, record_from_text
 from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
+from dpopt.queries.file_reading import read_text
 from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
 
 _RELATIONS = ("=", "!=")
@@ -82,19 +83,14 @@ def read_instance(path: Path) -> Instance:
         The file is no TOML, or no instance of a best-response problem; the message says where. The record that it
         states breaks a rule, or has another objective than stated.
     """
+    if not path.is_file():
+        raise ProgramError(f"{path} is no file that can be read (a folder, a device, or a link to nothing)")
+    text = read_text(path, f"{path}", ProgramError)
     try:
-        if not path.is_file():
-            raise ProgramError(
-                f"{path} is no file that can be read (a folder, a device, or a link to nothing)"
-            )
-        stated: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise ProgramError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+        stated: dict[str, object] = tomllib.loads(text)
     except RecursionError:
         raise ProgramError(f"{path} is no instance: its lists or tables are nested too deeply") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as problem:
-        if isinstance(problem, ProgramError):
-            raise
+    except ValueError as problem:  # no TOML, or a number of thousands of digits
         raise ProgramError(f"{path} is no TOML file: {problem}") from problem
     try:
         program = _problem(stated.pop("problem", None))

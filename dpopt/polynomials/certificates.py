@@ -81,12 +81,12 @@ class Problem:
             object.__setattr__(self, "weights", (Fraction(0),) * (self.degree + 1))
         if len(self.weights) != self.degree + 1 or min(self.weights) < 0:
             raise PolynomialError(
-                f"found {len(self.weights)} weights, the least {float(min(self.weights)):g}; expected {self.degree + 1} of "
+                f"found {len(self.weights)} weights, the least {about(min(self.weights))}; expected {self.degree + 1} of "
                 "them, for degrees 0 to t, none below 0"
             )
         for what, limit in (("error", self.error_limit), ("size of coefficients", self.coefficient_limit)):
             if limit is not None and limit < 0:
-                raise PolynomialError(f"found {float(limit):g} as the largest {what}; expected 0 or more")
+                raise PolynomialError(f"found {about(limit)} as the largest {what}; expected 0 or more")
 
     @property
     def first(self) -> int:
@@ -135,16 +135,16 @@ def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
         for s, value in enumerate(target.values)
     ]
     if problem.keeps_zero and errors[0]:
-        raise PolynomialError(f"the polynomial misses the value at 0 by {float(errors[0]):g}")
+        raise PolynomialError(f"the polynomial misses the value at 0 by {about(errors[0])}")
     largest = max(errors)
     if problem.error_limit is not None and largest > problem.error_limit:
         raise PolynomialError(
-            f"the error is {float(largest):g}, above the limit of {float(problem.error_limit):g}"
+            f"the error is {about(largest)}, above the limit of {about(problem.error_limit)}"
         )
     coefficients = polynomial.in_basis(problem.basis)
     limit = problem.coefficient_limit
     if limit is not None and max(map(abs, coefficients)) > limit:
-        raise PolynomialError(f"a coefficient is larger than the limit of {float(limit):g}")
+        raise PolynomialError(f"a coefficient is larger than the limit of {about(limit)}")
     weighted = sum(
         (w * abs(x) for w, x in zip(problem.weights, coefficients, strict=False)), start=Fraction(0)
     )
@@ -168,7 +168,7 @@ def lower_bound(problem: Problem, witness: Witness) -> Fraction:
     if problem.error_limit is not None:
         bound -= problem.error_limit * size
     elif size > 1:
-        raise PolynomialError(f"the weights of the witness add up to {float(size):g}; expected at most 1")
+        raise PolynomialError(f"the weights of the witness add up to {about(size)}; expected at most 1")
     for j, weight in enumerate(problem.weights):
         pull = abs(
             sum((y * basis_value(problem.basis, target.width, j, s) for s, y in given), start=Fraction(0))
@@ -191,10 +191,18 @@ def verify(solution: Solution) -> None:
     reached = objective_value(solution.problem, solution.polynomial)
     if reached != solution.objective:
         raise PolynomialError(
-            f"the objective of the polynomial is {float(reached):g}, and {float(solution.objective):g} is stated"
+            f"the objective of the polynomial is {about(reached)}, and {about(solution.objective)} is stated"
         )
     bound = lower_bound(solution.problem, solution.witness)
     if bound != reached:
         raise PolynomialError(
-            f"the objective is {float(reached):g} and the witness proves {float(bound):g} only: nothing shows that it is least"
+            f"the objective is {about(reached)} and the witness proves {about(bound)} only: nothing shows that it is least"
         )
+
+
+def about(number: Fraction) -> str:
+    """Return a number for a message: a few digits, or that it is beyond all floats."""
+    try:
+        return f"{float(number):g}"
+    except OverflowError:
+        return "a number beyond 1e308"

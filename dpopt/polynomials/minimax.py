@@ -18,7 +18,7 @@ import numpy as np
 
 from dpopt.errors import PolynomialError
 from dpopt.formulations.minimax_polynomial import minimax_program, minimax_values
-from dpopt.polynomials.certificates import Problem, Solution, Witness, lower_bound, verify
+from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.linear_solver import linear_solver, suggested_point
 from dpopt.polynomials.polynomial import Polynomial
 from dpopt.polynomials.references import exchanged, float_reference, level, spread_reference
@@ -153,7 +153,7 @@ def least_degree(
         A limit below 0, or whatever `best_polynomial` refuses.
     """
     if error_limit < 0:
-        raise PolynomialError(f"found the error {float(error_limit):g}; expected 0 or more")
+        raise PolynomialError(f"found the error {about(error_limit)}; expected 0 or more")
     asked = None if solver is None else linear_solver(solver)
     degree = min(start, target.width)
     found: dict[int, Solution] = {}
@@ -182,9 +182,7 @@ def verify_least_degree(found: LeastDegree) -> None:
     if any(problem.weights) or problem.error_limit is not None or problem.coefficient_limit is not None:
         raise PolynomialError("the problem is none of best approximation")
     if found.best.objective > found.error_limit:
-        raise PolynomialError(
-            f"the error is {float(found.best.objective):g}, above {float(found.error_limit):g}"
-        )
+        raise PolynomialError(f"the error is {about(found.best.objective)}, above {about(found.error_limit)}")
     if found.degree == 0:
         return
     if found.below is None:

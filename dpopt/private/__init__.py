@@ -14,6 +14,7 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | curator.py, fem_curator.py, dqrs_curator.py | the curators of DualQuery and its relatives |
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
 | multiplicative_curator.py, multiplicative_scores.py | the curator of multiplicative weights; what it selects, by which law |
+| size_curator.py | the curator of the number of records, where it is private and not declared |
 | measurement.py, noisy_counts.py | what is to be measured, with how much noise; where exact counts become noisy ones |
 | bin_curator.py, bin_measurement.py, bin_counts.py | histograms and degrees: the curator, what it measures, exact counts |
 | conjunction_curator.py | the curator of summaries: noisy counts of conjunctions |
@@ -28,15 +29,17 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | net_curator.py, net_multisets.py, net_draw.py | the net mechanism and SmallDB: what is selected from, and the draw |
 | net_boxes.py, net_kernels.py, net_law.py | exact draws by branch and bound; weights however small |
 | exact_counts.py | the one place from which curators get exact counts |
-| noise.py, randomness.py | integer noise; the one source of randomness for private draws |
+| noise.py, randomness.py | integer noise, by OpenDP; the words of the operating system, for all other draws |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
-| csv_source.py, csv_files.py, csv_lines.py, parquet_source.py | CSV and Parquet files |
+| table_reading.py | how a table is read, as its owner declares it; public |
+| csv_source.py, csv_files.py, parquet_source.py | CSV and Parquet files |
 | read_counts.py, read_edges.py | counts that were made already; the edges of a graph |
 | read_binary_table.py, bit_file_table.py, binary/ | wide tables of zeros and ones; a room with a card of its own |
 | open_dataset.py | which engine counts on a table: memory, stream or Dask |
+| batch_reader.py, kept_rows.py | codes batch by batch; which rows are counted: those that fit, K of a person |
 | streamed_table.py, batch_counts.py, read_ahead.py, watched_files.py | tables left in their files, counted by batches |
 | distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |
-| encode.py, domain_codes.py, on_unknown.py, table_problems.py | values to codes; what does not fit the schema |
+| encode.py, domain_codes.py, on_invalid.py, table_problems.py | values to codes; what does not fit the schema |
 | draft_schema.py, draft_columns.py, draft_edges.py | a schema drafted from the table, for the owner to correct |
 | evaluation.py, marginal_errors.py, rule_report.py | for the owner, NOT private: errors against the truth, broken rules |
 """

@@ -2,108 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.private import batch_reader
+from dpopt.private.batch_reader import BatchReader
 from dpopt.private.dataset import Codes, least_dtype
-from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.read_ahead import one_ahead
-from dpopt.private.table_problems import ColumnProblems
-from dpopt.private.table_sources import BATCH_ROWS, Progress, TableSource
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.named_attributes import over_named
 from dpopt.queries.schema import Schema
 
-BATCH_BYTES = 2**27
-"""What the codes of a batch, its bits, and the codes of the next batch may take, about; what else is held (values as read)
-takes no more than that."""
-
-_VALUE_BYTES = 16  # a value as it is read, and on its way to its code
 _CODES_HELD = (
     3  # times: of the batch that is counted, and of the next one twice, piece by piece and put together
 )
 _FEWEST_ROWS, _MOST_ROWS = 2**12, 2**23
-
-
-class BatchReader:
-    """Reads columns of a table by a public schema, batch by batch; what does not fit is collected.
-
-    Parameters
-    ----------
-    source
-        The table: a source of files.
-    positions : sequence of int
-        Where the columns are in it, one for each attribute that is wanted.
-    attributes : (k,) integers
-        Positions of these attributes in the schema, at least one.
-
-    Attributes
-    ----------
-    rows : int
-        Rows that were read so far. Private where the table is.
-
-    Each of `batches` and `read_through` may run in one thread at a time.
-    """
-
-    def __init__(
-        self,
-        source: TableSource,
-        positions: Sequence[int],
-        schema: Schema,
-        attributes: NDArray[np.integer],
-        policy: OnUnknown,
-    ) -> None:
-        from dpopt.private.encode import ColumnEncoder
-
-        self._source, self._positions = source, list(positions)
-        self._encoders = [ColumnEncoder(schema.attributes[attribute], policy) for attribute in attributes]
-        self.rows = 0
-
-    @property
-    def problems(self) -> list[ColumnProblems]:
-        """What did not fit, column by column."""
-        return [encoder.problems for encoder in self._encoders]
-
-    def batches(self, rows_at_a_time: int) -> Generator[list[Codes], None, None]:
-        """Yield the codes of the wanted attributes for some rows, then for the next ones; each array is (rows,).
-
-        After a value that has no code nothing more is yielded, but the table is read to its end, so that the message can
-        say how much does not fit.
-        """
-        held = 0
-        for rows in self._pieces(min(rows_at_a_time, BATCH_ROWS), None):
-            held += rows
-            if held >= rows_at_a_time:
-                yield from self._taken()
-                held = 0
-        if held:
-            yield from self._taken()
-
-    def read_through(self, progress: Progress | None = None) -> None:
-        """Read to the end and keep nothing but what does not fit."""
-        for _ in self._pieces(BATCH_ROWS, progress):
-            for encoder in self._encoders:
-                encoder.codes()
-
-    def _pieces(self, rows: int, progress: Progress | None) -> Iterator[int]:
-        """Yield the number of rows of the next piece, once its values are with the encoders."""
-        last = len(self._encoders) - 1
-        rows = min(rows, max(512, BATCH_BYTES // (_VALUE_BYTES * (last + 1))))
-        for index, array in self._source.pieces(self._positions, progress, batch_rows=rows):
-            self._encoders[index].add(array)
-            if index == last:
-                self.rows += len(array)
-                yield len(array)
-
-    def _taken(self) -> Iterator[list[Codes]]:
-        codes = [encoder.codes() for encoder in self._encoders]
-        if not any(self.problems):
-            yield codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +58,7 @@ class NamedQueries:
         sizes = schema.sizes[attributes]
         bits = 0 if isinstance(queries, MarginalSet) else int(sizes.sum())
         code_bytes = sum(least_dtype(int(size)).itemsize for size in sizes)
-        rows = BATCH_BYTES // (_CODES_HELD * code_bytes + bits // 8 + 1)
+        rows = batch_reader.BATCH_BYTES // (_CODES_HELD * code_bytes + bits // 8 + 1)
         return cls(attributes, sizes, own, min(max(rows, _FEWEST_ROWS), _MOST_ROWS) // 512 * 512)
 
     def __len__(self) -> int:

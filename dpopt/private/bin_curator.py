@@ -70,7 +70,7 @@ class BinCurator(Door[BinCounts]):
         """Charge, then count and add noise.
 
         Neighbouring relation, sensitivity and theorem: see the measurement's `charge`, which is computed here, never taken from
-        the caller.
+        the caller. Privacy: C5, C6, C7 in docs/privacy.md.
 
         Raises
         ------

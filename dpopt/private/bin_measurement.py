@@ -71,11 +71,9 @@ class GroupSums(_Measurement):
     def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** A record lies in one bin, and a bin in at most one group: adding or removing a record moves one sum by
-        1 (1 in L1, 1 in L2); replacing one moves two sums by 1 each (2 in L1, sqrt 2 in L2).
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by `tests/private/test_bin_curator.py`
-        over all neighbours of tiny tables.
+        **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in L1 and
+        sqrt 2 in L2 under replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C5 in
+        docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
 
         Raises
         ------
@@ -126,13 +124,11 @@ class SortedCounts(_Measurement):
     def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), so one record added or removed moves
-        the unsorted counts by 1 or 2 in L1, and by the same in squared L2; replacing one by 2 or 4. Sorting brings no two
-        vectors farther apart, in L1 or in L2 (rearrangement), and neither does leaving out the smallest, or adding zeros to
-        both. Hay et al. 2010, Proposition 3, is the case of a table under add-remove; for an undirected graph it is 2, not 1.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by `tests/private/test_bin_curator.py`
-        over all neighbours of tiny tables and graphs.
+        **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two vectors
+        farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al. 2010, Proposition
+        3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
+        `tests/private/test_bin_curator.py`.
         """
         moved = _moved(counts._bins_of_a_record, relation)
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
@@ -150,11 +146,9 @@ class BinsInUse(_Measurement):
     def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge), one record brings at most k bins into use or
-        out of it; replacing one does both and changes their number by at most k. So it is k in L1 and k in L2.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for
-        Gaussian noise. Checked by `tests/private/test_bin_curator.py` over all neighbours of tiny tables and graphs.
+        **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both relations.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for Gaussian
+        noise. Privacy: C1, C7 in docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
         """
         bins = counts._bins_of_a_record
         moved = bins * bins if self.gaussian else bins

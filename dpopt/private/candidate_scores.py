@@ -43,12 +43,9 @@ class CandidateScores:
     **Score.** Let k_c be the number of records in cell c, m_c that of public records, N of them in all. The score of a marginal
     is the sum ("l1") or the maximum ("max") over its cells of |N k_c - size m_c|: whole numbers, in units of 1 / N records.
 
-    **Neighbouring relation and sensitivity.** A record lies in at most one cell of a marginal. Add-remove with fixed public
-    size: one k_c moves by 1, so sum and maximum move by at most N, up for one marginal and down for another. Replace-one: one
-    k_c moves up and one down by 1 (or none does), so the sum moves by at most 2 N and the maximum, as it is 1-Lipschitz in
-    the largest difference, by at most N. The changes of two marginals' scores thus differ by at most 2 N; by 4 N for "l1"
-    under replace-one. Penalties are public and move nothing. `dpopt.accounting.selections.score_range` says the same in
-    records; `tests/private/test_candidate_scores.py` checks it over all neighbours of tiny universes, and that it is reached.
+    **Neighbouring relation and sensitivity.** The changes of two marginals' scores differ by at most 2 N under both relations;
+    by 4 N for "l1" under replace-one. Penalties are public and move nothing. `dpopt.accounting.selections.score_range` says the
+    same in records. Privacy: E4 in docs/privacy.md. Test: `tests/private/test_candidate_scores.py`.
 
     Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time is not
     hidden (known limits). What is told as progress depends on public sizes only.

@@ -53,10 +53,8 @@ class ConjunctionCounts:
         """Return what it costs.
 
         **Sensitivity.** `LiteralGroups.moved`: so many counts differ between neighbours, each by 1 (L1; its root in L2).
-        Thaler, Ullman and Vadhan 2012 bound it for their generic sanitizer; this is exact.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by
-        `tests/private/test_conjunction_curator.py` over all neighbours of tiny tables.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy.md. Test:
+        `tests/private/test_conjunction_curator.py`.
         """
         moved = literals.groups.moved(self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE)
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
@@ -138,7 +136,7 @@ class ConjunctionCurator(Door[PrivateDataset]):
         """Charge, then add noise to the counts.
 
         Neighbouring relation, sensitivity and theorem: see `ConjunctionCounts.charge`, which is computed here, never taken from
-        the caller.
+        the caller. Privacy: C8 in docs/privacy.md.
 
         Raises
         ------

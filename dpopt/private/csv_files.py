@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.csv_source import CsvSource
+from dpopt.private.binary.fields import TextForm
+from dpopt.private.csv_source import CSV_FORM, CsvSource
 from dpopt.private.table_problems import shown
 from dpopt.private.table_sources import BATCH_ROWS, Progress
 
@@ -24,6 +25,7 @@ class CsvFile:
 
     path: Path
     header: bool
+    form: TextForm = CSV_FORM
 
     def source(self, names: tuple[str, ...]) -> CsvSource:
         """Return the source of this file alone, whose columns have these names.
@@ -33,7 +35,7 @@ class CsvFile:
         PrivateDataError
             If it cannot be read, or has other columns.
         """
-        source = CsvSource(self.path, None if self.header else names)
+        source = CsvSource(self.path, None if self.header else names, self.form)
         if source.names != names:
             raise _other_columns(source.title)
         return source
@@ -42,10 +44,19 @@ class CsvFile:
 class CsvFilesSource:
     """CSV files with the same columns in the same order, read one after the other; each has a line of names, or none has."""
 
-    def __init__(self, paths: Sequence[Path], title: str, column_names: Sequence[str] | None) -> None:
+    nulls_are_malformed = True
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        title: str,
+        column_names: Sequence[str] | None,
+        form: TextForm = CSV_FORM,
+    ) -> None:
         self.title = title
         self.files = tuple(paths)
-        self._sources = [CsvSource(path, column_names) for path in paths]
+        self._form, self.decimal = form, form.decimal
+        self._sources = [CsvSource(path, column_names, form) for path in paths]
         self._header = column_names is None
         self.names = self._sources[0].names
         for source in self._sources[1:]:
@@ -71,7 +82,7 @@ class CsvFilesSource:
                 yield index, array
 
     def faults(self) -> list[str]:
-        """Return what is said about rows with too few or too many fields, file by file."""
+        """Return what is said about malformed rows, file by file."""
         return [fault for source in self._sources for fault in faults_of(source)]
 
     def places(self, rows: Sequence[int]) -> dict[int, str]:
@@ -93,11 +104,11 @@ class CsvFilesSource:
 
     def parts(self) -> list[CsvFile]:
         """Return the files, in order, for workers that read one each."""
-        return [CsvFile(path, self._header) for path in self.files]
+        return [CsvFile(path, self._header, self._form) for path in self.files]
 
 
 def faults_of(source: CsvSource) -> list[str]:
-    """Return what is said about rows of one file of several with a wrong number of fields."""
+    """Return what is said about malformed rows of one file of several."""
     return [f"{source.title}: {fault}" for fault in source.faults()]
 
 

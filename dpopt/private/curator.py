@@ -97,7 +97,7 @@ class Curator(OneWayDoor):
         """Charge, then draw the queries of the next round.
 
         Neighbouring relation, sensitivity and theorem: see `dpopt.private.query_weights.QueryWeights`. The charge is computed
-        here from the number of records observed, never taken from the caller.
+        here from the number of records observed, never taken from the caller. Privacy: F1 in docs/privacy.md.
 
         Raises
         ------
@@ -108,6 +108,8 @@ class Curator(OneWayDoor):
 
     def complete_draw(self) -> SampledQueries:
         """Make the draw of the charge that was recalled without one; nothing had left the curator.
+
+        Privacy: A5, F1 in docs/privacy.md.
 
         Raises
         ------
@@ -121,7 +123,7 @@ class Curator(OneWayDoor):
         """Draw again for a round whose draw was torn on file, and pay by giving up a later round.
 
         Part of the torn draw may have been seen, so the round is charged a second time. `given_up` is a reserved charge that
-        will never be spent; the ledger refuses unless the total stays within what was reserved.
+        will never be spent; the ledger refuses unless the total stays within the budget. Privacy: A5, F1 in docs/privacy.md.
         """
         charge = self._next_charge(draws)
         self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
@@ -141,6 +143,7 @@ class Curator(OneWayDoor):
         return draw_charge(self._round, draws, float(self._step), self._size, self._ledger.relation)
 
     def _draw(self, draws: int, charge: Charge) -> SampledQueries:
+        """Draw, put the net counts on file, hand them out; `charge` is on file. Privacy: A3, F1 in docs/privacy.md."""
         signed = self._sampler.draw(self._weights, draws)
         queries, inverse = np.unique(signed // 2, return_inverse=True)
         net = np.zeros(len(queries), dtype=np.int64)

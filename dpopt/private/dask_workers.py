@@ -132,7 +132,7 @@ class DaskWorkers:
         except (OSError, ValueError, RuntimeError, TypeError) as problem:
             raise DpoptError(
                 f"no Dask cluster with workers answers at {address!r} ({type(problem).__name__}); check the address, and for "
-                "tls:// the certificates in Dask's configuration"
+                "tls:// the certificates in Dask's configuration (a cluster without encryption is named by dask:tcp://HOST:PORT)"
             ) from None
         return cls(client, client.close)
 

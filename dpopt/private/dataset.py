@@ -42,7 +42,7 @@ class PrivateDataset(Closed):
         schema
             The public schema.
         columns
-            One (n,) array of codes per attribute, in the schema's order, with n >= 1. They are copied unless they
+            One (n,) array of codes per attribute, in the schema's order, with n >= 0. They are copied unless they
             are read-only and of the least unsigned type already.
 
         Raises
@@ -65,8 +65,6 @@ class PrivateDataset(Closed):
                 raise PrivateDataError(
                     f"column {name!r} has {column.size} codes, column {names[0]!r} has {rows}"
                 )
-        if rows == 0:
-            raise PrivateDataError("the table has no rows; at least one record is needed")
         return cls._made(schema, encoded, rows)
 
     @classmethod
@@ -78,20 +76,18 @@ class PrivateDataset(Closed):
         schema
             The public schema, made by `Schema.binary`.
         columns
-            One column for each attribute, over n >= 1 records; kept as they are.
+            One column for each attribute, over n >= 0 records; kept as they are.
 
         Raises
         ------
         PrivateDataError
-            If the schema is of another kind, or the numbers of columns differ, or there is no record.
+            If the schema is of another kind, or the numbers of columns differ.
         """
         if not schema.is_binary or len(columns) != len(schema):
             raise PrivateDataError(
                 f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes (Schema.binary); "
                 f"found {len(schema):,} attributes"
             )
-        if columns.rows == 0:
-            raise PrivateDataError("the table has no rows; at least one record is needed")
         return cls._made(schema, columns, columns.rows)
 
     @classmethod

@@ -10,15 +10,26 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.batch_counts import NamedQueries
+from dpopt.private.batch_reader import BatchReader, refuse_what_does_not_fit
 from dpopt.private.csv_files import CsvFile, CsvFilesSource
 from dpopt.private.dask_workers import DaskWorkers
-from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.kept_rows import FirstRowsOfPersons, KeptRows, RowsOfPart
 from dpopt.private.open_table import AnyTable, open_table
 from dpopt.private.parquet_source import ParquetSource
-from dpopt.private.part_counts import Part, PartFailed, PartRead, PartReport, Reading, check_part, count_part
-from dpopt.private.read_table import refuse_what_does_not_fit
+from dpopt.private.part_counts import (
+    CountedPart,
+    Part,
+    PartFailed,
+    PartRead,
+    PartReport,
+    Reading,
+    check_part,
+    count_part,
+)
+from dpopt.private.read_table import refuse_without_rows
 from dpopt.private.streamed_table import TableInFiles
 from dpopt.private.table_problems import ColumnProblems
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import Progress, column_positions
 from dpopt.private.watched_files import WatchedFiles
 from dpopt.queries.clauses import Clauses
@@ -58,9 +69,8 @@ class DistributedTable(TableInFiles):
         table: AnyTable,
         schema: Schema,
         workers: Callable[[], DaskWorkers],
+        reading: TableReading | None = None,
         *,
-        on_unknown: OnUnknown = OnUnknown.ERROR,
-        column_names: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> DistributedTable:
         """Let workers hold their parts against the schema. Parameters as for `read_table`, and a function that gives workers.
@@ -72,7 +82,9 @@ class DistributedTable(TableInFiles):
         DpoptError
             If there are no workers, or they are lost.
         """
-        source = open_table(table, column_names)
+        how = reading or TableReading()
+        how.check_against(schema)
+        source = open_table(table, how)
         if not isinstance(source, ParquetSource | CsvFilesSource):
             raise PrivateDataError(
                 f"{source.title}: workers of Dask read Parquet files, whose rows can be found without reading all before "
@@ -88,16 +100,17 @@ class DistributedTable(TableInFiles):
         for name, value in (
             ("_schema", schema),
             ("_table", table),
-            ("_column_names", None if column_names is None else tuple(column_names)),
-            ("_policy", on_unknown),
+            ("_how", how),
             ("_source", source),
             ("_shares", shares),
             ("_part_rows", np.array([_rows_of(part) for part in shares], dtype=np.int64)),
-            ("_reading", Reading(schema, on_unknown, source.title, file_names, positions)),
+            ("_reading", Reading(schema, how, source.title, file_names, positions)),
             ("_files", files),
             ("_workers", own),
         ):
             object.__setattr__(made, name, value)
+        if not shares:  # then no worker tells whether the types of the columns can be read
+            BatchReader.first_pass(source, schema, how).read_through()
         found: dict[int, PartRead] = {}
         for number, report in own.run(check_part, made._shares, made._reading):
             found[number] = made._checked(number, report)
@@ -106,11 +119,53 @@ class DistributedTable(TableInFiles):
                 progress(len(found) / len(shares))
         if isinstance(source, CsvFilesSource):
             source.note_rows(made._part_rows.tolist())
-        object.__setattr__(made, "_rows", int(made._part_rows.sum()))
         made._refuse_what_does_not_fit(found)
-        if made._rows == 0:
-            raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
+        rows = int(made._part_rows.sum())
+        refuse_without_rows(source, rows, how)
+        kept = made._kept_rows([found[number].kept for number in range(len(shares))])
+        for name, value in (
+            ("_rows_read", rows),
+            ("_kept", kept),
+            ("_rows", rows if kept is None else kept.number),
+        ):
+            object.__setattr__(made, name, value)
         return made
+
+    def _kept_rows(self, fits: Sequence[KeptRows | None]) -> KeptRows | None:
+        """Return which rows are counted: those that fit, by what the workers found of their parts, and K of each person.
+
+        The person column is read here, in order: what is kept of a person depends on that person's rows in all parts.
+        """
+        if not self._how.changes_size:
+            return None
+        together = RowsOfPart()
+        for rows, part in zip(self._part_rows.tolist(), fits, strict=True):
+            together.add(np.ones(rows, dtype=np.bool_) if part is None else part.part(0, rows))
+        if self._how.person is None:
+            return together.result()
+        candidates, source = together.result(), self._opened()
+        persons, bounded = FirstRowsOfPersons(self._how.rows_per_person or 0), RowsOfPart()
+        for _, array in source.pieces(column_positions(source, [self._how.person]), None):
+            end = bounded.rows + len(array)
+            if end > candidates.rows:
+                break
+            bounded.add(persons.keep(array, candidates.part(bounded.rows, end)))
+        self._files.check(source.files)
+        if bounded.rows != candidates.rows:
+            raise self._other_rows()
+        return bounded.result()
+
+    def _counted_parts(self) -> list[CountedPart]:
+        """Return the parts of the table, and which of their rows are counted."""
+        if self._kept is None:
+            return [(part, None) for part in self._shares]
+        ends = np.cumsum(self._part_rows).tolist()
+        counted: list[CountedPart] = []
+        for part, begin, end in zip(self._shares, [0, *ends], ends, strict=False):
+            own = RowsOfPart()
+            own.add(self._kept.part(begin, end))
+            counted.append((part, own.result()))
+        return counted
 
     def _count(
         self,
@@ -125,14 +180,14 @@ class DistributedTable(TableInFiles):
         counts = np.zeros(len(named), dtype=np.int64)
         found: dict[int, PartRead] = {}
         done = 0
-        for number, report in self._workers.run(count_part, self._shares, self._reading, named):
+        for number, report in self._workers.run(count_part, self._counted_parts(), self._reading, named):
             read = self._checked(number, report)
             found[number] = replace(read, counts=None)
             if read.counts is not None:
                 counts += read.counts
             done += read.rows
             if progress is not None:
-                progress(done / self._rows)
+                progress(done / max(self._rows_read, 1))
         self._refuse_what_does_not_fit(found)
         return counts
 
@@ -141,11 +196,14 @@ class DistributedTable(TableInFiles):
         if isinstance(report, PartFailed):
             raise PrivateDataError(report.message)
         if self._part_rows[number] not in (UNKNOWN, report.rows):
-            raise PrivateDataError(
-                f"a worker read other rows of {self._source.title} than there are here; all workers need the same files, "
-                "which nothing writes to"
-            )
+            raise self._other_rows()
         return report
+
+    def _other_rows(self) -> PrivateDataError:
+        return PrivateDataError(
+            f"a worker read other rows of {self._source.title} than there are here; all workers need the same files, which "
+            "nothing writes to"
+        )
 
     def _refuse_what_does_not_fit(self, found: dict[int, PartRead]) -> None:
         """Refuse what does not fit, as if one process had read all parts in order; or files that were changed."""
@@ -162,18 +220,10 @@ class DistributedTable(TableInFiles):
 
 
 def _shares(source: ParquetSource | CsvFilesSource, workers: DaskWorkers) -> tuple[Part, ...]:
-    """Return the parts of a table: row groups of about as many rows each, or CSV files.
-
-    Raises
-    ------
-    PrivateDataError
-        If Parquet files have no rows.
-    """
+    """Return the parts of a table: row groups of about as many rows each (none if there are no rows), or CSV files."""
     if isinstance(source, CsvFilesSource):
         return tuple(source.parts())
     rows = sum(group.rows for part in source.parts(1) for group in part)
-    if rows == 0:
-        raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
     return tuple(source.parts(min(PARTS_PER_SLOT * workers.slots(), -(-rows // FEWEST_ROWS))))
 
 

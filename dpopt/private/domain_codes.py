@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.on_invalid import OnInvalid
 from dpopt.private.table_problems import Problem
 from dpopt.queries.schema import Attribute, AttributeKind, value_text
 
@@ -27,11 +27,12 @@ _EXACT = 2**53  # whole numbers up to here are exact in float64
 class NumericCodes:
     """Codes of a numeric attribute: bin i holds [edges[i], edges[i+1]), the last bin is closed."""
 
-    def __init__(self, attribute: Attribute, policy: OnUnknown) -> None:
+    def __init__(self, attribute: Attribute, policy: OnInvalid, decimal: str = ".") -> None:
+        self._decimal = decimal
         self._low, self._high = attribute.edges[0], attribute.edges[-1]
         self._inner_edges = np.array(attribute.edges[1:-1], dtype=np.float64)
         self._integer = attribute.integer
-        self._clip = OnUnknown.CLIP in policy
+        self._clip = OnInvalid.CLIP in policy
         self._missing = attribute.missing
         self._missing_number = _finite_number(attribute.missing)
         self.null_code = _null_code(attribute)
@@ -50,7 +51,7 @@ class NumericCodes:
 
     def texts(self, texts: pa.Array) -> Coded:
         """Return the code of each text of a string array without nulls."""
-        numbers, readable = parse_numbers(texts)
+        numbers, readable = parse_numbers(texts, self._decimal)
         codes = self.numbers(numbers)
         codes[~readable] = Problem.NO_NUMBER
         absent = _equal(texts, "")
@@ -72,9 +73,10 @@ class CategoryCodes:
     A boolean attribute without tokens of its own also takes 1 and 0. Where no text is declared, "NaN" is missing.
     """
 
-    def __init__(self, attribute: Attribute, policy: OnUnknown) -> None:
+    def __init__(self, attribute: Attribute, decimal: str = ".") -> None:
         import pyarrow as pa
 
+        self._decimal = decimal
         self._boolean = attribute.kind is AttributeKind.BOOLEAN
         self.null_code = _null_code(attribute)
         spellings = _spellings(attribute)
@@ -84,29 +86,20 @@ class CategoryCodes:
         by_number = _by_number(attribute)
         self._numbers = np.array(sorted(by_number), dtype=np.float64)
         self._number_codes = np.array([by_number[number] for number in sorted(by_number)], dtype=np.int32)
-        self._unknown: int = Problem.UNKNOWN
-        if OnUnknown.OTHER in policy and attribute.other is not None:
-            self._unknown = spellings[value_text(attribute.other)]
-
-    def texts(self, texts: pa.Array) -> Coded:
-        """Return the code of each text of a string array without nulls."""
-        codes = self._known_texts(texts)
-        codes[codes == Problem.UNKNOWN] = self._unknown
-        return codes
 
     def truth_values(self) -> Coded:
         """Return the codes of false and true: the values with these texts, else the tokens of a boolean attribute."""
         import pyarrow as pa
 
-        codes = self._known_texts(pa.array(["false", "true"]))
+        codes = self.texts(pa.array(["false", "true"]))
         if self._boolean and (codes < 0).any():
             return np.array([0, 1], dtype=np.int32)
         if (codes < 0).all():
-            codes = self._known_texts(pa.array(["0", "1"]))
-        codes[codes == Problem.UNKNOWN] = self._unknown
+            codes = self.texts(pa.array(["0", "1"]))
         return codes
 
-    def _known_texts(self, texts: pa.Array) -> Coded:
+    def texts(self, texts: pa.Array) -> Coded:
+        """Return the code of each text of a string array without nulls."""
         import pyarrow.compute as pc
 
         positions = pc.fill_null(pc.index_in(texts, value_set=self._texts), -1).to_numpy(zero_copy_only=False)
@@ -122,7 +115,7 @@ class CategoryCodes:
     def _by_number(self, texts: pa.Array) -> Coded:
         codes = np.full(len(texts), Problem.UNKNOWN, dtype=np.int32)
         if self._numbers.size:
-            numbers, readable = parse_numbers(texts)
+            numbers, readable = parse_numbers(texts, self._decimal)
             readable &= ~has_leading_zero(texts)
             positions = np.minimum(np.searchsorted(self._numbers, numbers), self._numbers.size - 1)
             same = readable & (self._numbers[positions] == numbers)
@@ -132,8 +125,8 @@ class CategoryCodes:
         return codes
 
 
-def parse_numbers(texts: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN.
+def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN. `decimal` stands before the fraction.
 
     Returns
     -------
@@ -145,12 +138,22 @@ def parse_numbers(texts: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    texts = with_points(texts, decimal)
     readable = pc.match_substring_regex(texts, _NUMBER)
     if not pc.all(readable).as_py():
         readable = pc.or_(readable, pc.match_substring_regex(texts, _NO_FINITE_NUMBER))
         texts = pc.utf8_lower(pc.if_else(readable, texts, pa.scalar("nan", texts.type)))
     numbers = pc.cast(texts, pa.float64())
     return np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), _truth(readable)
+
+
+def with_points(texts: pa.Array, decimal: str) -> pa.Array:
+    """Return texts with a point before the fraction, where numbers are written with `decimal`; "1.5" is then none."""
+    import pyarrow.compute as pc
+
+    if decimal == ".":
+        return texts
+    return pc.replace_substring(pc.replace_substring(texts, ".", "no number"), decimal, ".")
 
 
 def has_leading_zero(texts: pa.Array) -> NDArray[np.bool_]:

@@ -6,6 +6,8 @@ holds what its mechanism needs besides the records, and lets out released values
     charge = self._charged(charge, round=3)       spend it, then put it on file
     value = ...                                   draw
     return self._released(value, value.to_json()) put the value on file, then hand it out
+
+What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ _Held = TypeVar("_Held", bound=Closed)
 
 
 def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomWords | None = None) -> bool:
-    """Return whether draws come from the operating system's generator, by this project's and OpenDP's samplers.
+    """Return whether draws come from the operating system's words by this project's samplers, and from OpenDP by its own.
 
-    None stands for the default. Decided by exact types, not by what an object says of itself.
+    None stands for the default. Decided by exact types, not by what an object says of itself. Privacy: A7 in docs/privacy.md.
     """
     exact = sampler is None or (type(sampler) is ExactSampler and sampler.reads_the_system)
     from_the_system = words is None or type(words) is SystemWords
@@ -41,6 +43,8 @@ def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomW
 
 class Door(Generic[_Held]):
     """Records, ledger and journal, and the order in which they are used.
+
+    Privacy: A2, A3 in docs/privacy.md.
 
     Parameters
     ----------
@@ -103,6 +107,8 @@ class Door(Generic[_Held]):
 
     def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
         """Spend a charge that is on file, when a run is resumed.
+
+        Privacy: A5 in docs/privacy.md.
 
         Parameters
         ----------

@@ -29,16 +29,12 @@ class DqrsCurator(Curator):
     """Answers a driver of DualQuery with queries of which many were drawn in the round before.
 
     Neighbouring relation: the ledger's. What a round releases is the multiset of its s signed queries: the net counts, and the
-    pairs that cancel (`SampledQueries.pairs`). So the s queries of the round before, and its record, are public when a round
-    begins, and a round is a mechanism on the table alone, chosen by what was released: adaptive composition applies as to any
-    other. Each of the s queries independently is kept, with probability a(q) = exp(eta (A - 1) - c), A = q(D) - q(x), at most
-    1, or replaced by a draw of the round's law. The multiset is a post-processing of these s outcomes, and how many were
-    drawn again is one of what anybody can bound from two rounds' multisets; it is not released beside them.
+    pairs that cancel (`SampledQueries.pairs`). Each of the s queries of the round before, independently, is kept with
+    probability a(q) = exp(eta (A - 1) - c), A = q(D) - q(x) taken as at most 1, or replaced by a draw of the round's law.
 
     Sensitivity: A moves by at most 1/n. Theorem and charge: `dpopt.accounting.dqrs`; a round that would be cheaper if all its
-    queries were drawn afresh draws them afresh and is charged as a round of DualQuery. The outcomes are exact
-    (`KeptQueries`), the fresh draws have the slack of `QueryWeights`. Checked by `tests/private/test_dqrs_curator.py`
-    (exact loss over neighbours on tiny tables) and `tests/private/test_reused_draws.py`.
+    queries were drawn afresh draws them afresh and is charged as a round of DualQuery. Privacy: F2, F3, F4 in docs/privacy.md.
+    Test: `tests/private/test_dqrs_curator.py`.
 
     Parameters
     ----------
@@ -114,6 +110,10 @@ class DqrsCurator(Curator):
         )
 
     def _draw(self, draws: int, charge: Charge) -> SampledQueries:
+        """Keep or draw again, put the multiset on file, hand it out; `charge` is on file.
+
+        Privacy: A3, F2 in docs/privacy.md.
+        """
         kept = np.empty(0, dtype=np.int64)
         if charge.kind is ChargeKind.CONCENTRATED:
             if len(self._held) != draws:

@@ -43,7 +43,7 @@ class ColumnValues:
     missing_rows: int
 
 
-def guess_attribute(column: ColumnValues, bins: int, max_values: int) -> Guess:
+def guess_attribute(column: ColumnValues, bins: int, max_values: int, decimal: str = ".") -> Guess:
     """Return a declaration that all values of the column fit, or none with the reason."""
     import pyarrow as pa
 
@@ -56,16 +56,16 @@ def guess_attribute(column: ColumnValues, bins: int, max_values: int) -> Guess:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = np.array([float(value) for value in column.values.to_pylist()])
         return _numeric(column.name, numbers, column.counts, missing, bins)
-    return _text(column, bins, max_values)
+    return _text(column, bins, max_values, decimal)
 
 
-def _text(column: ColumnValues, bins: int, max_values: int) -> Guess:
+def _text(column: ColumnValues, bins: int, max_values: int, decimal: str) -> Guess:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     texts = as_text(column.values)
     tokens = pc.is_in(texts, value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS])).to_numpy(zero_copy_only=False)
-    numbers, readable = parse_numbers(texts)
+    numbers, readable = parse_numbers(texts, decimal)
     absent = tokens | (readable & np.isnan(numbers))
     present = [text for text in texts.filter(pa.array(tokens)).to_pylist() if text]
     if readable[~absent].any() and readable[~absent].all() and not has_leading_zero(texts)[~absent].any():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.open_table import AnyTable, open_table
-from dpopt.private.table_problems import shown
+from dpopt.private.table_problems import NO_TEXT, shown
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import Progress
 from dpopt.queries.schema import LARGEST_SIZE, Schema
 
@@ -32,7 +32,7 @@ def draft_schema(
     *,
     bins: int = 20,
     max_values: int = 100,
-    column_names: Sequence[str] | None = None,
+    reading: TableReading | None = None,
     progress: Progress | None = None,
 ) -> tuple[Schema, list[str]]:
     """Guess a schema that the whole table fits.
@@ -46,7 +46,7 @@ def draft_schema(
 
     Parameters
     ----------
-    table, column_names, progress
+    table, reading, progress
         As for `read_table`.
     bins
         Number of bins aimed at for a numeric column, and most whole numbers that make a categorical one.
@@ -74,8 +74,8 @@ def draft_schema(
             raise SchemaError(
                 f"{name} is {number}; expected a whole number from 2 to {LARGEST_SIZE // 2 - 1:,}"
             )
-    source = open_table(table, column_names)
-    from_file = isinstance(table, str | os.PathLike) and column_names is None
+    source = open_table(table, reading)
+    from_file = isinstance(table, str | os.PathLike) and (reading is None or reading.column_names is None)
     single = source.names[0] if from_file and len(source.names) == 1 else None
     if single is not None and re.fullmatch(r"\d+([ \t]+\d+)+", single):
         raise PrivateDataError(
@@ -94,7 +94,7 @@ def draft_schema(
         if not column.name:
             notes.append(f"column number {number + 1} is left out: it has no name")
             continue
-        guess = guess_attribute(column.result(), bins, max_values)
+        guess = guess_attribute(column.result(), bins, max_values, source.decimal)
         notes.extend(guess.notes)
         if guess.attribute is not None:
             attributes.append(guess.attribute)
@@ -160,15 +160,24 @@ class _ValueCounts:
 
 
 def _plain_values(values: pa.Array) -> pa.Array:
-    """Return values as truth values, whole numbers, floats (null instead of NaN) or texts."""
+    """Return values as truth values, whole numbers, floats (null instead of NaN) or texts.
+
+    Raises pyarrow.ArrowInvalid or ArrowNotImplementedError if one has no text.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from dpopt.private.encode import as_text
+    from dpopt.private.encode import as_text, clean
 
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_floating(kind):
         return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
-    return values if pa.types.is_boolean(kind) or pa.types.is_integer(kind) else as_text(values)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return values
+    texts = clean(as_text(values))
+    strange = texts.filter(pc.starts_with(texts, NO_TEXT))
+    if len(strange):
+        raise pa.ArrowInvalid(strange[0].as_py().removeprefix(NO_TEXT))
+    return texts

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.dataset import Codes, least_dtype
 from dpopt.private.domain_codes import CategoryCodes, Coded, NumericCodes
-from dpopt.private.on_unknown import OnUnknown
-from dpopt.private.table_problems import REMEMBERED, ColumnProblems, Found, Problem
+from dpopt.private.on_invalid import OnInvalid
+from dpopt.private.table_problems import NO_TEXT, REMEMBERED, ColumnProblems, Found, Problem
 from dpopt.queries.schema import Attribute, AttributeKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LONGEST_TEXT = 2**14
+"""Bytes of a value in an array of large texts; a longer one is taken for a text that nobody declares."""
 _WIDEST_TABLE = 2**16  # whole numbers within a range of this length are coded through a table of codes
 
 
@@ -25,19 +27,43 @@ class ColumnEncoder:
 
     Different values are coded once per batch wherever their number is small: dictionaries (every text column is
     turned into one) and whole numbers of a short range go through a table of codes.
+
+    Parameters
+    ----------
+    attribute
+        What the schema declares of the column; with OTHER in `policy` it has a bucket (`Attribute.other_code`).
+    policy
+        What happens to what has no code: with OTHER it goes to the bucket; with DROP `add` tells its rows; else it is collected
+        in `problems`.
+    nulls_are_malformed
+        Whether a null is a row that cannot be read, and no missing value.
+    decimal
+        What stands before the fraction of a number in texts.
     """
 
-    def __init__(self, attribute: Attribute, policy: OnUnknown) -> None:
+    def __init__(
+        self,
+        attribute: Attribute,
+        policy: OnInvalid,
+        *,
+        nulls_are_malformed: bool = False,
+        decimal: str = ".",
+    ) -> None:
         numeric = attribute.kind is AttributeKind.NUMERIC
-        self._domain = NumericCodes(attribute, policy) if numeric else CategoryCodes(attribute, policy)
+        self._domain = (
+            NumericCodes(attribute, policy, decimal) if numeric else CategoryCodes(attribute, decimal)
+        )
         self._name = attribute.name
+        self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
+        self._total = policy.is_total
+        self._nulls_are_malformed = nulls_are_malformed
         self._dtype = least_dtype(attribute.size)
         self._batches: list[Codes] = []
         self.rows = 0
         self.problems = ColumnProblems(attribute)
 
-    def add(self, array: pa.Array) -> None:
-        """Encode the next batch.
+    def add(self, array: pa.Array) -> NDArray[np.bool_] | None:
+        """Encode the next batch; return which of its rows have no code, None if all have one.
 
         Raises
         ------
@@ -48,15 +74,25 @@ class ColumnEncoder:
 
         try:
             codes = self._codes(array)
-            if codes.size and codes.min() < 0:
+            if self._nulls_are_malformed and array.null_count:
+                codes[np.asarray(array.is_null())] = Problem.MALFORMED
+            invalid = codes < 0 if codes.size and codes.min() < 0 else None
+            if invalid is not None and not self._total:
                 self._collect(array, codes)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
             raise PrivateDataError(
                 f"column {self._name!r} has the type {array.type}, which cannot be read ({problem}); "
                 "convert it to text, numbers or truth values"
             ) from problem
+        if invalid is not None:
+            codes[invalid] = 0 if self._bucket is None else self._bucket
         self._batches.append(codes.astype(self._dtype))
         self.rows += len(array)
+        return invalid if self._bucket is None else None
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Forget the codes of the other rows of the last batch."""
+        self._batches[-1] = self._batches[-1][kept]
 
     def codes(self) -> Codes:
         """Return the codes of all batches and forget them."""
@@ -76,7 +112,7 @@ class ColumnEncoder:
             values = array.dictionary
             plain = pa.types.is_string(values.type) and not values.null_count
             return self._through_table(
-                self._domain.texts(values) if plain else self._codes(values), array.indices
+                self._domain.texts(clean(values)) if plain else self._codes(values), array.indices
             )
         if pa.types.is_boolean(kind):
             return self._through_table(self._domain.truth_values(), pc.cast(array, pa.uint8()))
@@ -85,8 +121,6 @@ class ColumnEncoder:
         fractional = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         if fractional and isinstance(self._domain, NumericCodes):
             return self._domain.numbers(as_floats(array))
-        if pa.types.is_floating(kind):
-            array = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
         return self._codes(as_text(array.dictionary_encode()))
 
     def _whole_numbers(self, array: pa.Array) -> Coded:
@@ -131,10 +165,11 @@ class ColumnEncoder:
         """Note the different values among those without a code."""
         import pyarrow as pa
 
-        bad = np.flatnonzero(codes < 0)
+        bad = np.flatnonzero((codes < 0) & (codes != Problem.MALFORMED))
+        if not bad.size:
+            return
         text = as_text(array.take(pa.array(bad)))
-        if pa.types.is_dictionary(text.type):
-            text = text.dictionary_decode()
+        text = clean(text.dictionary_decode() if pa.types.is_dictionary(text.type) else text)
         encoded = text.dictionary_encode(null_encoding="encode")
         values, first, rows = np.unique(encoded.indices.to_numpy(), return_index=True, return_counts=True)
         texts = encoded.dictionary.to_pylist()
@@ -168,20 +203,51 @@ def as_floats(array: pa.Array) -> NDArray[np.float64]:
 def as_text(array: pa.Array) -> pa.Array:
     """Return an array of texts (or a dictionary of them): numbers in their shortest form, truth values as true, false.
 
+    NaN is null. Bytes are texts, which may not be UTF-8: see `clean`.
+
     Raises pyarrow.ArrowInvalid or ArrowNotImplementedError if the type has no text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(array.type):
+    kind = array.type
+    if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(array.indices, as_text(array.dictionary))
-    if pa.types.is_string(array.type):
+    if pa.types.is_string(kind):
         return array
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        # Together they might not fit into an array of usual texts; no declared text is as long.
+        long = pc.greater(pc.binary_length(array), LONGEST_TEXT)
+        array = pc.if_else(
+            long, pa.scalar(f"{NO_TEXT}a value of more than {LONGEST_TEXT:,} bytes", kind), array
+        )
+    if "binary" in str(kind):  # not checked here: `clean` finds what is not UTF-8, value by value
+        return pc.cast(array, options=pc.CastOptions.unsafe(pa.string()))
+    if pa.types.is_floating(kind):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
     texts = pc.cast(array, pa.string())
-    if not pa.types.is_floating(array.type):
+    if not pa.types.is_floating(kind):
         return texts
     # Whole numbers as such: 1e15 as 1000000000000000, and a float32 with all its digits.
     whole = pc.and_(
         pc.equal(pc.floor(array), array), pc.less_equal(pc.abs(array), pa.scalar(2.0**53, array.type))
     )
     return pc.if_else(whole, pc.cast(pc.cast(array, pa.int64(), safe=False), pa.string()), texts)
+
+
+def clean(texts: pa.Array) -> pa.Array:
+    """Return texts with a mark (`NO_TEXT`) in place of each that is not UTF-8; most libraries do not look."""
+    import pyarrow as pa
+
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array([_text_of_bytes(value) for value in texts.cast(pa.binary()).to_pylist()], pa.string())
+    return texts
+
+
+def _text_of_bytes(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return f"{NO_TEXT}a value that is not UTF-8"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import WorkloadError
+from dpopt.errors import PrivateDataError, WorkloadError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.exact_counts import exact_counts
 from dpopt.private.marginal_errors import ErrorSums, marginal_errors
@@ -61,7 +61,11 @@ def non_private_errors(
     ------
     WorkloadError
         If an array has another shape, or answers on clauses are no array.
+    PrivateDataError
+        If no record is counted.
     """
+    if dataset._rows == 0:
+        raise PrivateDataError("the table has no records to compare with: no row of it is counted")
     number = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
     for name, given in answers.items():
         if isinstance(given, np.ndarray) and given.shape != (number,):

@@ -1,4 +1,7 @@
-"""Tables of exp(-eta D / n) for integer D, correctly rounded, with no trust in the machine's exponential."""
+"""Tables of exp(-eta D / n) for integer D, correctly rounded, with no trust in the machine's exponential.
+
+Privacy: E3 in docs/privacy.md.
+"""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class FemCurator(TableDoor):
     """Answers a driver of FEM with selected queries only.
 
     Neighbouring relation, sensitivity and theorem: see `dpopt.private.query_selection.QuerySelection`; the charge of a round is
-    that of one selection of range eps0 (`dpopt.accounting.fem`), whatever the records. Checked by
-    `tests/private/test_fem_curator.py`.
+    that of one selection of range eps0 (`dpopt.accounting.fem`), whatever the records. Privacy: E5 in docs/privacy.md.
+    Test: `tests/private/test_fem_curator.py`.
 
     Parameters
     ----------
@@ -108,6 +108,8 @@ class FemCurator(TableDoor):
     def select(self, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002 (the journal's word)
         """Charge, then select a query that these synthetic records (s, d) answer badly.
 
+        Privacy: E5 in docs/privacy.md.
+
         Raises
         ------
         BudgetError
@@ -120,6 +122,8 @@ class FemCurator(TableDoor):
 
     def complete_select(self, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002
         """Make the selection of a charge that was recalled without one; nothing had left the curator.
+
+        Privacy: A5, E5 in docs/privacy.md.
 
         Raises
         ------
@@ -136,6 +140,7 @@ class FemCurator(TableDoor):
     def _selected(
         self, number: int, satisfied: NDArray[np.int64], by: NDArray[np.int64], charge: Charge
     ) -> SelectedQuery:
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E5 in docs/privacy.md."""
         signed = self._selection.draw(satisfied, by, self._words)
         selected = SelectedQuery(number, signed // 2, signed % 2 == 1, charge)
         return self._released(selected, selected.to_json())

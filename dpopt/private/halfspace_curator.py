@@ -70,7 +70,7 @@ class HalfspaceCurator(Door[HalfspacePoints]):
         """Charge, then count and add noise.
 
         Neighbouring relation, sensitivity and theorem: see the measurement's `charge`, which is computed here, never taken from
-        the caller.
+        the caller. Privacy: C11, C12 in docs/privacy.md.
 
         Raises
         ------

@@ -53,14 +53,11 @@ class Sides(_Noised):
     def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** Of m projections with h directions. Add-remove: a record is on one side of each, so each of the m h
-        differences moves by exactly 1: m h in L1, and in squared L2. Replace-one: each of the m h counts moves by at most 1,
-        the same; reached by x and -x unless ties forbid it. A direction stands for its antipode too, exactly: the count of the
-        antipode is n less the count, ties on its side. So |U| = 2 h costs what h directions cost, half of Blum, Ligett and
-        Roth, Theorem 6.8.
+        **Sensitivity.** Of m projections with h directions: m h in L1, and in squared L2, under both relations. A direction
+        stands for its antipode too, so |U| = 2 h costs half of Blum, Ligett and Roth, Theorem 6.8.
 
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by
-        `tests/private/test_halfspace_curator.py` over all neighbours of tiny universes, ties among them.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C11 in docs/privacy.md. Test:
+        `tests/private/test_halfspace_curator.py`.
         """
         _, _, m, h = projections.shape
         return measurement_charge(self.name, m * h, self.scale, gaussian=self.gaussian, relation=relation)
@@ -95,11 +92,9 @@ class Arcs(_Noised):
     def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** A record lies in one arc of each of the m projections. Add-remove: m numbers move by 1. Replace-one:
-        at most 2 m do. The same in L1 and in squared L2.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by
-        `tests/private/test_halfspace_curator.py` over all neighbours of tiny universes.
+        **Sensitivity.** A record lies in one arc of each of the m projections: m under add-remove, 2 m under replace-one, in L1
+        and in squared L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C12 in docs/privacy.md.
+        Test: `tests/private/test_halfspace_curator.py`.
 
         Raises
         ------
@@ -134,10 +129,8 @@ class NumberOfRecords(_Noised):
     def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** Add-remove: 1 in L1 and in L2.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by
-        `tests/private/test_halfspace_curator.py`.
+        **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.
+        Privacy: C1, C12 in docs/privacy.md. Test: `tests/private/test_halfspace_curator.py`.
 
         Raises
         ------

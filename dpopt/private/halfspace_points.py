@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.closed import Closed
+from dpopt.private.domain_codes import with_points
 from dpopt.private.open_table import AnyTable, open_table
 from dpopt.private.table_problems import shown
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import Progress, column_positions
+from dpopt.queries.array_files import array_header, read_array
 from dpopt.queries.arrays import freeze
 from dpopt.queries.halfspaces import UNIT, PointColumns, Scaling
 
@@ -73,7 +76,11 @@ class HalfspacePoints(Closed):
 
 
 def read_points(
-    table: AnyTable | NDArray[np.float64], columns: PointColumns, *, progress: Progress | None = None
+    table: AnyTable | NDArray[np.float64],
+    columns: PointColumns,
+    reading: TableReading | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> HalfspacePoints:
     """Read points from the named columns of a table, or from an array with as many columns.
 
@@ -83,6 +90,8 @@ def read_points(
         Path of a CSV or Parquet file, or of a .npy file with an (n, d) array of numbers; a DataFrame; or such an array.
     columns : PointColumns
         Of an array all columns are taken, in order.
+    reading
+        How a text file is written.
     progress
         Told the fraction of the table that has been read.
 
@@ -95,10 +104,10 @@ def read_points(
         return HalfspacePoints.of(_numbers_of(table, "the array"), columns)
     if isinstance(table, str | os.PathLike) and _is_npy(Path(table)):
         return HalfspacePoints.of(_npy(Path(table)), columns)
-    source = open_table(table, None)
+    source = open_table(table, reading)
     parts: list[list[NDArray[np.float64]]] = [[] for _ in columns.names]
     for index, array in source.pieces(column_positions(source, columns.names), progress):
-        parts[index].append(_column_numbers(array, columns.names[index]))
+        parts[index].append(_column_numbers(array, columns.names[index], source.decimal))
     faults = source.faults()
     if faults:
         raise PrivateDataError(f"{source.title}:\n" + "\n".join(faults))
@@ -109,7 +118,10 @@ def read_points(
 
 def columns_of_array(path: Path) -> int | None:
     """Return how many columns the array in a .npy file has; None if the file is none."""
-    return int(_npy(path).shape[1]) if _is_npy(path) else None
+    if not _is_npy(path):
+        return None
+    shape, kind = array_header(path, _damaged(path), PrivateDataError)
+    return int(_checked_form(shape, kind, path.name)[1])
 
 
 def _scaled(values: NDArray[np.float64], columns: PointColumns) -> NDArray[np.float64]:
@@ -157,22 +169,27 @@ def _is_npy(path: Path) -> bool:
 
 
 def _npy(path: Path) -> NDArray[np.float64]:
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as problem:
-        raise PrivateDataError(f"{path.name} is no readable .npy file: {problem}") from problem
-    return _numbers_of(found, path.name)
+    return _numbers_of(read_array(path, _damaged(path), PrivateDataError), path.name)
+
+
+def _damaged(path: Path) -> str:
+    return f"{path.name} is no readable .npy file"
 
 
 def _numbers_of(found: NDArray[np.generic], title: str) -> NDArray[np.float64]:
-    if found.ndim != 2 or found.dtype.kind not in "iuf":
-        raise PrivateDataError(
-            f"{title} has the shape {found.shape} and the type {found.dtype}; expected one row of numbers for each record"
-        )
+    _checked_form(found.shape, found.dtype, title)
     return np.asarray(found, dtype=np.float64)
 
 
-def _column_numbers(array: pa.Array, name: str) -> NDArray[np.float64]:
+def _checked_form(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> tuple[int, ...]:
+    if len(shape) != 2 or kind.kind not in "iuf":
+        raise PrivateDataError(
+            f"{title} has the shape {shape} and the type {kind}; expected one row of numbers for each record"
+        )
+    return shape
+
+
+def _column_numbers(array: pa.Array, name: str, decimal: str) -> NDArray[np.float64]:
     """Return a column as float64, NaN where a cell is empty."""
     import pyarrow as pa
     from pyarrow import compute
@@ -180,7 +197,7 @@ def _column_numbers(array: pa.Array, name: str) -> NDArray[np.float64]:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        trimmed = compute.utf8_trim_whitespace(array)
+        trimmed = with_points(compute.utf8_trim_whitespace(array), decimal)
         array = compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
     elif not (
         pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)

@@ -24,8 +24,8 @@ class SearchingCurator(BinCurator):
     def spend_the_rest(self) -> None:
         """Charge what is reserved and unspent, and draw nothing.
 
-        How many searches are made, and of how many comparisons, depends on the table through noisy outcomes. The privacy of the
-        run is that of all that were reserved (they could have been made), so that all are charged.
+        How many searches are made, and of how many comparisons, depends on the table through noisy outcomes, so that all that
+        were reserved are charged. Privacy: D3 in docs/privacy.md.
         """
         for charge in self._ledger.unspent:
             self._charged(charge)
@@ -82,7 +82,7 @@ class IntervalCurator(SearchingCurator):
         step; the last bin of the domain if no comparison says so. A function of the outcomes alone.
 
         Neighbouring relation, sensitivity and theorem: `dpopt.private.interval_search.search_charge`. The charge is computed
-        here, from what is searched.
+        here, from what is searched. Privacy: D1 in docs/privacy.md.
 
         Raises
         ------

@@ -60,7 +60,7 @@ class IntervalSearch:
         return search_name(self.number)
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs; see `search_charge`."""
+        """Return what it costs; see `search_charge`. Privacy: D1 in docs/privacy.md."""
         return search_charge(
             self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation
         )
@@ -77,13 +77,11 @@ def search_charge(
     """Return the charge of all comparisons that a search may make.
 
     **Neighbouring relation and sensitivity.** A comparison tells whether the count of one range of bins, with noise of its own,
-    reaches a public threshold. One record added or removed moves that count by at most 1; so does one record replaced, which
-    leaves the range, enters it, or does neither: 1 in L1 and in L2 under both relations.
+    reaches a public threshold: 1 in L1 and in L2 under both relations.
 
-    **Theorem.** Noise on a count of sensitivity 1 as in `dpopt.accounting.measurements.measurement_charge`, then a threshold
-    (post-processing); composition of `comparisons` of them, each of which may depend on those before (Blum, Ligett and Roth
-    2011, Theorem 4.2, with the number of searches capped). How many comparisons are made depends on outcomes, so all are
-    charged. Checked by `tests/boundary/test_exact_loss_of_intervals.py` over all neighbours of tiny tables.
+    **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
+    depend on those before (Blum, Ligett and Roth 2011, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
+    docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_intervals.py`.
     """
     single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)
     return replace(single, count=comparisons)

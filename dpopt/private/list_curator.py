@@ -57,11 +57,9 @@ class ListCounts:
         """Return what it costs.
 
         **Sensitivity.** `ListCoefficients.moved`: the largest distance between the counts of neighbours, in L1 for Laplace and
-        in L2 for Gaussian noise, over all rows of the declared family. Thaler, Ullman and Vadhan 2012, section 4.3, bound it in
-        L1; this is exact.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`. Checked by
-        `tests/private/test_list_curator.py` over all neighbours of tiny tables.
+        in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C10 in docs/privacy.md. Test:
+        `tests/private/test_list_curator.py`.
         """
         moved = coefficients.moved(
             self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE, squared=self.gaussian
@@ -143,7 +141,7 @@ class ListCurator(Door[PrivateLists]):
         """Charge, then add noise to the counts.
 
         Neighbouring relation, sensitivity and theorem: see `ListCounts.charge`, which is computed here, never taken from the
-        caller.
+        caller. Privacy: C10 in docs/privacy.md.
 
         Raises
         ------

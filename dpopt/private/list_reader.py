@@ -12,15 +12,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.csv_lines import first_bad_line
+from dpopt.private.binary.fields import Malformed, TextForm, fields_of
+from dpopt.private.binary.text_blocks import is_packed
 from dpopt.private.list_table import PrivateLists
 from dpopt.private.table_problems import shown
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.decision_lists import ELSE, ListFamily, RowKind
 
 AnyLists = str | os.PathLike[str] | Sequence[str]
@@ -34,10 +38,11 @@ _FORMS = {
 }
 _LITERAL = re.compile(r"(!?)\s*([^\s!:,|&]+)")
 _EXAMPLES = 3
+_WHOLE_LINES = TextForm(separators="", quotes=False)
 _END = -1  # the number of "else" among variables
 
 
-def read_lists(lists: AnyLists, family: ListFamily) -> PrivateLists:
+def read_lists(lists: AnyLists, family: ListFamily, encoding: str = "utf-8") -> PrivateLists:
     """Read rows. All of them fit the declaration, or nothing is returned.
 
     A literal that stands twice in a row is left out the second time; where its opposite stood before, the row ends there, since
@@ -46,9 +51,11 @@ def read_lists(lists: AnyLists, family: ListFamily) -> PrivateLists:
     Parameters
     ----------
     lists : path or sequence of str
-        A text file in UTF-8, or one text for each row. Private.
+        A text file (also .gz), or one text for each row. Private.
     family : ListFamily
         The declaration. Public.
+    encoding : str
+        Of the file, as `TableReading.encoding`.
 
     Raises
     ------
@@ -59,7 +66,7 @@ def read_lists(lists: AnyLists, family: ListFamily) -> PrivateLists:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    title, lines = _lines(lists)
+    title, lines = _lines(lists, encoding)
     texts = pc.utf8_trim_whitespace(pa.array(lines, pa.string()))
     held = pc.and_(pc.not_equal(texts, ""), pc.invert(pc.starts_with(texts, "#")))
     numbers = np.flatnonzero(held.to_numpy(zero_copy_only=False)) + 1
@@ -169,7 +176,7 @@ def _meaning(text: str, known: dict[str, int], kind: RowKind) -> tuple[int, int,
     return (known[match[2]], int(not match[1]), output)
 
 
-def _lines(lists: AnyLists) -> tuple[str, list[str]]:
+def _lines(lists: AnyLists, encoding: str) -> tuple[str, list[str]]:
     if not isinstance(lists, str | os.PathLike):
         given = list(lists)
         wrong = next((place for place, one in enumerate(given) if not isinstance(one, str)), None)
@@ -177,13 +184,14 @@ def _lines(lists: AnyLists) -> tuple[str, list[str]]:
             raise PrivateDataError(f"row {wrong + 1} is no text; expected one such as 'x3:1, !x7:0, else:1'")
         return "the rows", given
     path = Path(lists)
-    try:
-        data = path.read_bytes()
-    except OSError as problem:
-        raise PrivateDataError(f"{path} cannot be read: {problem.strerror or problem}") from problem
-    try:
-        return str(path), data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        found = first_bad_line(data.split(b"\n"))
-        where = "" if found is None else f": line {found[0]} holds the bytes {found[1]!r}"
-        raise PrivateDataError(f"{path} is no text in UTF-8{where}; convert it") from None
+    lines: list[str] = []
+    malformed = Malformed("a row")
+    form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).encoding)
+    for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
+        malformed.add(fields, np.flatnonzero(fields.bad))
+        lines += [
+            fields.text(first) if last > first else "" for first, last in pairwise(fields.firsts.tolist())
+        ]
+    for fault in malformed.message():
+        raise PrivateDataError(f"{path}:\n{fault}")
+    return str(path), lines

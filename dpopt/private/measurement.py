@@ -65,13 +65,11 @@ class Measurement:
 
         Notes
         -----
-        **Sensitivity.** Answers of one record are 0 or 1, so with m the largest number of them that can differ between two
-        neighbours, the counts move by at most m in L1 and sqrt(m) in L2. Of M marginals a record lies in at most one cell
-        each: m = M under add-remove, 2 M under replace-one. Of clauses: `dpopt.queries.sensitivity.count_sensitivity`.
+        **Sensitivity.** `moved`: so many counts differ between neighbours at most, each by 1 (L1; its root in L2). Of M
+        marginals M under add-remove, 2 M under replace-one; of clauses `dpopt.queries.sensitivity.count_sensitivity`.
 
-        **Theorem.** Discrete Gaussian noise of parameter sigma: (m / (2 sigma^2))-zCDP (Canonne, Kamath and Steinke 2020,
-        Theorem 14); discrete Laplace noise of scale b: (m / b)-DP (Ghosh, Roughgarden and Sundararajan 2009). Checked by
-        `tests/private/test_measuring_curator.py` over all neighbours of tiny universes.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3 in docs/privacy.md. Test:
+        `tests/private/test_measuring_curator.py`.
         """
         moved = self.moved(relation, sizes)
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)

@@ -86,7 +86,7 @@ class MeasuringCurator(TableDoor):
         """Charge, then count and add noise.
 
         Neighbouring relation, sensitivity and theorem: see `Measurement.charge`. The charge is computed here from the queries
-        and the scale, never taken from the caller. `round` goes into the transcript.
+        and the scale, never taken from the caller. `round` goes into the transcript. Privacy: C2, C3 in docs/privacy.md.
 
         Raises
         ------
@@ -100,6 +100,8 @@ class MeasuringCurator(TableDoor):
 
     def complete_measure(self, measurement: Measurement, round: int = 0) -> NoisyAnswers:  # noqa: A002
         """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
+
+        Privacy: A5, C2, C3 in docs/privacy.md.
 
         Raises
         ------
@@ -127,7 +129,7 @@ class MeasuringCurator(TableDoor):
         -----
         Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented law: see
         `dpopt.private.selection_law.selection_weights`. The charge is computed here from the selection, never taken from the
-        caller. Checked by `tests/boundary/test_exact_loss_of_measuring.py` over all neighbours of tiny universes.
+        caller. Privacy: E2, E4 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_measuring.py`.
 
         Raises
         ------
@@ -144,6 +146,8 @@ class MeasuringCurator(TableDoor):
         self, selection: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
     ) -> SelectedMarginal:
         """Make the selection of a charge that was recalled without it; nothing had left the curator.
+
+        Privacy: A5, E4 in docs/privacy.md.
 
         Raises
         ------
@@ -187,6 +191,7 @@ class MeasuringCurator(TableDoor):
         return records, multiplicity
 
     def _measured(self, measurement: Measurement, charge: Charge, **where: int) -> NoisyAnswers:
+        """Measure once for each name; `charge` is on file. Privacy: A3, C2 in docs/privacy.md."""
         self._labels.add(charge.label)
         return super()._measured(measurement, charge, **where)
 
@@ -197,6 +202,7 @@ class MeasuringCurator(TableDoor):
         records: NDArray[np.int32],
         multiplicity: NDArray[np.int64],
     ) -> SelectedMarginal:
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E4 in docs/privacy.md."""
         self._labels.add(charge.label)
         total = int(multiplicity.sum())
         scores = self._scores.of(

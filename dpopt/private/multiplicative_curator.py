@@ -44,11 +44,10 @@ class MultiplicativeCurator(TableDoor):
 
     Each round t has two charges: one selection of range eps0, and one measurement, of the query or of the marginal selected.
 
-    **Neighbouring relation and sensitivity.** Selections: `dpopt.private.multiplicative_scores`. Measurement of a query: its
-    count moves by at most 1 under both relations. Of a marginal: a record lies in at most one cell, so its counts move by 1
-    under add-remove and by 2 under replace-one, in L1 and in squared L2. **Theorem.** As in `dpopt.private.measurement`. The
-    charges are computed here from range, scale and relation, never taken from the caller. Checked by
-    `tests/boundary/test_exact_loss_of_multiplicative_weights.py` over all neighbours of tiny universes.
+    **Neighbouring relation and sensitivity.** Selections: `dpopt.private.multiplicative_scores`. Measurement of a query: 1
+    under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared L2. **Theorem.** As
+    in `dpopt.private.measurement`. The charges are computed here from range, scale and relation, never taken from the caller.
+    Privacy: C13, E6, E7 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_multiplicative_weights.py`.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ class MultiplicativeCurator(TableDoor):
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
         """Charge, then select a query that these public answers (m,) miss.
 
-        With `again`, the charge was recalled without its draw, and pays for this one.
+        With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.md.
 
         Raises
         ------
@@ -165,7 +164,10 @@ class MultiplicativeCurator(TableDoor):
         round: int,  # noqa: A002
         again: bool = False,
     ) -> SelectedMarginal:
-        """Charge, then select a marginal that these public answers (cells,) miss; see `select_query`."""
+        """Charge, then select a marginal that these public answers (cells,) miss; see `select_query`.
+
+        Privacy: E7 in docs/privacy.md.
+        """
         if self._starts is None:
             raise PlanError("this run selects queries")
         check_public(answers, len(self._counts), self._size)
@@ -180,6 +182,8 @@ class MultiplicativeCurator(TableDoor):
 
     def measure(self, chosen: int, *, round: int, again: bool = False) -> NoisyAnswers:  # noqa: A002
         """Charge, then count the chosen query, or the cells of the chosen marginal, and add noise.
+
+        Privacy: C13 in docs/privacy.md.
 
         Raises
         ------
@@ -212,7 +216,10 @@ class MultiplicativeCurator(TableDoor):
         )
 
     def _paid_for(self, charge: Charge, number: int, *, again: bool) -> Charge:
-        """Spend a charge and put it on file, or take the one that was recalled; once for each label."""
+        """Spend a charge and put it on file, or take the one that was recalled; once for each label.
+
+        Privacy: A3, A5 in docs/privacy.md.
+        """
         if charge.label in self._labels:
             raise BudgetError(
                 f"{charge.label!r} was drawn before; each draw of a plan has a round of its own"

@@ -59,15 +59,13 @@ class SignedQueryLaw:
     1,024 (rows - size) less that. Exact 64-bit integers. Over both signs the larger score is that of |q(D) - <q, p>|, which the
     lecture's exponential mechanism takes; both signs are offered, since their scores move together where a record is added.
 
-    **Neighbouring relation and sensitivity.** Replace-one: a count moves by at most 1 and `rows` stays, so scores move within
-    [-1,024, 1,024]. Add-remove with fixed public size: the counts of a query and of its negation each move by 0 or 1 in one
-    direction, so scores move within [0, 1,024] or within [-1,024, 0]. `units` is the width of that interval, so the weights
-    have range eps0. The public answers move nothing.
+    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-1,024, 1,024]. Add-remove with fixed public
+    size: within [0, 1,024] or within [-1,024, 0]. `units` is the width of that interval, so the weights have range eps0. The
+    public answers move nothing.
 
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020); clamped weights, their relative error
-    and the draw by integers are those of `dpopt.private.query_weights.QueryWeights`, with the same slack of 2^-49. Checked by
-    `tests/private/test_multiplicative_scores.py` (exact law) and `tests/boundary/test_exact_loss_of_multiplicative_weights.py`
-    (range over all neighbours of tiny universes).
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented law and the slack
+    of `dpopt.private.query_weights.QueryWeights`. Privacy: E3, E6 in docs/privacy.md. Test:
+    `tests/private/test_multiplicative_scores.py`.
 
     Raises
     ------
@@ -142,8 +140,8 @@ class MarginalLaw:
 
     **Neighbouring relation and sensitivity.** Those of `dpopt.private.candidate_scores.CandidateScores`, by
     `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and law:
-    `dpopt.private.selection_law.selection_weights`. Checked by `tests/private/test_multiplicative_scores.py` and
-    `tests/boundary/test_exact_loss_of_multiplicative_weights.py`.
+    `dpopt.private.selection_law.selection_weights`. Privacy: E2, E7 in docs/privacy.md. Test:
+    `tests/private/test_multiplicative_scores.py`.
 
     Raises
     ------

@@ -59,11 +59,9 @@ class BoxSampler:
 
     Notes
     -----
-    **Law.** Given all earlier rounds, a round proposes multiset n with probability bound(box of n) / B, B the sum over all
-    multisets of the bounds, and accepts it with probability weight(n) / bound: it ends with n with probability weight(n) / B.
-    So whichever round ends, the multiset has the law weight(n) / sum of weights, exactly, whatever boxes and bounds the
-    earlier rounds led to: they decide how long it takes. All figures are whole numbers, and no logarithm is taken of a random
-    number.
+    **Law.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n), so the multiset
+    has that law exactly, whatever boxes and bounds the earlier rounds led to: they decide how long it takes. All figures are
+    whole numbers, and no logarithm is taken of a random number. Privacy: E9 in docs/privacy.md.
 
     This is A* sampling (Maddison, Tarlow and Minka 2014) without Gumbels. There, the keys are a Poisson process seen from its
     end: the box with the largest bound plus Gumbel is the next one whose exponential clock rings, at a rate of its number of

@@ -60,16 +60,12 @@ class NetCurator(TableDoor):
     **Mechanism.** Of the public candidates D', one is selected with probability proportional to exp(epsilon u / (2 / size)),
     u(D, D') = -max over Q in C of |count_Q(D) / size - Q(D')|.
 
-    **Neighbouring relation and sensitivity.** With D' of m records, m size u is a whole number, the negative of a distance.
-    Replace-one and add-remove alike move a count by at most 1, so a distance by at most m, up for one candidate and down for
-    another: a range of 2 m over the candidates (`score_range` of "max").
+    **Neighbouring relation and sensitivity.** With D' of m records, m size u is a whole number, the negative of a distance,
+    which moves by at most m under both relations: a range of 2 m over the candidates (`score_range` of "max").
 
     **Theorem.** Blum, Ligett and Roth 2008 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
-    bounded-range mechanism also (epsilon^2 / 8)-zCDP. The implemented law, and the slack that is charged: `NetLaw`; that a draw
-    from multisets follows it: `BoxSampler`. The charge is computed here from the range, never taken from the caller.
-
-    Checked by `tests/boundary/test_exact_loss_of_nets.py` (all neighbours of tiny universes) and
-    `tests/private/test_net_curator.py`.
+    bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from the caller.
+    Privacy: E8, E9 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_nets.py`.
 
     Raises
     ------
@@ -120,6 +116,8 @@ class NetCurator(TableDoor):
     def select_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
 
+        Privacy: E8, E9 in docs/privacy.md.
+
         Parameters
         ----------
         multisets : Multisets
@@ -141,6 +139,8 @@ class NetCurator(TableDoor):
     def complete_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
         """Make the selection of a charge that was recalled without one; nothing had left the curator.
 
+        Privacy: A5, E8, E9 in docs/privacy.md.
+
         Raises
         ------
         BudgetError
@@ -151,6 +151,8 @@ class NetCurator(TableDoor):
 
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
         """Charge, then select a candidate of a list: the net mechanism.
+
+        Privacy: E8 in docs/privacy.md.
 
         Parameters
         ----------
@@ -205,6 +207,7 @@ class NetCurator(TableDoor):
         return NetLaw(self._range, spread, int(reach * multisets.records * self._size))
 
     def _selected(self, multisets: Multisets, law: NetLaw, charge: Charge) -> SelectedDatabase:
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy.md."""
         self._used = True
         targets = self._counts * multisets.records
         counts = draw_multiset(multisets, targets, size=self._size, law=law, source=self._words)

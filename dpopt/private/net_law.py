@@ -34,11 +34,8 @@ class NetLaw:
 
     **Theorem.** Weights proportional to exp(-range distance / spread) make a range-bounded-range mechanism, so it is range-DP
     and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2008 is this with the
-    distance max over Q of |Q(D) - Q(D')|). The implemented law differs in two ways. (1) The clamp: if all distances of a pair
-    of neighbours move within [a, a + s] and the clamp moves within it too (a public one within [0, 0], and 0 lies in it), so
-    does min(distance, clamp), and no slack is due. (2) Cutting: the exponential is right to 90 digits and a weight has at
-    least 127 bits before the power of two, so its relative error is below u = 2^-126, and the range grows by at most
-    2 ln((1 + u) / (1 - u)) < 2^-123; 2^-49 of it is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`).
+    distance max over Q of |Q(D) - Q(D')|). The clamp needs no slack; cutting off adds less than 2^-123 to the range, for which
+    2^-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E8 in docs/privacy.md.
 
     Larger distances never weigh more: two distances that are told apart differ by a factor of at least exp(-r), far more
     than the 2^-126 of the cutting (`MOST_DEPTH` and 64-bit distances see to it).

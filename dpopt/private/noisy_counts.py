@@ -73,7 +73,10 @@ def with_noise(
     threads: int = 2,
     progress: Callable[[float], None] | None = None,
 ) -> NoisyAnswers:
-    """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file."""
+    """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.
+
+    Privacy: C1 in docs/privacy.md.
+    """
     add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace
     values = np.empty_like(exact)
     parts = [exact[start : start + CHUNK] for start in range(0, exact.size, CHUNK)]

@@ -20,16 +20,18 @@ class OneWayDoor(TableDoor):
     def measure_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
         """Charge, then measure all one-way marginals with integer noise.
 
-        Neighbouring relation and sensitivity: a record counts once in each of the d attributes' histograms, so over all of
-        them one record added or removed moves the counts by d in L1 and sqrt(d) in L2; replacing one, by at most 2 d and
-        sqrt(2 d). Theorem: discrete Gaussian noise of parameter sigma is (L2^2 / (2 sigma^2))-zCDP (Canonne, Kamath and Steinke
-        2020); discrete Laplace noise of scale b is (L1 / b)-DP. Checked by `tests/private/test_one_way.py`.
+        Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
+        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md. Test:
+        `tests/private/test_one_way.py`.
         """
         charge = self._charged(self._one_way_charge(scale, gaussian=gaussian), round=0)
         return self._measured(self._one_way(scale, gaussian=gaussian), charge)
 
     def complete_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
-        """Make the measurement of a charge that was recalled without its values; nothing had left the curator."""
+        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
+
+        Privacy: A5, C4 in docs/privacy.md.
+        """
         expected = self._one_way_charge(scale, gaussian=gaussian)
         charge = self._recalled(expected, "the planned measurement")
         return self._measured(self._one_way(scale, gaussian=gaussian), charge)

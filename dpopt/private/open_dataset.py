@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpopt.errors import PlanError
 from dpopt.private.dataset import PrivateDataset
-from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.open_table import AnyTable
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import Progress
 from dpopt.queries.schema import Schema
 
@@ -31,7 +30,8 @@ class Engine:
     workers : int
         Processes that are started for "dask"; 0 where an address is given.
     address : str
-        That of the scheduler of a Dask cluster that runs already; empty otherwise.
+        That of the scheduler of a Dask cluster that runs already, with its scheme ("tls://", or "tcp://" where that was
+        written out); empty otherwise.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Engine:
 
 
 def parse_engine(text: str) -> Engine:
-    """Return the engine that a text names: "memory", "stream", "dask:4" or "dask:tls://host:8786".
+    """Return the engine that a text names: "memory", "stream", "dask:4", "dask:host:8786" (by TLS) or "dask:tcp://host:8786".
 
     Raises
     ------
@@ -56,10 +56,10 @@ def parse_engine(text: str) -> Engine:
         return Engine(DASK, workers=int(rest))
     found = _ADDRESS.fullmatch(rest) if name == DASK else None
     if found is not None:
-        return Engine(DASK, address=f"{found[1] or 'tcp'}://{found[2]}:{found[3]}")
+        return Engine(DASK, address=f"{found[1] or 'tls'}://{found[2]}:{found[3]}")
     raise PlanError(
         f"engine {text!r} is not known; expected memory, stream, dask:N (N worker processes on this machine), or "
-        "dask:ADDRESS (the scheduler of a cluster, such as dask:tls://host:8786)"
+        "dask:ADDRESS (the scheduler of a cluster, such as dask:host:8786, by TLS)"
     )
 
 
@@ -83,10 +83,9 @@ def check_engine(text: str, schema: Schema) -> Engine:
 def open_dataset(
     table: AnyTable,
     schema: Schema,
+    reading: TableReading | None = None,
     *,
     engine: str = MEMORY,
-    on_unknown: OnUnknown = OnUnknown.ERROR,
-    column_names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> PrivateDataset:
     """Hold a table against a public schema, and return what counts on it. All of it fits, or nothing is returned.
@@ -96,7 +95,7 @@ def open_dataset(
     engine
         "memory": the table is read once and held; what `read_table` does. "stream": every count reads it again. "dask:N" or
         "dask:ADDRESS": workers read their parts of it for every count.
-    table, schema, on_unknown, column_names, progress
+    table, schema, reading, progress
         As for `read_table`.
 
     Raises
@@ -110,19 +109,15 @@ def open_dataset(
     """
     chosen = check_engine(engine, schema)
     if chosen.name == MEMORY:
-        return read_table(table, schema, on_unknown=on_unknown, column_names=column_names, progress=progress)
+        return read_table(table, schema, reading, progress=progress)
     if chosen.name == STREAM:
         from dpopt.private.streamed_table import StreamedTable
 
-        return StreamedTable.open(
-            table, schema, on_unknown=on_unknown, column_names=column_names, progress=progress
-        )
+        return StreamedTable.open(table, schema, reading, progress=progress)
     from dpopt.private.dask_workers import DaskWorkers
     from dpopt.private.distributed_table import DistributedTable
 
     def workers() -> DaskWorkers:
         return DaskWorkers.connect(chosen.address) if chosen.address else DaskWorkers.start(chosen.workers)
 
-    return DistributedTable.open(
-        table, schema, workers, on_unknown=on_unknown, column_names=column_names, progress=progress
-    )
+    return DistributedTable.open(table, schema, workers, reading, progress=progress)

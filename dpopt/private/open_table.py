@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +13,7 @@ from dpopt.private.binary.matrices import is_sparse_matrix
 from dpopt.private.csv_files import CsvFilesSource
 from dpopt.private.csv_source import CsvSource
 from dpopt.private.parquet_source import ParquetSource
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import MemorySource, TableSource
 
 if TYPE_CHECKING:
@@ -42,10 +42,12 @@ _FOR_WIDE_TABLES = (
 )
 
 
-def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSource:
+def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSource:
     """Return the source for a path, a pandas DataFrame or a pyarrow Table.
 
-    Files are told apart by their first bytes, not by their names.
+    Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where names are
+    given, the first bytes of a text may be a record, which must not decide how the others are read: then the name of the file
+    alone says whether it is Parquet (.parquet, .pq) or text.
 
     Raises
     ------
@@ -56,6 +58,8 @@ def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSour
         raise PrivateDataError(
             f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}"
         )
+    how = reading or TableReading()
+    column_names = how.column_names
     if not isinstance(table, str | os.PathLike):
         return MemorySource(table, column_names)
     path = Path(table)
@@ -63,8 +67,10 @@ def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSour
         files, title = _parts(path), path.name or str(path)
         if files[0].suffix.lower() in _PARQUET:
             return ParquetSource(files, title, column_names)
-        return CsvFilesSource(files, title, column_names)
+        return CsvFilesSource(files, title, column_names, how.table_form())
     start = first_bytes(path)
+    if column_names is not None and path.suffix.lower() not in _PARQUET:
+        return CsvSource(path, column_names, how.table_form())
     if start.startswith(b"PAR1"):
         return ParquetSource([path], path.name, column_names)
     if path.suffix.lower() in _PARQUET:
@@ -72,8 +78,8 @@ def open_table(table: AnyTable, column_names: Sequence[str] | None) -> TableSour
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
     if what := foreign_format(start):
-        raise PrivateDataError(f"{path.name} is {what}; save the table as CSV (UTF-8, commas) or Parquet")
-    return CsvSource(path, column_names)
+        raise PrivateDataError(f"{path.name} is {what}; save the table as CSV or Parquet")
+    return CsvSource(path, column_names, how.table_form())
 
 
 def first_bytes(path: Path) -> bytes:

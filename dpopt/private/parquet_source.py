@@ -32,6 +32,9 @@ class RowGroups:
 class ParquetSource:
     """Parquet files with the same columns, read one after the other."""
 
+    nulls_are_malformed = False
+    decimal = "."
+
     def __init__(self, paths: Sequence[Path], title: str, column_names: Sequence[str] | None) -> None:
         self._paths = list(paths)
         self.title = title
@@ -59,7 +62,7 @@ class ParquetSource:
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
     ) -> Iterator[tuple[int, pa.Array]]:
-        """Yield the columns of one batch after the other."""
+        """Yield the columns of one batch after the other; a batch without rows comes first."""
         import pyarrow as pa
 
         wanted = [self.file_names[position] for position in positions]
@@ -69,6 +72,10 @@ class ParquetSource:
             try:
                 with _opened(path) as file:
                     self._check(path, file, wanted)
+                    if number == 0:  # whether the types can be read does not depend on rows
+                        yield from enumerate(
+                            pa.array([], file.schema_arrow.field(name).type) for name in wanted
+                        )
                     total = max(file.metadata.num_rows, 1)
                     for batch in file.iter_batches(batch_rows, row_groups=groups, columns=wanted):
                         rows += batch.num_rows

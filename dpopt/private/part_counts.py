@@ -13,19 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import DpoptError
-from dpopt.private.batch_counts import BatchCounter, BatchReader, NamedQueries, count_in_batches
+from dpopt.private.batch_counts import BatchCounter, NamedQueries, count_in_batches
+from dpopt.private.batch_reader import BatchReader
 from dpopt.private.csv_files import CsvFile, faults_of
 from dpopt.private.csv_source import CsvSource
-from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.kept_rows import KeptRows
 from dpopt.private.parquet_source import ParquetSource, RowGroups
 from dpopt.private.table_problems import ColumnProblems
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import TableSource
 from dpopt.queries.schema import Schema
 
 Part: TypeAlias = tuple[RowGroups, ...] | CsvFile
 """Row groups of Parquet files, or one CSV file of several."""
 
-VERSION = 2
+CountedPart: TypeAlias = tuple[Part, KeptRows | None]
+"""A part, and which of its rows are counted; None if all are."""
+
+VERSION = 3
 """Of what travels to the workers and back, and of what it means; it grows with every change of either."""
 
 
@@ -42,7 +47,7 @@ class Reading:
     """
 
     schema: Schema
-    policy: OnUnknown
+    how: TableReading
     title: str
     file_names: tuple[str, ...]
     positions: tuple[int, ...]
@@ -69,12 +74,15 @@ class PartRead:
         How many records lie in each cell, or satisfy each clause; None if they were not asked for, or a value did not fit.
     faults : tuple of str
         What the owner's message says of whole rows that do not fit.
+    kept : KeptRows or None
+        Of a first pass: which rows fit, where those that do not are dropped.
     """
 
     rows: int
     problems: dict[int, ColumnProblems]
     counts: NDArray[np.int64] | None = None
     faults: tuple[str, ...] = ()
+    kept: KeptRows | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,35 +101,40 @@ def check_part(part: Part, reading: Reading) -> PartReport:
         _check_version(reading)
         attributes = np.arange(len(reading.schema))
         source = reading.source(part)
-        reader = _reader(source, reading, attributes)
+        reader = _reader(source, reading, attributes, None)
         reader.read_through()
-        return PartRead(reader.rows, _by_attribute(reader, attributes), faults=_faults(source))
+        problems = _by_attribute(reader, attributes)
+        return PartRead(reader.rows, problems, faults=_faults(source, reading), kept=reader.kept_rows())
     except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
         return _failed(problem)
 
 
-def count_part(part: Part, reading: Reading, named: NamedQueries) -> PartReport:
+def count_part(counted: CountedPart, reading: Reading, named: NamedQueries) -> PartReport:
     """Count on a part of the table, in one thread: the cluster decides how many tasks a worker runs at a time."""
     try:
         _check_version(reading)
+        part, kept = counted
         counter = BatchCounter(named, threads=1)
         source = reading.source(part)
-        reader = _reader(source, reading, named.attributes)
+        reader = _reader(source, reading, named.attributes, kept)
         count_in_batches(reader, counter, ahead=False)
         problems = _by_attribute(reader, named.attributes)
-        faults = _faults(source)
+        faults = _faults(source, reading)
         return PartRead(reader.rows, problems, None if problems or faults else counter.counts, faults)
     except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
         return _failed(problem)
 
 
-def _reader(source: TableSource, reading: Reading, attributes: NDArray[np.integer]) -> BatchReader:
+def _reader(
+    source: TableSource, reading: Reading, attributes: NDArray[np.integer], kept: KeptRows | None
+) -> BatchReader:
     positions = [reading.positions[attribute] for attribute in attributes]
-    return BatchReader(source, positions, reading.schema, attributes, reading.policy)
+    return BatchReader(source, positions, reading.schema, attributes, reading.how, kept=kept)
 
 
-def _faults(source: ParquetSource | CsvSource) -> tuple[str, ...]:
-    return tuple(faults_of(source)) if isinstance(source, CsvSource) else ()
+def _faults(source: ParquetSource | CsvSource, reading: Reading) -> tuple[str, ...]:
+    told = isinstance(source, CsvSource) and not reading.how.on_invalid.is_total
+    return tuple(faults_of(source)) if told else ()  # type: ignore[arg-type]
 
 
 def _by_attribute(reader: BatchReader, attributes: NDArray[np.integer]) -> dict[int, ColumnProblems]:

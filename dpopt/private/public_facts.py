@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, SchemaError
+from dpopt.errors import PlanError, PrivateDataError, SchemaError
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.closed import Closed
 from dpopt.private.dataset import PrivateDataset
@@ -20,12 +20,16 @@ def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None)
     ------
     PlanError
         If n0 is missing under add-remove, or given under replace-one.
+    PrivateDataError
+        If there is no record under replace-one.
     """
     if relation is NeighbouringRelation.REPLACE_ONE:
         if n0 is not None:
             raise PlanError(
                 "n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out"
             )
+        if dataset._rows == 0:
+            raise PrivateDataError("the table has no rows; under replace-one at least one record is needed")
         return dataset._rows
     if n0 is None:
         raise PlanError(

@@ -62,15 +62,12 @@ class QuerySelection:
     **Score.** For base query i, in units of 1/(n s): s count_i - n c_i, with c_i the number of synthetic records that satisfy
     it; for its negation, s (rows - n) less that. Exact 64-bit integers.
 
-    **Neighbouring relation and sensitivity.** Replace-one: a count moves by at most 1 and `rows` stays, so scores move within
-    [-s, s], a range of 2 s. Add-remove with fixed public n0: the counts of a query and of its negation each move by 0 or 1 in
-    one direction, a range of s. `units` is that range, so weights exp(eps0 score / units) have a range of eps0.
+    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-s, s], a range of 2 s. Add-remove with fixed
+    public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score / units) have a
+    range of eps0.
 
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020). Clamped weights, their relative
-    error and the draw by integers are those of `QueryWeights`, whose proof is word for word that of this law, with the
-    same slack of 2^-49. The weight of the queries that are not held is their number times the integer weight of score 0,
-    and for their negations that of score s (rows - n); a point that falls into it names one of them by its rank. So the
-    law is the same as if all were held.
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented law and the slack
+    of `QueryWeights`; queries that are not held have the weight that they would have. Privacy: E3, E5 in docs/privacy.md.
 
     Checked by `tests/private/test_query_selection.py` (exact law, held or not; range over all
     neighbours).

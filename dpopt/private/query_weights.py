@@ -1,6 +1,6 @@
 """The query player of DualQuery: one exact integer score per query, and exact draws from the weights.
 
-The draws are exact up to a charge of 2**-49; law and proof are in the docstring of `QueryWeights`.
+The draws are exact up to a charge of 2**-49; the law is in the docstring of `QueryWeights`. Privacy: E3 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -58,15 +58,10 @@ class QueryWeights:
     and of its negation each move by 0 or 1 in one direction, a range of t - 1.
 
     **Theorem.** A draw with probability proportional to exp(eta / n * score) is a bounded-range mechanism of range
-    eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented law
-    differs in two ways. (1) Scores below max - clamp count as max - clamp. If all scores move within [a, a + r], so does their
-    maximum and so does max(score, max - clamp): the clamped mechanism has the same range, and no slack is due. (2) A weight is
-    a double with relative error at most u = 3 * 2**-53 (1 + 2**-50), drawn with probability exactly proportional to it by
-    integer arithmetic: the sum of all weights, times 2**104, stays within 2**127. (Above 2**22 base queries the clamp is at
-    2**-46 in place of 2**-50 and the factor is 2**100.) So the log of the ratio of two tables' weights at one query is off by
-    at most ln((1 + u) / (1 - u)), and the range over all queries grows by at most 2 ln((1 + u) / (1 - u)) < 12.1 * 2**-53 <
-    2**-49, which is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). In round 1 all weights are equal and the draw tells
-    nothing.
+    eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented law:
+    scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at most
+    3 * 2**-53 (1 + 2**-50) of itself, drawn with probability exactly proportional to it by integer arithmetic, for which 2**-49
+    is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.md.
 
     Checked by `tests/private/test_query_weights.py` (exact law against rational arithmetic, range over all neighbours) and
     `tests/statistics/test_sampler_law.py` (chi-square with stated power).

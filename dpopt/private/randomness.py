@@ -1,7 +1,8 @@
-"""The one source of randomness for private draws: the operating system's generator.
+"""The operating system's generator: the source of all private draws but the noise on counts (`dpopt.private.noise`).
 
 There is no seed. `SeededWords` and `ScriptedWords` exist for tests, simulations on public data and reproducible
-experiments; they declare themselves not private, and every ledger that they touch reads infinite.
+experiments; they declare themselves not private, and every ledger that they touch reads infinite. Privacy: A7 in
+docs/privacy.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,11 +17,11 @@ from dpopt.private.binary.matrices import columns_of_matrix, is_sparse_matrix, r
 from dpopt.private.binary.matrix_market import MARK as MTX_MARK
 from dpopt.private.binary.matrix_market import read_matrix_market
 from dpopt.private.binary.pairs import read_pairs
-from dpopt.private.binary.reading import BinaryReading, Layout
-from dpopt.private.binary.text_blocks import first_line
+from dpopt.private.binary.text_blocks import GZIP_MARK
 from dpopt.private.bit_file_table import BitFileTable
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.open_table import first_bytes, foreign_format
+from dpopt.private.table_reading import Layout, TableReading
 from dpopt.queries.binary_columns import BinaryColumns
 from dpopt.queries.schema import Schema
 
@@ -31,7 +33,7 @@ AnyBinaryTable: TypeAlias = "str | os.PathLike[str] | BitTable | sparray | spmat
 
 
 def read_binary_table(
-    table: AnyBinaryTable, schema: Schema, reading: BinaryReading | None = None
+    table: AnyBinaryTable, schema: Schema, reading: TableReading | None = None
 ) -> PrivateDataset:
     """Read a wide table of zeros and ones. All of it fits, or nothing is returned.
 
@@ -63,16 +65,24 @@ def read_binary_table(
             "a wide table of zeros and ones needs a schema that declares their number, Schema.binary(d) or --binary-columns; "
             f"this one lists {len(schema):,} attributes"
         )
-    how = reading or BinaryReading()
+    how = reading or TableReading()
+    how.check_against(schema)
     if isinstance(table, str | os.PathLike):
         how = found_layout(table, how)
         if how.layout is Layout.BITS:
             return BitFileTable.open(Path(table), schema)
+    elif how.on_invalid.is_total:
+        raise SchemaError(
+            "a table in memory holds zeros and ones alone; leave on_invalid out, which is for files of baskets and pairs"
+        )
     return PrivateDataset.from_binary(schema, _columns(table, schema, how))
 
 
-def found_layout(table: str | os.PathLike[str], reading: BinaryReading) -> BinaryReading:
+def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableReading:
     """Return the reading of a file with its layout: the one that is given, or the one that the first bytes tell.
+
+    Only npz, mtx and bits are told by their first bytes, which say nothing of records. The first bytes of baskets, and of pairs
+    without names of columns, are a record: these layouts are declared, and nothing is looked at.
 
     Raises
     ------
@@ -81,16 +91,17 @@ def found_layout(table: str | os.PathLike[str], reading: BinaryReading) -> Binar
     """
     path = Path(table)
     start = first_bytes(path)
-    if not start:
+    declared = reading.layout is Layout.BASKETS or (reading.layout is Layout.PAIRS and not reading.header)
+    if not start and not (declared and reading.on_invalid.is_total):
         raise PrivateDataError(f"{path.name} is empty; expected a table with at least one record")
+    if declared:
+        return reading
     told = None
     if start.startswith(b"PK\x03\x04"):
         told = Layout.NPZ
     elif start.startswith(BITS_MARK):
         told = Layout.BITS
-    elif start.startswith(MTX_MARK) or (
-        start.startswith(b"\x1f\x8b") and first_line(path).startswith(MTX_MARK.decode())
-    ):
+    elif start.startswith(MTX_MARK) or (start.startswith(GZIP_MARK) and _is_packed_matrix(path)):
         told = Layout.MTX
     if reading.layout is None:
         if told is None:
@@ -113,7 +124,7 @@ def found_layout(table: str | os.PathLike[str], reading: BinaryReading) -> Binar
     return reading
 
 
-def _columns(table: AnyBinaryTable, schema: Schema, reading: BinaryReading) -> BinaryColumns:
+def _columns(table: AnyBinaryTable, schema: Schema, reading: TableReading) -> BinaryColumns:
     width = len(schema)
     if isinstance(table, BitTable):
         if len(table._columns) != width:
@@ -139,7 +150,7 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: BinaryReading) -> B
         ) from None
 
 
-def _columns_of_file(path: Path, schema: Schema, found: BinaryReading) -> BinaryColumns:
+def _columns_of_file(path: Path, schema: Schema, found: TableReading) -> BinaryColumns:
     width = len(schema)
     match found.layout:
         case Layout.NPZ:
@@ -147,10 +158,27 @@ def _columns_of_file(path: Path, schema: Schema, found: BinaryReading) -> Binary
         case Layout.MTX:
             return read_matrix_market(path, width)
         case Layout.BASKETS:
-            return read_baskets(path, Items.of(schema, found.first_item))
+            items = Items.of(schema, found.first_item)
+            usual = items.separators() if found.separator is None else ""
+            return read_baskets(path, items, found.baskets_form(usual), total=found.on_invalid.is_total)
         case _:
             items = Items.of(schema, found.first_item)
-            return read_pairs(path, items, pair_columns=found.pair_columns, header=found.header)
+            return read_pairs(
+                path,
+                items,
+                pair_columns=found.pair_columns,
+                header=found.header,
+                form=found.pairs_form(),
+                total=found.on_invalid.is_total,
+            )
+
+
+def _is_packed_matrix(path: Path) -> bool:
+    try:
+        with gzip.open(path) as stream:
+            return stream.read(len(MTX_MARK)) == MTX_MARK
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def _but(start: bytes) -> str:

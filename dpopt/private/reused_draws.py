@@ -33,9 +33,8 @@ class KeptQueries:
     Notes
     -----
     A query is kept if a uniform real U in [0, 1) lies below its probability a. The first 64 binary digits of U decide, except
-    where they lie within a relative 2^-49 of a; there, more digits of U are read and a is computed with 60 and more decimal
-    digits, until one is larger. Both are exact, so the law is: no slack is due (checked by
-    `tests/private/test_reused_draws.py` with words at the very edge). The time this takes is not hidden (known limits).
+    where they lie within a relative 2^-49 of a; there, more digits of both decide. The law is exact: no slack is due. The time
+    this takes is not hidden (known limits). Privacy: F4 in docs/privacy.md. Test: `tests/private/test_reused_draws.py`.
 
     Raises
     ------

@@ -55,13 +55,9 @@ class CoefficientSums:
     def charge(self, family: PolynomialFamily, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** `family.moves(unit)`: how far the sums of neighbours are apart, in L1 and in L2. The paper's theorem
-        has 2 T N for both, which is larger for all families.
-
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`: independent discrete Laplace noise of scale b is
-        (L1 / b)-DP; discrete Gaussian noise of parameter sigma is (L2^2 / (2 sigma^2))-zCDP. Checked by
-        `tests/private/test_sanitizer_curator.py` and `tests/boundary/test_exact_loss_of_sanitizers.py` over all neighbours of
-        tiny tables.
+        **Sensitivity.** `family.moves(unit)`: how far the sums of neighbours are apart, in L1 and in L2. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy.md. Tests:
+        `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss_of_sanitizers.py`.
         """
         moved, scale = moved_and_scale(
             family,
@@ -157,7 +153,7 @@ class SanitizerCurator(Door[PrivateDataset]):
         """Add up the coefficients, charge, then add noise.
 
         Neighbouring relation, sensitivity and theorem: see `CoefficientSums.charge`, which is computed here, never taken from
-        the caller.
+        the caller. Privacy: C9 in docs/privacy.md.
 
         Raises
         ------

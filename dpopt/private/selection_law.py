@@ -55,14 +55,9 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     **Law.** Candidate c has the weight 2^112 exp(-range min(top - score_c, clamp) / spread), rounded to a whole number, `clamp`
     being the largest whole number with exp(-range clamp / spread) at least 2^-50.
 
-    **Theorem.** Weights proportional to exp(range score / spread) make a range-bounded-range mechanism: the log of the ratio of
-    two neighbours' probabilities is range / spread times the change of the score, less a number that is the same for all
-    candidates, and changes differ by at most `spread` (Dong, Durfee and Rogers 2020). The implemented law differs in two ways.
-    (1) The clamp: if all scores move within [a, a + s], so does max(score, top - clamp), and no slack is due. (2) Rounding: a
-    weight is at least 2^62 (1 - 10^-70), the exponential is right to 80 digits, so its relative error is below u = 2^-62, and
-    the range over all candidates grows by at most 2 ln((1 + u) / (1 - u)) < 2^-59. Less than 2^-49 of it is charged as
-    `dpopt.accounting.dualquery.SAMPLER_SLACK`. The sum of 10,000 weights stays below 2^126, so the draw by `uniform_below` is
-    exact.
+    **Theorem.** Weights proportional to exp(range score / spread) make a range-bounded-range mechanism (Dong, Durfee and Rogers
+    2020). The clamp needs no slack; rounding adds less than 2^-59 to the range, for which 2^-49 is charged
+    (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.md.
 
     Checked by `tests/private/test_selection_law.py` (against rational arithmetic written apart from this file, range over
     all neighbours) and `tests/statistics/test_selection_draws.py`.

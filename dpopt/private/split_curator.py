@@ -72,12 +72,10 @@ class MedianCut:
         """Return what all comparisons cost; None where nothing is compared.
 
         **Sensitivity.** A step compares, for every box of a partition, the records below a place with those above it: the
-        vector of all differences gets noise. Boxes have no cell in common. A record added or removed moves one difference by 1:
-        1 in L1, 1 in squared L2. A record replaced moves two differences by 1 each, or one by 2 where it changes sides: 2 in
-        L1, 4 in squared L2.
+        vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in squared L2.
 
-        **Theorem.** As for `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may
-        depend on those before. Checked by `tests/boundary/test_exact_loss_of_intervals.py` over all neighbours of tiny tables.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may depend on
+        those before. Privacy: C1, D2 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_intervals.py`.
         """
         if not self.comparisons:
             return None
@@ -132,7 +130,8 @@ class SplitCurator(SearchingCurator):
         records below - records above + noise >= 0, where at least one bin stays above; all boxes step by step together. A box
         with one bin along the axis stays whole.
 
-        Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here.
+        Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here. Privacy: D2 in
+        docs/privacy.md.
 
         Raises
         ------

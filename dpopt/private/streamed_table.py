@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.batch_counts import BatchCounter, BatchReader, NamedQueries, count_in_batches
+from dpopt.private.batch_counts import BatchCounter, NamedQueries, count_in_batches
+from dpopt.private.batch_reader import BatchReader
 from dpopt.private.dataset import Codes, PrivateDataset
-from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.kept_rows import KeptRows
 from dpopt.private.open_table import AnyTable, open_table
-from dpopt.private.read_table import refuse_what_does_not_fit
+from dpopt.private.read_table import refuse_without_rows
+from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import BATCH_ROWS, Progress, TableSource, column_positions
 from dpopt.private.watched_files import WatchedFiles
 from dpopt.queries.clauses import Clauses
@@ -24,11 +26,12 @@ from dpopt.queries.schema import Schema
 class TableInFiles(PrivateDataset):
     """Records that are counted without holding them: what needs columns of a table in memory refuses this one."""
 
-    __slots__ = ("_column_names", "_files", "_policy", "_table")
+    __slots__ = ("_files", "_how", "_kept", "_rows_read", "_table")
     _table: AnyTable
-    _column_names: tuple[str, ...] | None
-    _policy: OnUnknown
+    _how: TableReading
     _files: WatchedFiles
+    _kept: KeptRows | None  # which rows are counted; None if all are
+    _rows_read: int  # counted or not
 
     def __getattr__(self, name: str) -> NoReturn:
         if name == "_columns":
@@ -48,18 +51,18 @@ class TableInFiles(PrivateDataset):
         source = self._opened()
         names = self._schema.names
         positions = column_positions(source, [names[attribute] for attribute in attributes])
-        return source, BatchReader(source, positions, self._schema, attributes, self._policy)
+        return source, BatchReader(source, positions, self._schema, attributes, self._how, kept=self._kept)
 
     def _opened(self) -> TableSource:
-        source = open_table(self._table, self._column_names)
+        source = open_table(self._table, self._how)
         self._files.check(source.files)
         return source
 
     def _check(self, source: TableSource, reader: BatchReader) -> None:
         """Refuse what was read, if files changed meanwhile, or if it is not what the first pass found."""
         self._files.check(source.files)
-        refuse_what_does_not_fit(source, reader.problems)
-        if reader.rows != self._rows:
+        reader.refuse_what_does_not_fit()
+        if reader.rows != self._rows_read:
             raise PrivateDataError(
                 f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin again"
             )
@@ -70,9 +73,9 @@ class StreamedTable(TableInFiles):
 
     The answers are those of the table in memory, to the last bit: counts are whole numbers, and batches are added up. A first
     pass reads all columns of the schema, so that the same tables are refused as in memory, with the same messages, before
-    anything is spent; it also finds the number of records. Later passes read the columns that the queries name, and check
-    their values again. Files that change between passes are refused, under both neighbouring relations: the counts of a run
-    must be those of one table.
+    anything is spent; it also finds the number of records and, where rows are dropped, which ones are counted (`KeptRows`: a
+    bit for each row stays in memory). Later passes read the columns that the queries name, and check their values again. Files
+    that change between passes are refused, under both neighbouring relations: the counts of a run must be those of one table.
     """
 
     __slots__ = ()
@@ -82,9 +85,8 @@ class StreamedTable(TableInFiles):
         cls,
         table: AnyTable,
         schema: Schema,
+        reading: TableReading | None = None,
         *,
-        on_unknown: OnUnknown = OnUnknown.ERROR,
-        column_names: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> StreamedTable:
         """Read a table once, hold it against the schema, and forget its records. Parameters as for `read_table`.
@@ -94,27 +96,28 @@ class StreamedTable(TableInFiles):
         PrivateDataError
             If the table is not in files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
         """
-        source = open_table(table, column_names)
+        how = reading or TableReading()
+        how.check_against(schema)
+        source = open_table(table, how)
         if not source.files:
             raise PrivateDataError(
                 f"{source.title} is in memory already; use --engine memory (engine='memory'), or give the path of a file"
             )
         files = WatchedFiles.of(source.files)
-        positions = column_positions(source, schema.names)
-        reader = BatchReader(source, positions, schema, np.arange(len(schema)), on_unknown)
+        reader = BatchReader.first_pass(source, schema, how)
         reader.read_through(progress)
         files.check(source.files)
-        refuse_what_does_not_fit(source, reader.problems)
-        if reader.rows == 0:
-            raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
+        reader.refuse_what_does_not_fit()
+        refuse_without_rows(source, reader.rows, how)
+        kept = reader.kept_rows()
         made = object.__new__(cls)
-        names = None if column_names is None else tuple(column_names)
         for name, value in (
             ("_schema", schema),
-            ("_rows", reader.rows),
+            ("_rows", reader.rows if kept is None else kept.number),
+            ("_rows_read", reader.rows),
+            ("_kept", kept),
             ("_table", table),
-            ("_column_names", names),
-            ("_policy", on_unknown),
+            ("_how", how),
             ("_files", files),
         ):
             object.__setattr__(made, name, value)
@@ -134,7 +137,7 @@ class StreamedTable(TableInFiles):
         count_in_batches(
             reader,
             counter,
-            None if progress is None else lambda rows: progress(min(rows / self._rows, 1.0)),
+            None if progress is None else lambda rows: progress(min(rows / max(self._rows, 1), 1.0)),
             ahead=True,
         )
         self._check(source, reader)

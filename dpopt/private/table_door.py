@@ -14,7 +14,7 @@ class TableDoor(Door[PrivateDataset]):
     """The door of the curators of a table."""
 
     def _measured(self, measurement: Measurement, charge: Charge, **where: int) -> NoisyAnswers:
-        """Count, add noise, put on file, hand out. The charge was spent and is on file."""
+        """Count, add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy.md."""
         answers = noisy_counts(
             self._dataset,
             measurement,

@@ -12,6 +12,8 @@ from dpopt.queries.schema import Attribute, AttributeKind, number_text, value_te
 EXAMPLES = 3  # shown per kind of problem in a column
 REMEMBERED = 1_000  # different values kept per column; the rows of further ones are only counted
 LONGEST_TEXT = 60
+NO_TEXT = "\ufdd0"
+"""Begins what is read in place of a value that has no text, such as a list: no character, so no declared value begins so."""
 
 
 class Problem(enum.IntEnum):
@@ -22,6 +24,7 @@ class Problem(enum.IntEnum):
     NO_NUMBER = -3
     OUTSIDE = -4
     FRACTION = -5
+    MALFORMED = -6  # its row cannot be read; the source tells the owner why
 
 
 @dataclass(slots=True)
@@ -94,6 +97,8 @@ class ColumnProblems:
 
     def _complaint(self, found: Found) -> str:
         text = shown(found.text)
+        if found.text.startswith(NO_TEXT):
+            return f"{found.text.removeprefix(NO_TEXT)} has no text"
         match found.problem:
             case Problem.MISSING:
                 return "the value is missing (empty, null or NaN), and no missing value is declared"
@@ -104,7 +109,7 @@ class ColumnProblems:
             case Problem.OUTSIDE:
                 low, high = self._attribute.edges[0], self._attribute.edges[-1]
                 return f"{found.text} lies outside [{number_text(low)}, {number_text(high)}]"
-            case Problem.FRACTION:
+            case _:
                 return f"{found.text} is not a whole number, but the attribute is declared 'integer'"
 
     def _hint(self, found: Found) -> str:
@@ -131,7 +136,7 @@ class ColumnProblems:
         attribute = self._attribute
         remedies = {
             Problem.UNKNOWN: "correct the table, or add the value under 'values' in the schema",
-            Problem.OUTSIDE: "widen 'edges' in the schema, or pass --on-unknown clip to use the nearest bin",
+            Problem.OUTSIDE: "widen 'edges' in the schema, or pass --on-invalid clip to use the nearest bin",
             Problem.NO_NUMBER: "correct the table, or declare the text under 'missing' if it stands for no value",
             Problem.FRACTION: "round the column, or remove 'integer' from the schema",
             Problem.MISSING: "declare the text of missing values under 'missing' in the schema (\"\" for empty cells)",
@@ -139,11 +144,11 @@ class ColumnProblems:
         if attribute.kind is AttributeKind.CATEGORICAL:
             if attribute.other is None:
                 remedies[Problem.UNKNOWN] += (
-                    ", or declare one value as 'other' there and pass --on-unknown other"
+                    ", or declare one value as 'other' there and pass --on-invalid other"
                 )
             else:
                 remedies[Problem.UNKNOWN] += (
-                    f", or pass --on-unknown other (it counts as {attribute.other!r})"
+                    f", or pass --on-invalid other (it counts as {attribute.other!r})"
                 )
         found = {found.problem for found in self._found.values()}
         return [remedies[problem] for problem in Problem if problem in found]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.table_problems import counted, shown
+from dpopt.private.table_problems import NO_TEXT, counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +41,20 @@ class TableSource(Protocol):
     def files(self) -> tuple[Path, ...]:
         """The files that it is read from; none for a table in memory."""
 
+    @property
+    def nulls_are_malformed(self) -> bool:
+        """Whether a null stands for a row that cannot be read (then in every column), and not for a missing value."""
+
+    @property
+    def decimal(self) -> str:
+        """What stands before the fraction of a number in texts: a point, or a comma."""
+
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
     ) -> Iterator[tuple[int, pa.Array]]:
-        """Yield pairs (i, next values of the column at positions[i]), each column's rows from first to last.
+        """Yield pairs (i, next values of the column at positions[i]), from the first row to the last; positions differ.
 
-        A source of files yields the same rows of all columns, then the next rows of all of them.
+        The same rows of all columns come one after the other, then the next rows of all of them.
         """
 
     def faults(self) -> list[str]:
@@ -58,6 +66,9 @@ class TableSource(Protocol):
 
 class MemorySource:
     """A pandas DataFrame or a pyarrow Table."""
+
+    nulls_are_malformed = False
+    decimal = "."
 
     def __init__(self, table: pd.DataFrame | pa.Table, column_names: Sequence[str] | None) -> None:
         import pyarrow as pa
@@ -79,13 +90,14 @@ class MemorySource:
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
     ) -> Iterator[tuple[int, pa.Array]]:
-        """Yield the columns one after the other."""
-        for index, position in enumerate(positions):
-            for chunk in self._chunks(position):
-                for start in range(0, len(chunk), batch_rows):
-                    yield index, chunk.slice(start, batch_rows)
+        """Yield the columns of one batch after the other; of a table without rows, one batch without rows."""
+        rows = max(len(self._table), 1)
+        for start in range(0, rows, batch_rows):
+            held = self._slice(positions, start, batch_rows)
+            for batch in held.to_batches() or [_no_rows(held.schema)]:
+                yield from enumerate(batch.columns)
             if progress is not None:
-                progress((index + 1) / len(positions))
+                progress(min((start + batch_rows) / rows, 1.0))
 
     def faults(self) -> list[str]:
         """Return nothing: rows in memory are whole."""
@@ -95,44 +107,63 @@ class MemorySource:
         """Return nothing: rows have no place but their number."""
         return {}
 
-    def _chunks(self, position: int) -> list[pa.Array]:
+    def _slice(self, positions: Sequence[int], start: int, rows: int) -> pa.Table:
+        """Return some columns of some rows."""
         import pyarrow as pa
 
         if isinstance(self._table, pa.Table):
-            return list(self._table.column(position).chunks)
-        column = self._table.iloc[:, position]
-        if column.dtype == object:
-            return [pa.array(self._texts(column.tolist(), position), pa.string())]
-        # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
-        if hasattr(column, "cat") and column.cat.categories.dtype in (object, bool):
-            codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
-            texts = pa.array(self._texts(column.cat.categories.tolist(), position), pa.string())
-            return [pa.DictionaryArray.from_arrays(codes, texts)]
-        converted = pa.Array.from_pandas(column)
-        return list(converted.chunks) if isinstance(converted, pa.ChunkedArray) else [converted]
+            return self._table.slice(start, rows).select(list(positions))
+        part = self._table.iloc[start : start + rows]
+        columns = [_column(part.iloc[:, position]) for position in positions]
+        return pa.Table.from_arrays(columns, names=[f"{position}" for position in positions])
 
-    def _texts(self, values: list[object], position: int) -> list[str | None]:
-        """Return each value's text. It depends on that value alone: one record must never change how others are read."""
-        try:
-            return [plain_text(value) for value in values]
-        except TypeError as problem:
-            raise PrivateDataError(
-                f"column {self.names[position]!r} of {self.title} holds {problem}; convert the column to texts, numbers or "
-                "truth values"
-            ) from None
+
+def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Return some rows of a column of a DataFrame."""
+    import pyarrow as pa
+
+    if column.dtype == object:
+        return pa.array(list(map(plain_text, column.tolist())), pa.string())
+    # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
+    if hasattr(column, "cat") and column.cat.categories.dtype in (object, bool):
+        codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
+        texts = pa.array(list(map(plain_text, column.cat.categories.tolist())), pa.string())
+        return pa.DictionaryArray.from_arrays(codes, texts)
+    return pa.Array.from_pandas(column)
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def plain_text(value: object) -> str | None:
-    """Return the text of a Python value, None if it stands for nothing.
+    """Return the text of a Python value, None if it stands for nothing, and a mark (`NO_TEXT`) if it has no plain text.
 
-    Raises
-    ------
-    TypeError
-        If values of its type have no plain text.
+    It depends on that value alone, and there is none that ends the reading: one record must never change how others are read.
     """
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return None
-    if isinstance(value, float | np.floating) and np.isnan(value):
+    try:
+        text = _text(value)
+        if text is not None:
+            text.encode()  # half of a surrogate pair is no text
+    except Exception:  # noqa: BLE001  # objects of any class, whose methods may raise anything
+        text = None
+    else:
+        if text is not None or value is None or _stands_for_nothing(value):
+            return text
+    return f"{NO_TEXT}a value of type {type(value).__name__.encode(errors='replace').decode()}"
+
+
+def _stands_for_nothing(value: object) -> bool:
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def _text(value: object) -> str | None:
+    """Return the text of a value of a usual type, else None."""
+    if value is None or _stands_for_nothing(value):
         return None
     if isinstance(value, str):
         return str(value)
@@ -141,9 +172,7 @@ def plain_text(value: object) -> str | None:
     if isinstance(value, float | np.floating | Decimal):
         whole = np.isfinite(float(value)) and value == int(value)
         return str(int(value)) if whole else str(value if isinstance(value, Decimal) else float(value))
-    if isinstance(value, int | np.integer | dt.date):
-        return str(value)
-    raise TypeError(f"a value of type {type(value).__name__}")
+    return str(value) if isinstance(value, int | np.integer | dt.date) else None
 
 
 def given_names(column_names: Sequence[str] | None, columns: int, title: str) -> tuple[str, ...] | None:
@@ -196,10 +225,12 @@ def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
 
 
 def _remedy(names: Sequence[str], wanted: int) -> str:
+    if any("\r" in name for name in names):
+        return "lines seem to end with carriage returns alone; end them with newlines"
     if len(names) == 1:
         for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
             if sign in names[0]:
-                return f"the columns seem to be separated by {word}; save the table with commas"
+                return f"the columns seem to be separated by {word}; say so by --separator"
     if len(names) == wanted:
         return "rename the columns; or, if the table has no line of names, give the names of its columns in order"
     return "rename the columns of the table, or remove the attributes from the schema"

@@ -38,7 +38,9 @@ counting, bitmaps, ..._counts, which use them: these are therefore not imported 
 | decision_lists.py, list_coefficients.py, list_kernels.py | rows that are decision lists; what they count in conjunctions |
 | monomials.py, polynomial_families.py, family_moves.py | monomials in 0/1 variables; a polynomial for each possible record |
 | symmetric_family.py, table_family.py, function_family.py | the three kinds of such families |
-| arrays.py, json_files.py | read-only arrays; strict JSON reading, safe writing |
+| file_reading.py, strict_json.py, array_files.py | the one way to read a file: bytes and text, JSON, arrays; with limits |
+| arrays.py, json_files.py | read-only arrays; JSON files, safe writing |
+| written_files.py | how files come to be: whole or not at all, and with which permissions |
 
 To add a family of queries: write its clauses in generation.py, its short form in short_forms.py, and pin one
 fingerprint in tests/queries. Clauses with other masks need nothing new: the kernels count every mask.

@@ -27,7 +27,8 @@ def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
     array = np.asarray(values)
     if array.dtype == dtype and array.flags.c_contiguous and not array.flags.writeable:
         return array
-    converted: NDArray[Scalar] = np.array(array, dtype=dtype, order="C", copy=True)
+    with np.errstate(invalid="ignore"):  # of numbers that do not fit; they are compared below
+        converted: NDArray[Scalar] = np.array(array, dtype=dtype, order="C", copy=True)
     if array.dtype != converted.dtype and not np.array_equal(array, converted):
         raise OverflowError(f"the values do not fit into {np.dtype(dtype).name} without change")
     return freeze(converted)

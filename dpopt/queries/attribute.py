@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -45,7 +46,8 @@ class Attribute:
         The text that stands for a missing value; "" is the empty cell and the null. Missing has the last code. None:
         a missing value is not allowed.
     other
-        Categorical: one of `values`, the declared bucket for values that are not declared.
+        The declared bucket for whatever does not fit: categorical and boolean: one of `values`; numeric: a number within the
+        range, which stands for its bin.
     occurring
         The codes that can occur, as far as is publicly known. None: nothing is declared.
 
@@ -75,6 +77,7 @@ class Attribute:
             self._check_representatives()
         else:
             self._check_values()
+        self._check_other()
         self._check_missing()
         self._check_texts()
         if not 1 <= self.size <= LARGEST_SIZE:
@@ -94,6 +97,19 @@ class Attribute:
     def missing_code(self) -> int | None:
         """The code of a missing value (the last one), or None if missing values are not allowed."""
         return None if self.missing is None else self.size - 1
+
+    @property
+    def other_code(self) -> int | None:
+        """The code that takes what does not fit: that of `other`, else that of a missing value; None if there is neither."""
+        if self.other is None:
+            return self.missing_code
+        if self.kind is AttributeKind.NUMERIC:
+            return bisect_right(self.edges[1:-1], self.other)
+        return next(
+            code
+            for code, value in enumerate(self.values)
+            if (type(value), value) == (type(self.other), self.other)
+        )
 
     def label(self, code: int) -> str:
         """Return the text by which people see a code: the value, the bin such as "[20, 30)", or "missing".
@@ -159,17 +175,28 @@ class Attribute:
                 same = "is declared twice" if seen[text] is value else f"has the same text as {seen[text]!r}"
                 raise self._refusal(f"the value {value!r} {same}; values must differ in their text")
             seen[text] = value
-        if self.other is not None:
-            if self.kind is AttributeKind.BOOLEAN:
-                raise self._refusal("'other' belongs to categorical attributes")
+
+    def _check_other(self) -> None:
+        if self.other is None:
+            return
+        if self.kind is not AttributeKind.NUMERIC:
             if not any(type(self.other) is type(value) and self.other == value for value in self.values):
                 raise self._refusal(
                     f"'other' is {self.other!r}, which is not one of the declared values; declare it"
                 )
+            return
+        (number,) = self._floats((self.other,), "'other'")  # type: ignore[arg-type]  # refuses what is no number
+        if not self.edges[0] <= number <= self.edges[-1]:
+            raise self._refusal(
+                f"'other' is {number_text(number)}, which lies in no bin; name a number within the range"
+            )
+        if self.integer and number != math.floor(number):
+            raise self._refusal(f"'other' is {number_text(number)}, which is no whole number")
+        object.__setattr__(self, "other", number)
 
     def _check_edges(self) -> None:
-        if self.values or self.other is not None:
-            raise self._refusal("values and other belong to categorical attributes; a numeric one has edges")
+        if self.values:
+            raise self._refusal("values belong to categorical attributes; a numeric one has edges")
         if len(self.edges) < 2:
             raise self._refusal(
                 f"a numeric attribute needs at least 2 edges (one bin), found {len(self.edges)}"

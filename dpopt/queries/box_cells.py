@@ -7,11 +7,14 @@ cuts: the parts of a box take its place, the lower one first, so that what lies 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
+
+_MOST_CELLS = 2**26
 
 
 def whole_box(shape: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -63,9 +66,13 @@ def box_of_cells(
     Raises
     ------
     WorkloadError
-        If the boxes do not divide the grid.
+        If the boxes do not divide the grid, or it has more than 2^26 cells.
     """
     size = tuple(bins + 1 for bins in shape)
+    if prod(size) > _MOST_CELLS:
+        raise WorkloadError(
+            f"found a grid of {prod(shape):,} cells; boxes are of at most about {_MOST_CELLS:,}"
+        )
     marks = np.zeros((2, *size), dtype=np.int64)  # numbers of boxes, and how many boxes there are
     numbers = np.arange(len(starts), dtype=np.int64)
     for corner in np.ndindex(*(2,) * len(shape)):

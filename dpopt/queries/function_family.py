@@ -160,7 +160,7 @@ class FunctionFamily:
     def moves(self, unit: float) -> Moves:
         """Return how far neighbours are apart at most, from the bounds that `within` enforces.
 
-        Checked by `tests/queries/test_polynomial_families.py` with functions of every kind.
+        Privacy: C9 in docs/privacy.md. Test: `tests/queries/test_polynomial_families.py`.
         """
         norm, root = self._limits(unit)
         low, high = (np.trunc(one / unit) for one in (self._low, self._high))

@@ -7,10 +7,9 @@ group, again a list; each bin stands in it once, in the order of the bins: ``[["
 from __future__ import annotations
 
 import difflib
-import json
 import os
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import TreeError
 from dpopt.queries.arrays import freeze
 from dpopt.queries.bins import Bins
-from dpopt.queries.json_files import shown
+from dpopt.queries.json_files import read_json_value, shown
 from dpopt.queries.tree import Tree
 
 _MOST_COMPARED = 10_000  # labels
@@ -34,22 +33,7 @@ def read_hierarchy(path: str | os.PathLike[str], bins: Bins) -> Tree:
         If the file cannot be read, is no JSON list, or is no hierarchy of the bins (see `hierarchy_of`).
     """
     name = f"the hierarchy {os.fspath(path)!r}"
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise TreeError(f"{name} cannot be read: {reason}") from problem
-    try:
-        given = json.loads(text)
-    except json.JSONDecodeError as problem:
-        raise TreeError(
-            f"{name} is no JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
-        ) from problem
-    except (ValueError, RecursionError) as problem:
-        raise TreeError(
-            f"{name} cannot be read: it is nested too deeply, or holds a number of thousands of digits"
-        ) from problem
-    return hierarchy_of(given, bins, name)
+    return hierarchy_of(read_json_value(path, name, TreeError), bins, name)
 
 
 def hierarchy_of(given: Any, bins: Bins, name: str = "the hierarchy") -> Tree:
@@ -141,19 +125,21 @@ def _position(leaf: Any, bins: Bins, numbers: dict[str, int], name: str) -> int:
 
 
 def _check_order(found: list[int], bins: Bins, name: str) -> None:
-    """Refuse positions that are not 0, 1, ..., n - 1."""
-    if found == list(range(bins.number)):
+    """Refuse positions that are not 0, 1, ..., n - 1; what they take is memory for the found ones, not for n."""
+    if len(found) == bins.number and all(position == place for place, position in enumerate(found)):
         return
-    times = np.bincount(np.array(found, dtype=np.int64), minlength=bins.number)
-    if (times > 1).any():
+    times = Counter(found)
+    twice, most = times.most_common(1)[0] if times else (0, 0)
+    if most > 1:
         raise TreeError(
-            f"{name}: the bin {bins.label(int(np.argmax(times > 1)))!r} stands in it {times.max()} times; each bin stands once"
+            f"{name}: the bin {bins.label(twice)!r} stands in it {most} times; each bin stands once"
         )
-    if (times == 0).any():
-        missing = int(np.count_nonzero(times == 0))
+    missing = bins.number - len(times)
+    if missing:
+        first = next(place for place in range(bins.number) if place not in times)
         others = f", and {missing - 1:,} more" if missing > 1 else ""
         raise TreeError(
-            f"{name}: the bin {bins.label(int(np.argmax(times == 0)))!r}{others} is missing; every bin stands in it once"
+            f"{name}: the bin {bins.label(first)!r}{others} is missing; every bin stands in it once"
         )
     place = next(place for place, position in enumerate(found) if position != place)
     raise TreeError(

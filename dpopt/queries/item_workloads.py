@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Sequence
 from math import factorial, isqrt
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.errors import WorkloadError
 from dpopt.queries.arrays import freeze, frozen
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.file_reading import read_text
 from dpopt.queries.generation import BATCH, check_count, check_width
 from dpopt.queries.public_random import PublicRandom
 from dpopt.queries.schema import Schema
@@ -130,14 +130,8 @@ def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64
     WorkloadError
         If the file cannot be read, names no attribute, a line is neither, or some lines are names and others are not.
     """
-    try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            lines = [line.strip() for line in file]
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise WorkloadError(
-            f"cannot read the ranks {os.fspath(path)!r}: {said}. Give a file with one item per line, the most popular first"
-        ) from error
+    text = read_text(path, f"the file of ranks {os.fspath(path)!r}", WorkloadError)
+    lines = [line.strip() for line in text.split("\n")]
     named = [(number, line) for number, line in enumerate(lines, start=1) if line]
     if not named:
         raise WorkloadError(

@@ -6,11 +6,12 @@ import difflib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 from dpopt.errors import DpoptError
+from dpopt.queries.file_reading import read_text
+from dpopt.queries.strict_json import parse_json
+from dpopt.queries.written_files import whole_file
 
 
 def canonical_json(value: object) -> bytes:
@@ -25,57 +26,36 @@ def sha256_of_json(value: object) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def read_json_object(path: str | os.PathLike[str], what: str, error: type[DpoptError]) -> dict[str, object]:
-    """Read a file that must hold one JSON object; a key that occurs twice in one object is refused.
+def read_json_value(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> object:
+    """Return the JSON value that a file holds; `place` names the file in messages.
 
     Raises
     ------
     error
-        If the file cannot be read, is no JSON in UTF-8, repeats a key, or holds something else than an object.
+        If the file cannot be read, or as `parse_json`.
+    """
+    return parse_json(read_text(path, place, error), place, error)
+
+
+def read_json_object(path: str | os.PathLike[str], what: str, error: type[DpoptError]) -> dict[str, object]:
+    """Read a file that must hold one JSON object.
+
+    Raises
+    ------
+    error
+        As `read_json_value`, or if it holds something else than an object.
     """
     place = f"{what} file {os.fspath(path)!r}"
-
-    def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for key, value in pairs:
-            if key in found:
-                raise error(f"{place}: the key {key!r} occurs twice in one object; keep one of the two")
-            found[key] = value
-        return found
-
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise error(f"{place} cannot be read: {reason}") from problem
-    try:
-        value = json.loads(text, object_pairs_hook=without_repeats)
-    except json.JSONDecodeError as problem:
-        raise error(
-            f"{place} is no JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
-        ) from problem
-    except ValueError as problem:  # a number of thousands of digits
-        raise error(f"{place} holds a number that cannot be read: {problem}") from problem
-    except RecursionError as problem:
-        raise error(f"{place} is nested too deeply") from problem
-    return json_object(value, place, error)
+    return json_object(read_json_value(path, place, error), place, error)
 
 
-def write_json_object(path: str | os.PathLike[str], value: Mapping[str, object]) -> None:
-    """Write an object as indented JSON: to a temporary file beside `path`, flushed to disk, then renamed."""
-    target = Path(path)
+def write_json_object(
+    path: str | os.PathLike[str], value: Mapping[str, object], *, private: bool = False
+) -> None:
+    """Write an object as indented JSON, whole or not at all, readable by its owner alone where it is private."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)  # mkstemp allows the owner only
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path, private=private) as stream:
+        stream.write(text.encode())
 
 
 def json_object(value: object, place: str, error: type[DpoptError]) -> dict[str, object]:

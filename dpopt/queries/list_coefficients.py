@@ -117,15 +117,10 @@ class ListCoefficients:
     def moved(self, size: int, *, replaced: bool, squared: bool) -> int:
         """Return the largest distance of the counts of a size between neighbours, in units: L1, or the square of L2.
 
-        **Add-remove.** The largest norm of what one row counts, over all ways in which its output may change.
-
-        **Replace-one, lists.** Twice that norm: by the triangle inequality no more, and the same literals with all outputs
-        negated count the opposite in every conjunction that is not empty. In the empty one the largest difference.
-
-        **Replace-one, disjunctions and conjunctions.** L1: twice the norm, which rows without a common variable have. L2:
-        the largest over all pairs of rows, which may share variables; with opposite signs where they count opposites.
-
-        At least 1. Checked by `tests/queries/test_list_coefficients.py` over all pairs of rows of small families.
+        **Add-remove.** The largest norm of what one row counts, over all ways in which its output may change. **Replace-one.**
+        Twice that norm; for disjunctions and conjunctions in L2 the largest distance of two rows; for the empty conjunction the
+        largest difference. At least 1. Privacy: C10 in docs/privacy.md. Test:
+        `tests/queries/test_list_coefficients.py`.
         """
         if not 0 <= size <= self.largest_size:
             raise WorkloadError(f"found conjunctions of {size} literals; expected 0 to {self.largest_size}")

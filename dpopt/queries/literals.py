@@ -127,10 +127,8 @@ class LiteralGroups:
     def moved(self, size: int, *, replaced: bool) -> int:
         """Return the largest number of conjunctions of this size whose counts differ between neighbours, each by 1.
 
-        A record satisfies at most one literal of each of the W groups, so C(W, j) conjunctions. Replacing it by one that
-        satisfies others where a group has several, and shares c of the s groups with a single literal, moves
-        C(W, j) + C(W - s + c, j) - 2 C(c, j) of them; the largest over c. Checked by `tests/queries/test_literals.py` over all
-        pairs of records of tiny tables.
+        Of W groups, s of them with a single literal: C(W, j) for a record added or removed; for one replaced, the largest over
+        c of C(W, j) + C(W - s + c, j) - 2 C(c, j). Privacy: C8 in docs/privacy.md. Test: `tests/queries/test_literals.py`.
         """
         groups = len(self.sizes)
         every = comb(groups, size)

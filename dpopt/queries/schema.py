@@ -238,8 +238,8 @@ class Schema:
         return cls.from_json(read_json_object(path, "schema", SchemaError))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema file: to a temporary file in the same folder, then renamed."""
-        write_json_object(path, self.to_json())
+        """Write the schema file, whole or not at all. A draft was read off private data: only its owner may read the file."""
+        write_json_object(path, self.to_json(), private=self.draft)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""

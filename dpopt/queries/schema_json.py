@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from dpopt.errors import SchemaError
 from dpopt.queries.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, value_text
 from dpopt.queries.json_files import json_list, json_object, refuse_unknown_keys, shown
 
-_COMMON = ("name", "type", "missing", "occurring")
+_COMMON = ("name", "type", "missing", "other", "occurring")
 _KEYS = {
-    AttributeKind.CATEGORICAL: (*_COMMON, "values", "other"),
+    AttributeKind.CATEGORICAL: (*_COMMON, "values"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", "representatives"),
 }
@@ -33,7 +34,8 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     if attribute.missing is not None:
         written["missing"] = attribute.missing
     if attribute.other is not None:
-        written["other"] = attribute.other
+        numeric = attribute.kind is AttributeKind.NUMERIC
+        written["other"] = _plain(attribute.other) if numeric else attribute.other  # type: ignore[arg-type]
     if attribute.occurring is not None:
         written["occurring"] = [_code_to_json(attribute, code) for code in attribute.occurring]
     return written
@@ -67,6 +69,8 @@ def attribute_from_json(item: object, number: int) -> Attribute:
         attribute = Attribute(name, kind, values=_boolean_values(declared, place), missing=missing)
     else:
         attribute = _categorical(name, declared, missing, place)
+    if "other" in declared:
+        attribute = replace(attribute, other=_value(declared["other"], place))
     if "occurring" not in declared:
         return attribute
     return _with_occurring(attribute, json_list(declared["occurring"], f"{place}: 'occurring'", SchemaError))
@@ -101,8 +105,7 @@ def _categorical(name: str, declared: dict[str, object], missing: str | None, pl
     values = tuple(
         _value(item, place) for item in json_list(declared["values"], f"{place}: 'values'", SchemaError)
     )
-    other = _value(declared["other"], place) if "other" in declared else None
-    return Attribute(name, AttributeKind.CATEGORICAL, values=values, missing=missing, other=other)
+    return Attribute(name, AttributeKind.CATEGORICAL, values=values, missing=missing)
 
 
 def _boolean_values(declared: dict[str, object], place: str) -> tuple[Value, ...]:
@@ -160,17 +163,7 @@ def _with_occurring(attribute: Attribute, listed: list[object]) -> Attribute:
                 f"attribute {attribute.name!r}: 'occurring' names {shown(item)}; expected {what}"
             )
         codes.append(code)
-    return Attribute(
-        attribute.name,
-        attribute.kind,
-        values=attribute.values,
-        edges=attribute.edges,
-        integer=attribute.integer,
-        representatives=attribute.representatives,
-        missing=attribute.missing,
-        other=attribute.other,
-        occurring=tuple(codes),
-    )
+    return replace(attribute, occurring=tuple(codes))
 
 
 def _occurring_code(attribute: Attribute, item: object) -> int | None:

@@ -6,21 +6,14 @@ replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 
     add-remove   B = max_x sum_i q_i(x)            over all records x of the schema, whether or not they obey its rules
     replace-one  D = max_{x, x'} sum_i |q_i(x) - q_i(x')|.
 
-Both are as hard as a best response, so they are bounded. Clauses over the same set S of attributes are gathered; f_S(x_S) is
-how many of them are true, a table over the codes that they name and "any other code". For any messages theta_{S, a}(v), whole
-numbers over a common denominator K, weak duality says
+Both are as hard as a best response, so they are bounded by weak duality. Clauses over the same set S of attributes are
+gathered; f_S(x_S) is how many of them are true, a table over the codes that they name and "any other code". For any messages
+theta_{S, a}(v), whole numbers over a common denominator K,
 
-    K B <= sum_a max_v sum_{S with a} theta_{S, a}(v) + sum_S max_{x_S} (K f_S(x_S) - sum_{a in S} theta_{S, a}(x_a)),    (*)
+    K B <= sum_a max_v sum_{S with a} theta_{S, a}(v) + sum_S max_{x_S} (K f_S(x_S) - sum_{a in S} theta_{S, a}(x_a)).
 
-since the messages of any one record cancel, and each maximum is at least its term at that record. Messages 0 give the sum over
-S of the largest number of clauses that are true together: the truth where the clauses are the cells of whole marginals. A
-block coordinate descent improves the messages; whatever it finds, (*) is a bound, and it is evaluated anew from the messages
-alone, in integers. Sets whose tables would be too large add what holds without a table: all of their clauses, but of
-different conjunctions of "=" literals over the same set only one.
-
-D is at most each of: the number of clauses that are neither always nor never true; 2 B; 2 R with
-R = max_x sum_i |q_i(x) - c_i| for any 0-1 vector c (triangle inequality through c), which is the B of the clauses with those of
-c_i = 1 negated, here those true of most records; and the sum over S of the largest distance between two cells.
+A block coordinate descent improves the messages; whatever it finds, the bound is evaluated anew from the messages alone, in
+integers. Privacy: C3 in docs/privacy.md.
 
 Source: Globerson and Jaakkola 2007, "Fixing max-product" (the descent); Sontag, Globerson and Jaakkola 2011, "Introduction to
 dual decomposition for inference", section 1.5 (the bound). Checked against all pairs of records by

@@ -97,11 +97,9 @@ class SymmetricFamily:
     def moves(self, unit: float) -> Moves:
         """Return how far neighbours are apart: exactly, over all pairs of records.
 
-        A record satisfies at most one literal of each of the W groups. Added, it moves the C(W, s) supports of s literals.
-        Replaced by one that satisfies others where a group has several and shares c of those with one, it moves C(W, s) +
-        C(W - g + c, s) - 2 C(c, s), g the number of groups with one literal; this is largest for some c, as the sum of two
-        convex functions of how many literals each record has is largest where one of them has all. Checked by
-        `tests/queries/test_polynomial_families.py` over all pairs of records of small tables.
+        Of W groups, g of them with one literal: a record added moves the C(W, s) supports of s literals, one replaced C(W, s) +
+        C(W - g + c, s) - 2 C(c, s) for some c. Privacy: C8, C9 in docs/privacy.md. Test:
+        `tests/queries/test_polynomial_families.py`.
         """
         check_norm(self.name, self.norm, unit)
         sizes = self.literals.groups.sizes

@@ -88,7 +88,7 @@ class TableFamily:
     def moves(self, unit: float) -> Moves:
         """Return how far neighbours are apart: exactly, over all pairs of records, or for large tables a bound of it.
 
-        Checked by `tests/queries/test_polynomial_families.py`.
+        Privacy: C9 in docs/privacy.md. Test: `tests/queries/test_polynomial_families.py`.
         """
         table = self.units(unit)
         added = int(np.abs(table).sum(axis=1).max())

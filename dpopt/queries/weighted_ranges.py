@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpopt.errors import WorkloadError
 from dpopt.queries.arrays import frozen
 from dpopt.queries.bins import Bins
+from dpopt.queries.file_reading import read_text
 
 MOST_RANGES = 2**20
 """In a file, at most."""
@@ -109,12 +110,7 @@ class WeightedRanges:
 
 def _lines(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines that are not empty, with their numbers from 1, but for a header."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise WorkloadError(f"{name} cannot be read: {reason}") from problem
-    rows = csv.reader(text.splitlines())
+    rows = csv.reader(read_text(path, name, WorkloadError).splitlines())
     try:
         filled = [(rows.line_num, cells) for cells in rows if any(cell.strip() for cell in cells)]
     except csv.Error as problem:

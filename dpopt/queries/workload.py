@@ -207,7 +207,7 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
     WorkloadError
         If the object has another form or does not fit the schema, or the fingerprint is another one.
     """
-    spec = json_object(dict(obj), "workload", WorkloadError)
+    spec = json_object(dict(obj) if isinstance(obj, Mapping) else obj, "workload", WorkloadError)
     version = spec.get("dpopt_workload")
     if version != WORKLOAD_VERSION or isinstance(version, bool):
         found = shown(version) if "dpopt_workload" in spec else "no such key"

@@ -17,7 +17,7 @@ Next     a solver: one file with an adapter (`adapter.py` is the contract; trans
 | compound_move_kernels.py, legal_search_kernels.py | compiled: moves that repair what they break; search in legal records |
 | cp_sat.py, cp_sat_rules.py, maxsat_rc2.py, maxsat_encoding.py | solvers that take weighted clauses as they are |
 | math_opt.py, scipy_highs.py, gurobi.py, pulp_cbc.py, pulp_other.py, glpk.py | mixed-integer and linear programs |
-| external_program.py | how programs that are called as commands are run |
+| external_program.py, solver_folder.py | how programs that are called as commands are run; the folder of their files |
 | cvxpy_convex.py, cvxpy_status.py | linear and quadratic programs through CVXPY |
 | history.py, without_variables.py | incumbents over time; programs without variables |
 """

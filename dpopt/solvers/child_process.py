@@ -5,7 +5,7 @@ and libraries that bundle different copies of the same solver never meet (OR-Too
 
 How: `python -m dpopt.solvers.child` is started on the first solve, in a session of its own, and kept. Programs and
 answers travel as pickles over its standard input and output. The child is killed when a wall-clock limit passes, on
-any exception in the parent, and at exit; temporary files are removed with it.
+any exception in the parent, and at exit; the folder of a library that works through files is removed with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import pickle
 import queue
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +22,6 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import IO
 
 from dpopt.errors import ProgramError, SolverUnavailableError
@@ -33,6 +31,7 @@ from dpopt.programs.results import Limit, Point, SolveResult, Termination, as_re
 from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
 from dpopt.solvers.adapter import HEADER
+from dpopt.solvers.solver_folder import SolverFolder
 from dpopt.solvers.without_variables import without_variables
 
 GRACE_SECONDS = 10.0
@@ -54,6 +53,8 @@ class InChildProcess:
         Says whether the library is there, without importing it.
     grace
         Seconds past `limits.seconds` after which the child is killed.
+    through_files
+        Whether the library works through temporary files: they get a folder of their own, which is removed with the child.
     """
 
     def __init__(
@@ -64,12 +65,14 @@ class InChildProcess:
         capabilities: frozenset[Capability],
         availability: Callable[[], Availability],
         grace: float = GRACE_SECONDS,
+        through_files: bool = False,
     ) -> None:
         self._adapter = adapter
         self._name = name
         self._capabilities = capabilities
         self._availability = availability
         self._grace = grace
+        self._through_files = through_files
         self._lock = threading.Lock()
         self._child: _Child | None = None
         self._last_rites: weakref.finalize[[], InChildProcess] | None = None
@@ -158,7 +161,7 @@ class InChildProcess:
         if child is not None and child.usable(threads):
             return child
         self._end()
-        self._child = child = _Child(self._adapter, threads)
+        self._child = child = _Child(self._adapter, threads, through_files=self._through_files)
         self._last_rites = weakref.finalize(self, child.end)  # when this object goes, and at exit
         return child
 
@@ -181,14 +184,15 @@ _Failure = tuple[Termination, Limit | None, str]
 class _Child:
     """One child process, its pipes, its temporary folder."""
 
-    def __init__(self, adapter: str, threads: int) -> None:
+    def __init__(self, adapter: str, threads: int, *, through_files: bool) -> None:
         self._owner = os.getpid()
         self._threads = threads
-        self._folder = tempfile.mkdtemp(prefix="dpopt-solver-")
-        self._noise = (Path(self._folder) / "noise").open("w+b")
+        self._folder = SolverFolder() if through_files else None
+        self._noise = tempfile.TemporaryFile()  # noqa: SIM115  # without a name; closed in `end`
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
-        environment["TMPDIR"] = environment["TEMP"] = environment["TMP"] = self._folder
+        if self._folder is not None:
+            environment["TMPDIR"] = environment["TEMP"] = environment["TMP"] = self._folder.path
         command = [sys.executable, "-P", "-m", "dpopt.solvers.child", adapter, str(self._owner)]
         self._replies: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
@@ -199,8 +203,7 @@ class _Child:
         ).start()
         process = started.get()
         if isinstance(process, OSError):
-            self._noise.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._remove_files()
             raise process
         self._process = process
 
@@ -233,10 +236,14 @@ class _Child:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._noise):
-            if stream is not None:
-                _close(stream)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._process.stdin is not None:
+            _close(self._process.stdin)
+        self._remove_files()
+
+    def _remove_files(self) -> None:
+        _close(self._noise)
+        if self._folder is not None:
+            self._folder.remove()
 
     def _write(self, payload: bytes) -> None:
         target = self._process.stdin

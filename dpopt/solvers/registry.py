@@ -20,6 +20,7 @@ from dpopt.errors import SolverUnavailableError
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
 from dpopt.solvers.adapter import Adapter
 from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
+from dpopt.solvers.solver_folder import remove_left_folders
 
 ENTRY_POINTS = "dpopt.solvers"
 AUTO = "auto"
@@ -33,11 +34,13 @@ BREAKDOWNS = (Exception, SystemExit, GeneratorExit)
 class Entry:
     """A solver of this package: where it is (see `load`), and what it needs.
 
-    With requirements it is an `Adapter`, run in a child process; without any it is a `Solver` itself.
+    With requirements it is an `Adapter`, run in a child process; without any it is a `Solver` itself. `through_files`: the
+    library works through temporary files.
     """
 
     path: str
     requirements: tuple[Requirement, ...] = ()
+    through_files: bool = False
 
 
 _ORTOOLS = Library("ortools", "ortools", at_least=(9, 15))
@@ -54,8 +57,10 @@ SOLVERS: dict[str, Entry] = {
     "local-search": Entry("dpopt.solvers.local_search:LocalSearch"),
     "cp-sat": Entry("dpopt.solvers.cp_sat:CpSat", (_ORTOOLS,)),
     "highs": Entry("dpopt.solvers.scipy_highs:ScipyHighs", (Library("scipy", "scipy", at_least=(1, 13)),)),
-    "cbc": Entry("dpopt.solvers.pulp_cbc:PulpCbc", (_PULP,)),
-    "glpk": Entry("dpopt.solvers.glpk:Glpk", (ProgramOnPath("glpsol", "apt install glpk-utils"),)),
+    "cbc": Entry("dpopt.solvers.pulp_cbc:PulpCbc", (_PULP,), through_files=True),
+    "glpk": Entry(
+        "dpopt.solvers.glpk:Glpk", (ProgramOnPath("glpsol", "apt install glpk-utils"),), through_files=True
+    ),
     "gscip": Entry("dpopt.solvers.math_opt:MathOpt:gscip", (_ORTOOLS,)),
     "mathopt-highs": Entry("dpopt.solvers.math_opt:MathOpt:mathopt-highs", (_ORTOOLS,)),
     "glop": Entry("dpopt.solvers.math_opt:MathOpt:glop", (_ORTOOLS,)),
@@ -121,13 +126,14 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
 
     The same name gives the same object, so that its child process is kept. Whether the solver can run here is told
     by its `availability()`. A solver of mixed-integer programs takes a MaxCsp once it is wrapped by
-    `dpopt.formulations.accepting_max_csp`.
+    `dpopt.formulations.accepting_max_csp`. What solvers of killed processes left in the folder for temporary files is removed.
 
     Raises
     ------
     SolverUnavailableError
         No solver has this name, or the entry point of an outside solver cannot be loaded.
     """
+    remove_left_folders()
     if not isinstance(name_or_solver, str):
         return name_or_solver
     return _named(DEFAULT if name_or_solver == AUTO else name_or_solver)
@@ -139,7 +145,7 @@ def _named(name: str) -> Solver:
         return _of_entry(name, SOLVERS[name])
     if name.startswith(PULP) and name in _found_by_pulp():
         path = f"dpopt.solvers.pulp_other:PulpOther:{_found_by_pulp()[name]}"
-        entry = Entry(path, (_PULP, *_PULP_NEEDS.get(name, ())))
+        entry = Entry(path, (_PULP, *_PULP_NEEDS.get(name, ())), through_files=True)
         return _of_entry(name, entry)
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         if point.name == name:
@@ -163,6 +169,7 @@ def _of_entry(name: str, entry: Entry) -> Solver:
         name=name,
         capabilities=adapter.capabilities,
         availability=functools.partial(availability_of, entry.requirements),
+        through_files=entry.through_files,
     )
 
 

@@ -15,11 +15,14 @@ import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
+from dpopt.queries.strict_json import parse_json
+from dpopt.queries.written_files import PUBLIC, flush_folder
 
 Entry = dict[str, Any]
+_LONGEST_LINE, _MOST_BYTES = 2**30, 2**34
 
 
 class Journal(Protocol):
@@ -103,7 +106,7 @@ class FileJournal:
         ReleaseFolderError
             If the entry cannot be written, or an earlier one could not.
         """
-        line = _line(entry)
+        line = line_of(entry)
         if self._broken:
             raise ReleaseFolderError(
                 f"{self._path.name} could not be written before; continue with 'dpopt resume'"
@@ -129,16 +132,16 @@ class FileJournal:
 
     def _mark_torn(self, contents: JournalContents) -> JournalContents:
         mark: Entry = {"kind": "torn"}
-        temporary = self._path.with_name(f".{self._path.name}.part")
+        temporary = unfinished_journal(self._path)
         marked = -1
         try:
             temporary.unlink(missing_ok=True)
-            whole = self._path.read_bytes()[: contents.length] + _line(mark)
+            whole = self._path.read_bytes()[: contents.length] + line_of(mark)
             marked = _open_and_lock(temporary)  # locked before it gets the journal's name
             _write(marked, whole)
             os.fsync(marked)
             temporary.replace(self._path)
-            _flush_folder(self._path.parent)
+            flush_folder(self._path.parent)
         except OSError as error:
             if marked >= 0:
                 os.close(marked)
@@ -151,12 +154,12 @@ class FileJournal:
 def _open_and_lock(path: Path) -> int:
     """Open a file for appending and lock it; the name is on the disk when this returns."""
     while True:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PUBLIC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Another process may have renamed a file over this name between the two calls.
             if path.exists() and path.stat().st_ino == os.fstat(file).st_ino:
-                _flush_folder(path.parent)
+                flush_folder(path.parent)
                 return file
         except BaseException:
             os.close(file)
@@ -178,13 +181,9 @@ def _write(file: int, data: bytes) -> None:
         written += os.write(file, data[written:])
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power failure."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+def unfinished_journal(path: Path) -> Path:
+    """Return the name under which a journal is repaired."""
+    return path.with_name(f".{path.name}.part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,41 +214,46 @@ def read_journal(path: Path) -> JournalContents:
         If the file is missing, or a line other than the last one is damaged.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            return _contents(file, path.name)
     except OSError as error:
         raise TranscriptError(f"cannot read the transcript {path.name}: {error.strerror}") from error
+
+
+def _contents(file: IO[bytes], name: str) -> JournalContents:
     entries: list[Entry] = []
     length = 0
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
-        entry = _parse(line)
+    while line := file.readline(_LONGEST_LINE):
+        entry = entry_of(line)
         if entry is None:
-            if number == len(lines) - 1 and lines[-1] == b"":
+            if not file.read(1):
                 return JournalContents(entries, length, torn=True)
             raise TranscriptError(
-                f"line {number} of {path.name} is damaged (its checksum does not match). "
+                f"line {len(entries) + 1} of {name} is damaged (its checksum does not match). "
                 "Restore the file from a copy; a run with a damaged transcript cannot be resumed or replayed"
             )
         entries.append(entry)
-        length += len(line) + 1
-    return JournalContents(entries, length, torn=lines[-1] != b"")
+        length += len(line)
+        if length > _MOST_BYTES:
+            raise TranscriptError(f"{name} has more than {_MOST_BYTES:,} bytes, which no transcript has")
+    return JournalContents(entries, length, torn=False)
 
 
 def _text(entry: Entry) -> str:
     return json.dumps(entry, separators=(",", ":"), sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
-def _line(entry: Entry) -> bytes:
+def line_of(entry: Entry) -> bytes:
+    """Return the line of an entry, with its checksum and its end."""
     text = _text(entry)
     return f'{{"crc":"{zlib.crc32(text.encode()):08x}","entry":{text}}}\n'.encode()
 
 
-def _parse(line: bytes) -> Entry | None:
+def entry_of(line: bytes) -> Entry | None:
+    """Return the entry of a line, None if it is not the line of an entry to its newline."""
     try:
-        outer = json.loads(line)
+        outer: Any = parse_json(line.decode("ascii"), "the line", TranscriptError)
         entry = outer["entry"]
-        if not isinstance(entry, dict) or outer["crc"] != f"{zlib.crc32(_text(entry).encode()):08x}":
-            return None
-    except (ValueError, KeyError, TypeError):
+        return entry if isinstance(entry, dict) and line_of(entry) == line else None
+    except (ValueError, LookupError, TypeError):
         return None
-    return entry

@@ -29,6 +29,7 @@ def main() -> None:
             workload,
             out=f"{folder}/{epsilon}",
             algorithm="dualquery",
+            neighbours="replace",
             step=float(chosen["step"]),
             draws=int(chosen["draws"]),
             epsilon=float(epsilon),

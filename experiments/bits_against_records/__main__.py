@@ -41,11 +41,14 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("paper, Theorem 4.3", ["--encoding", "bits", "--accountant", "theorem", *PAPER]),
+    Variant("paper, Theorem 4.3", ["--record-encoding", "bits", "--accountant", "theorem", *PAPER]),
     Variant(
-        "paper, accounting of its experiments", ["--encoding", "bits", "--accountant", "per-round", *PAPER]
+        "paper, accounting of its experiments",
+        ["--record-encoding", "bits", "--accountant", "per-round", *PAPER],
     ),
-    Variant("paper's bits and parameters, zCDP", ["--encoding", "bits", "--accountant", "zcdp", *PAPER]),
+    Variant(
+        "paper's bits and parameters, zCDP", ["--record-encoding", "bits", "--accountant", "zcdp", *PAPER]
+    ),
     Variant("valid records, paper's parameters, zCDP", ["--accountant", "zcdp", *PAPER]),
     Variant("dpopt's default", []),
 )

@@ -94,7 +94,12 @@ def _results(options: argparse.Namespace, known: Sequence[Report]) -> Iterator[R
                     draws, rounds = (2, 10) if options.quick else PAPER[epsilon]
                     given |= {"draws": draws, "rounds": rounds}
                 settings = Settings(
-                    epsilon=epsilon * SLACK, accountant="pure", predict=False, seed=run, **given
+                    epsilon=epsilon * SLACK,
+                    accountant="pure",
+                    neighbours="replace",
+                    predict=False,
+                    seed=run,
+                    **given,
                 )
                 found = measure(dataset, schema, workload, size, settings)
                 yield {"epsilon": epsilon, "algorithm": name, "run": run, **_rounded(found)}

@@ -76,10 +76,12 @@ class Inputs:
     def release(self, part: Part, out: Path) -> list[str]:
         """Return the words of `dpopt release`."""
         where = ["--schema", str(self.schema), "--workload", "marginals:2", "--out", str(out)]
+        relation = () if "--neighbours" in part.options else ("--neighbours", "replace")
         return [
             "release",
             str(self.table),
             *where,
+            *relation,
             *part.options,
             "--delta",
             "1e-6",

@@ -118,7 +118,15 @@ def _load() -> None:
 
     schema = Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in "abc"))
     table = pd.DataFrame({name: [True, False] for name in "abc"})
-    settings = Settings(algorithm="dualquery", epsilon=1e5, delta=1e-6, rounds=2, draws=2, predict=False)
+    settings = Settings(
+        algorithm="dualquery",
+        epsilon=1e5,
+        delta=1e-6,
+        n0=2,
+        rounds=2,
+        draws=2,
+        predict=False,
+    )
     synthesize(table, schema, "marginals:2", settings=settings)
 
 

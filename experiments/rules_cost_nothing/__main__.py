@@ -106,6 +106,8 @@ def _one(
         str(schema),
         "--algorithm",
         "dualquery",
+        "--neighbours",
+        "replace",
         "--workload",
         workload,
         "--out",

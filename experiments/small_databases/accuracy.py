@@ -40,7 +40,12 @@ def _errors(table: pd.DataFrame, epsilon: float, algorithm: str, runs: int, *, q
     found, seconds = [], []
     records = 4 if quick and algorithm == "smalldb" else None
     settings = Settings(
-        algorithm=algorithm, epsilon=epsilon, accountant="pure", predict=False, records=records
+        algorithm=algorithm,
+        epsilon=epsilon,
+        accountant="pure",
+        neighbours="replace",
+        predict=False,
+        records=records,
     )
     for _ in range(runs):
         start = time.process_time()

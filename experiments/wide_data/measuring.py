@@ -22,10 +22,10 @@ from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
-from dpopt.private.binary.reading import BinaryReading, Layout
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.exact_counts import exact_counts
 from dpopt.private.read_binary_table import read_binary_table
+from dpopt.private.table_reading import Layout, TableReading
 from dpopt.queries.answer_kernels import shares_on_records
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import Workload, parse_workload
@@ -151,7 +151,7 @@ class Measuring:
             [
                 *("release", str(table.path), *table.declared(), "--workload", row.workload),
                 *("--out", str(out), "--algorithm", row.algorithm, *budget, *played),
-                *("--no-predict", "--quiet", "--timings", str(timings)),
+                *("--neighbours", "replace", "--no-predict", "--quiet", "--timings", str(timings)),
             ]
         )
         finished = load(out)
@@ -197,7 +197,7 @@ class Measuring:
         if name == "netflix-shaped":
             table = netflix_file(self._folder, quick=self._quick)
             schema = Schema.binary(table.columns)
-            reading = BinaryReading(Layout.NPZ)
+            reading = TableReading(Layout.NPZ)
             return schema, read_binary_table(table.path, schema, reading), table.rows
         if self._quick:
             from dpopt.algorithms.population import public_population
@@ -217,6 +217,7 @@ def _settings(row: Row) -> Settings:
         epsilon=row.epsilon,
         delta=DELTA,
         accountant=row.accountant,
+        neighbours="replace",
         rounds=row.rounds,
         draws=row.draws,
         step=row.step,

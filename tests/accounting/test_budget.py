@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from dpopt.accounting import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from dpopt.errors import AccountingError
+from dpopt.errors import AccountingError, PrivacyWarning
 
 REPLACE = NeighbouringRelation.REPLACE_ONE
 GAUSSIAN = Charge("Gaussian noise", ChargeKind.CONCENTRATED, 0.05, 1, REPLACE, "theorem")
@@ -152,3 +153,20 @@ def test_a_budget_that_means_nothing_is_refused(
 def test_json_that_is_no_budget_is_refused(obj: object) -> None:
     with pytest.raises(AccountingError, match="budget"):
         Budget.from_json(obj)
+
+
+@pytest.mark.parametrize(
+    ("budget", "large"),
+    [
+        (Budget(20.0, 1e-9, None, Accountant.ZCDP), False),
+        (Budget(20.1, 1e-9, None, Accountant.ZCDP), True),
+        (Budget(20.1, 0.0, None, Accountant.PURE), True),
+        (Budget(None, 1e-9, zcdp_rho(20.0, 1e-9), Accountant.ZCDP), False),
+        (Budget(None, 1e-9, 1.01 * zcdp_rho(20.0, 1e-9), Accountant.ZCDP), True),
+    ],
+)
+def test_a_budget_that_promises_nothing_is_warned_of(budget: Budget, large: bool) -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert budget.warned() is budget
+    assert [one.category for one in warned] == [PrivacyWarning] * large

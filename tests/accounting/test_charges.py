@@ -128,6 +128,6 @@ def test_json_without_the_keys_of_a_charge_is_refused(obj: object) -> None:
 
 def test_a_relation_names_the_number_that_has_to_be_public() -> None:
     assert NeighbouringRelation.REPLACE_ONE.describe() == "replace-one with public n"
-    assert NeighbouringRelation.ADD_REMOVE.describe() == "add-remove with fixed public n0"
+    assert NeighbouringRelation.ADD_REMOVE.describe() == "one record more or less (add-remove)"
     assert NeighbouringRelation("replace") is NeighbouringRelation.REPLACE_ONE
     assert NeighbouringRelation("add-remove") is NeighbouringRelation.ADD_REMOVE

@@ -66,7 +66,7 @@ def exact_moment(x: float, fresh: Decimal, keep: Decimal, other: Decimal) -> Dec
 @given(
     eta=st.floats(0.01, 2.0),
     share=st.floats(0.02, 0.5),
-    n=st.integers(2, 10**6),
+    n=st.integers(2, 2**53),
     t=st.integers(2, 2000),
     x=st.floats(1e-4, 1e4),
     place=st.floats(0.0, 1.0),
@@ -86,6 +86,22 @@ def test_no_answers_within_reach_cost_more_than_the_corners(
         log_other = min(high, max(low, log_keep + Decimal(shift) * Decimal(eta) / n))
         found = exact_moment(x, Decimal(fresh), log_keep.exp(), log_other.exp())
     assert float(found) <= claimed * (1 + 1e-9) + 1e-300
+
+
+@pytest.mark.parametrize("n", [10**6, 2**45, 2**53])
+@pytest.mark.parametrize("x", [1.0, 1e6, 5e15])
+def test_however_large_the_public_size_no_digit_of_the_moment_is_lost(n: int, x: float) -> None:
+    eta, margin = 0.1, 0.01
+    ranges, orders = np.array([2.6e-15]), np.array([x])
+    claimed = float(log_outcome_moment(orders, ranges, eta, margin, n)[0])
+    fresh = Decimal(float(log_fresh_moment(orders, ranges)[0]))
+    with localcontext(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN):
+        step, most = Decimal(eta) / n, -Decimal(margin)
+        least = most - 2 * Decimal(eta)
+        corners = [(most, most), (most, most - step), (most - step, most)]
+        corners += [(least, least), (least, least + step), (least + step, least)]
+        found = max(exact_moment(x, fresh, keep.exp(), other.exp()) for keep, other in corners)
+    assert claimed == pytest.approx(float(found), rel=1e-12)
 
 
 @settings(max_examples=60, deadline=None)

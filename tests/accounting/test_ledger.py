@@ -69,7 +69,7 @@ def test_a_second_plan_is_refused() -> None:
 
 def test_a_plan_under_another_relation_is_refused() -> None:
     ledger = Ledger(BUDGET, ADD_REMOVE)
-    with pytest.raises(BudgetError, match="this ledger is for add-remove with fixed public n0"):
+    with pytest.raises(BudgetError, match="this ledger is for one record more or less"):
         ledger.reserve(PLAN)
 
 

@@ -36,6 +36,13 @@ SCHEMA = Schema(
     )
 )
 
+WITH_BUCKETS = Schema(
+    tuple(
+        replace(attribute, other=attribute.other or (attribute.edges or attribute.values)[-1])
+        for attribute in SCHEMA.attributes
+    )
+)
+
 
 def codes(rows: int = ROWS) -> NDArray[np.int32]:
     """Return records (rows, 4) that depend on each other, the same each time."""

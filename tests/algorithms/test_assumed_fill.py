@@ -33,6 +33,7 @@ WIDTH = 2000
 BINARY = Schema.binary(WIDTH)
 QUERIES = "conjunctions:3,count=500,seed=1"
 BUDGET: dict[str, Any] = {"algorithm": "dualquery", "epsilon": 1.0, "delta": 1e-6, "predict": False}
+SIZE = 40
 
 
 def planned(
@@ -114,10 +115,10 @@ def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: st
     """A table of zeros and one of ones: the same plan, and the release says what was assumed."""
     found = []
     for share in (0, 1):
-        cells = np.full((40, WIDTH), share, dtype=np.uint8)
+        cells = np.full((SIZE, WIDTH), share, dtype=np.uint8)
         out = tmp_path / f"out{share}"
         finished = synthesize(
-            _filled(tmp_path / f"table{share}", kind, cells), BINARY, QUERIES, out=out, **BUDGET
+            _filled(tmp_path / f"table{share}", kind, cells), BINARY, QUERIES, out=out, n0=SIZE, **BUDGET
         )
         found.append((out / "plan.json").read_bytes())
         assert json.loads((out / "release.json").read_text())["assumed"] == finished.job.statement["assumed"]

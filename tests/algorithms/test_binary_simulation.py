@@ -82,7 +82,7 @@ def test_a_prediction_agrees_with_a_run_on_real_records(data_folder: Path, signe
     }
     asked = workload_from_json(obj, schema)
     fill = round(len(items) / 5551 / count, 5)
-    settings = Settings(algorithm="dualquery", epsilon=1.0, delta=1e-6, fill=fill)
+    settings = Settings(algorithm="dualquery", epsilon=1.0, delta=1e-6, neighbours="replace", fill=fill)
     made, statement = plan_and_statement(settings, 5551, asked, Notes())
     assert isinstance(made, DualQueryPlan)
     largest, mean = errors_of_a_run(PrivateDataset.from_binary(schema, columns), made, asked)

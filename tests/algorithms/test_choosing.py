@@ -111,7 +111,7 @@ FIXED: dict[str, tuple[dict[str, Any], str, str]] = {
         "dualquery",
         "attributes that no drawn query mentions are a matter of DualQuery",
     ),
-    "bits": ({"encoding": "bits"}, "dualquery", "free indicator bits are a coding of DualQuery"),
+    "bits": ({"record_encoding": "bits"}, "dualquery", "free indicator bits are a coding of DualQuery"),
     "selections": ({"selections": 2}, "adaptive", "selections are an option of the adaptive algorithm"),
 }
 

@@ -13,7 +13,7 @@ from tests.algorithms.small_runs import small_release, write_table
 
 
 def test_what_a_killed_run_left_half_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    left = [".release.json.part", ".transcript.jsonl.part", ".synthetic.csv.ab1_x.tmp", ".answers.csv.q.tmp"]
+    left = [".release.json.3-0.tmp", ".transcript.jsonl.part", ".synthetic.csv.71-2.tmp"]
     kept = ["release.json", "transcript.jsonl", "synthetic.csv", ".hidden", "notes.tmp", ".other.part"]
     for name in (*left, *kept):
         (tmp_path / name).write_text("")
@@ -25,7 +25,7 @@ def test_a_folder_whose_run_never_began_says_that_nothing_was_spent(tmp_path: Pa
     table, out = write_table(tmp_path), tmp_path / "out"
     out.mkdir()
     assert not never_began(out)
-    for name in ("transcript.jsonl", ".plan.json.part", "schema.json"):
+    for name in ("transcript.jsonl", ".plan.json.3-0.tmp", "schema.json"):
         (out / name).write_text("")
     assert never_began(out)
     with pytest.raises(
@@ -38,11 +38,15 @@ def test_a_folder_whose_run_never_began_says_that_nothing_was_spent(tmp_path: Pa
         check_empty(out)
 
 
-@pytest.mark.parametrize(("plan", "journal"), [(True, b""), (False, b"{"), (True, b"{")])
-def test_a_folder_with_a_plan_or_a_line_has_begun(tmp_path: Path, plan: bool, journal: bytes) -> None:
+@pytest.mark.parametrize(
+    ("asked", "journal"), [("plan.json", b""), ("request.json", b""), (None, b"{"), ("plan.json", b"{")]
+)
+def test_a_folder_with_a_plan_a_request_or_a_line_has_begun(
+    tmp_path: Path, asked: str | None, journal: bytes
+) -> None:
     (tmp_path / "transcript.jsonl").write_bytes(journal)
-    if plan:
-        (tmp_path / "plan.json").write_text("{}")
+    if asked is not None:
+        (tmp_path / asked).write_text("{}")
     assert not never_began(tmp_path)
 
 

@@ -129,7 +129,7 @@ def test_rounds_take_turns_with_their_scores_and_have_names_of_their_own() -> No
 def test_a_budget_below_the_charges_is_refused_before_a_ledger_exists() -> None:
     for gaussian in (True, False):
         made = measured_job(PROJECTION, gaussian=gaussian)
-        made.ledger()
+        made.ledger(None)
         assert isinstance(made.plan, MeasuredPlan)
         budget = made.plan.budget
         short = (
@@ -138,7 +138,7 @@ def test_a_budget_below_the_charges_is_refused_before_a_ledger_exists() -> None:
             else Budget((budget.epsilon or 0) * (1 - 1e-9), 0.0, None, Accountant.PURE)
         )
         with pytest.raises(BudgetError):
-            replace(made, plan=replace(made.plan, budget=short)).ledger()
+            replace(made, plan=replace(made.plan, budget=short)).ledger(None)
 
 
 FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -304,7 +304,7 @@ def test_an_understated_sensitivity_pays_for_nothing() -> None:
     job = measured_job(NOISE, measurements=(planned,))
     with pytest.raises(PlanError, match="one record moves"):
         release(dataset(), job, None)
-    ledger = job.ledger()
+    ledger = job.ledger(None)
     curator = MeasuringCurator(dataset(), ledger, MemoryJournal(), size=job.plan.size)
     with pytest.raises(BudgetError):
         curator.measure(Measurement("workload", workload().queries, 3.5, True))

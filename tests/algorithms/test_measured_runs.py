@@ -53,7 +53,6 @@ from dpopt.transcript.journal import read_journal
 from tests.algorithms.measured_runs import CLAUSES, FIT, NoNoise, measured_job, noiseless, scripted
 from tests.algorithms.small_runs import (
     ADD_REMOVE,
-    REPLACE,
     ROWS,
     SCHEMA,
     codes,
@@ -606,7 +605,7 @@ def test_progress_counts_sweeps_and_rounds_of_column_generation(tmp_path: Path) 
 def test_one_call_with_the_defaults_of_an_algorithm(tmp_path: Path, algorithm: str, accountant: str) -> None:
     fitted_records: dict[str, Any] = {} if algorithm == NOISE else {"records": 100}
     made: SyntheticRelease = synthesize(
-        write_table(tmp_path),
+        write_table(tmp_path, rows=2000),  # far above the noise of their number
         SCHEMA,
         "marginals:2",
         out=tmp_path / "out",
@@ -620,5 +619,6 @@ def test_one_call_with_the_defaults_of_an_algorithm(tmp_path: Path, algorithm: s
     assert isinstance(made.job.plan, MeasuredPlan)
     assert made.statement["accuracy"]["predicted"] is None
     assert 1.98 < made.ledger.spent().epsilon <= 2
+    assert made.ledger.entries[0].label == "number of records"
     assert made.job.plan.budget.accountant is Accountant(accountant)
-    assert made.job.plan.relation is REPLACE
+    assert made.job.plan.relation is NeighbouringRelation.ADD_REMOVE

@@ -314,6 +314,7 @@ def test_the_bound_of_a_release_holds_for_its_records(tmp_path: Path, records: i
         algorithm=PMW,
         epsilon=1_000.0,
         accountant="pure",
+        neighbours="replace",
         records=records,
         predict=False,
     )

@@ -16,7 +16,7 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import simulation
 from dpopt.algorithms.accuracy import proven_error
-from dpopt.algorithms.budget_fit import largest_number
+from dpopt.algorithms.budget_fit import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.planning import log_universe, make_plan
@@ -163,9 +163,23 @@ def test_wider_records_get_more_draws_per_round(attributes: int, factor: float) 
     assert made.rounds == pytest.approx(factor * 3.63 * made.draws ** (2 / 3), rel=0.03)
 
 
-def test_an_enormous_budget_ends_at_twenty_thousand_rounds() -> None:
+@pytest.mark.parametrize(
+    ("given_numbers", "rounds", "most_drawn"),
+    [
+        ({"draws": 10}, 5_000, 50_000),
+        ({"draws": 10, "step": Decimal("1.4")}, 20_000, 200_000),
+        ({"rounds": 10}, 10, 10_000_000),
+        ({"rounds": 100}, 100, 25_000_000),
+        ({}, 1_973, 25_000_000),
+    ],
+)
+def test_rounds_and_draws_do_not_grow_with_the_budget_without_end(
+    given_numbers: dict[str, Any], rounds: int, most_drawn: int
+) -> None:
     for budget in (replace(ZCDP, epsilon=1e9), Budget(None, 1e-9, 1e9, Accountant.ZCDP)):
-        assert make_plan(request(budget=budget, draws=10), WORKLOAD).rounds == 20_000
+        made = make_plan(request(budget=budget, **given_numbers), WORKLOAD)
+        assert made.rounds == rounds
+        assert 0.999 * most_drawn < made.rounds * made.draws <= most_drawn
 
 
 def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None:
@@ -344,7 +358,8 @@ def test_no_plan_of_the_rule_is_over_budget(
         assert not budget.allows(plan(rounds=2, draws=1, size=size, relation=relation).charges())
         return
     assert spent_share(made) <= 1
-    assert made.rounds == 20_000 or not fits(replace(made, draws=made.draws + 1))
+    within = made.rounds < RULE_ROUNDS and made.rounds * (made.draws + 1) <= RULE_DRAWS_IN_ALL
+    assert not within or not fits(replace(made, draws=made.draws + 1))
 
 
 def on_zeros_and_ones(attributes: int, **changes: Any) -> DualQueryPlan:

@@ -34,7 +34,7 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
         delta=1e-6,
         rounds=30,
         draws=20,
-        encoding=encoding,
+        record_encoding=encoding,
         predict=False,
     )
     clauses = finished.job.record_clauses()

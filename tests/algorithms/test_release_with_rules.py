@@ -141,13 +141,13 @@ def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
 
 
 def test_free_bits_are_refused_under_rules() -> None:
-    with pytest.raises(PlanError, match="3 rules on records.*--encoding records"):
+    with pytest.raises(PlanError, match="3 rules on records.*--record-encoding records"):
         job(schema=RULED, encoding=Encoding.BITS)
 
 
 def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:
     table, out, told = write_table(tmp_path), tmp_path / "out", Notes()
-    asked: dict[str, Any] = {"algorithm": "dualquery", "epsilon": 1.0, "delta": 1e-6, "predict": False}
+    asked: dict[str, Any] = {"algorithm": "dualquery", "rho": 0.05, "neighbours": "replace", "predict": False}
     synthesize(table, RULED, "marginals:2", out=out, progress=told, **asked)
     (note,) = told.for_the_owner
     broken = RULED.circuit().broken(codes())
@@ -164,7 +164,14 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
         Notes(),
     )
     synthesize(
-        write_table(tmp_path), schema, "marginals:2", progress=told, epsilon=1.0, delta=1e-6, predict=False
+        write_table(tmp_path),
+        schema,
+        "marginals:2",
+        progress=told,
+        epsilon=1.0,
+        delta=1e-6,
+        n0=200,
+        predict=False,
     )
     assert told.for_the_owner == []
 

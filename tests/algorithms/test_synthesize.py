@@ -4,6 +4,7 @@ import gzip
 import inspect
 import re
 import shutil
+import warnings
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
@@ -37,6 +38,7 @@ from dpopt.errors import (
     SolverUnavailableError,
     WorkloadError,
 )
+from dpopt.private.dataset import PrivateDataset
 from dpopt.private.open_table import AnyTable
 from dpopt.private.read_table import read_table
 from dpopt.queries.schema import Schema
@@ -55,6 +57,7 @@ from tests.algorithms.small_runs import (
 )
 
 USUAL: dict[str, Any] = {
+    "neighbours": "replace",
     "algorithm": "dualquery",
     "epsilon": 1e5,
     "delta": 1e-6,
@@ -161,9 +164,27 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "neighbours": ({"neighbours": "swap"}, PlanError, "--neighbours is one of replace, add-remove; found"),
     "plan-by": ({"plan_by": "luck"}, PlanError, "--plan-by is one of rule, simulation, bound; found 'luck'"),
     "free attributes": ({"free_attributes": "last"}, PlanError, "--free-attributes is one of first, random"),
-    "encoding": ({"encoding": "one-hot"}, PlanError, "--encoding is one of records, bits; found 'one-hot'"),
-    "on-unknown": ({"on_unknown": "drop"}, SchemaError, "expected error, clip, other, or clip,other"),
-    "on-unknown twice": ({"on_unknown": "error,clip"}, SchemaError, "'error' allows no repair"),
+    "encoding": (
+        {"record_encoding": "one-hot"},
+        PlanError,
+        "--record-encoding is one of records, bits; found 'one-hot'",
+    ),
+    "on-invalid": ({"on_invalid": "keep"}, SchemaError, "expected error, clip, other, drop"),
+    "on-invalid twice": ({"on_invalid": "error,clip"}, SchemaError, "'error' allows no repair"),
+    "drop": ({"on_invalid": "drop", "neighbours": "replace"}, PlanError, "use --neighbours add-remove"),
+    "pairs": (
+        {"layout": "pairs", "on_invalid": "other", "neighbours": "replace"},
+        PlanError,
+        "use --neighbours add-remove",
+    ),
+    "person": (
+        {"person": "id", "rows_per_person": 1, "neighbours": "replace"},
+        PlanError,
+        "use --neighbours add-remove",
+    ),
+    "person without a bound": ({"person": "id"}, SchemaError, "go together"),
+    "rows of nobody": ({"rows_per_person": 2}, SchemaError, "go together"),
+    "no row of a person": ({"person": "id", "rows_per_person": 0}, SchemaError, "a whole number from 1"),
     "solver": ({"solver": "simplex"}, SolverUnavailableError, "there is no solver 'simplex'"),
     "close solver": ({"solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
     "format": (
@@ -228,7 +249,6 @@ def test_public_inputs_are_refused_before_the_table_is_opened(
 
 
 LATE: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "add-remove without n0": ({"neighbours": "add-remove"}, PlanError, "add-remove needs a fixed public n0"),
     "n0 with replace": ({"n0": 150}, PlanError, "n0 belongs to add-remove"),
     "over budget": ({"epsilon": 0.01, "step": "1"}, PlanError, "cost epsilon = .* more than epsilon = 0.01"),
     "no budget for two rounds": (
@@ -263,9 +283,7 @@ def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path
 def test_settings_and_keywords_do_not_mix() -> None:
     with pytest.raises(PlanError, match="give settings, or epsilon, rows as keywords, and not both"):
         synthesize(frame(), SCHEMA, "marginals:2", settings=Settings(epsilon=1.0), epsilon=2.0, rows=3)
-    with pytest.raises(
-        PlanError, match="there is no option epsilonn; the options are algorithm, epsilon, delta"
-    ):
+    with pytest.raises(PlanError, match="there is no option epsilonn; the options are accept_draft"):
         synthesize(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
 
 
@@ -278,7 +296,13 @@ def test_an_accepted_draft_is_recorded(tmp_path: Path) -> None:
 
 
 def test_rows_bits_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
-    settings = {**USUAL, "rows": np.int64(12), "format": "parquet", "encoding": "bits", "rounds": np.int32(5)}
+    settings = {
+        **USUAL,
+        "rows": np.int64(12),
+        "format": "parquet",
+        "record_encoding": "bits",
+        "rounds": np.int32(5),
+    }
     finished = synthesize(frame(), SCHEMA, "marginals:2", out=str(tmp_path / "out"), **settings)
     table = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     assert (table.num_rows, table.num_columns) == (12, SCHEMA.number_of_columns)
@@ -289,7 +313,7 @@ def test_rows_bits_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
 
 def test_add_remove_publishes_n0_and_not_the_number_of_records(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    synthesize(frame(), SCHEMA, "marginals:2", out=out, neighbours="add-remove", n0=177, **USUAL)
+    synthesize(frame(), SCHEMA, "marginals:2", out=out, **{**USUAL, "neighbours": "add-remove", "n0": 177})
     for path in out.iterdir():
         text = path.read_text()
         assert f": {ROWS}" not in text, path.name
@@ -305,6 +329,7 @@ def test_a_run_is_planned_as_asked(free: str, plan_by: str) -> None:
         "marginals:1",
         algorithm="dualquery",
         rho=0.05,
+        n0=200,
         free_attributes=free,
         plan_by=plan_by,
         predict=False,
@@ -474,3 +499,20 @@ def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> No
 def test_the_help_of_the_main_function_names_every_option() -> None:
     described = re.split(r"\W+", inspect.getdoc(synthesize) or "")
     assert [field.name for field in fields(Settings) if field.name not in described] == []
+
+
+@pytest.mark.parametrize(("engine", "warned"), [("dask:tcp://host:1", 1), ("dask:host:1", 0), ("memory", 0)])
+def test_counts_that_would_travel_unencrypted_are_warned_of(
+    monkeypatch: pytest.MonkeyPatch, engine: str, warned: int
+) -> None:
+    """No cluster is asked: the warning comes before."""
+
+    def nobody(*_: object, **__: object) -> PrivateDataset:
+        raise PlanError("nobody is asked")
+
+    monkeypatch.setattr("dpopt.algorithms.synthesize.open_dataset", nobody)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with pytest.raises(PlanError, match="nobody"):
+            synthesize(frame(), SCHEMA, "marginals:1", engine=engine, **USUAL)
+    assert sum("not encrypted" in str(one.message) for one in found) == warned

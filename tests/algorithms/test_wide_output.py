@@ -19,8 +19,8 @@ from dpopt.algorithms import wide_output
 from dpopt.algorithms.wide_output import ones_of, write_baskets, write_npz, write_weights
 from dpopt.errors import PlanError
 from dpopt.private.binary.items import Items
-from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.read_binary_table import read_binary_table
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.schema import Schema
 from tests.wide_tables import Bits, cell_tables, cells_of, some_cells
@@ -53,7 +53,7 @@ def test_what_is_written_is_read_back_to_the_same_codes(cells: Bits, drawn: list
             if len(expected):
                 np.testing.assert_array_equal(cells_of(read_binary_table(path, schema)), expected)
                 path.write_text(baskets_of(cells, Items(cells.shape[1], 1), places))
-                found = read_binary_table(path, schema, BinaryReading("baskets", 1))
+                found = read_binary_table(path, schema, TableReading("baskets", 1))
                 np.testing.assert_array_equal(cells_of(found), expected)
 
 

@@ -20,8 +20,8 @@ from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.reweighted_release import reweight_release
 from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
-from dpopt.private.binary.reading import BinaryReading
 from dpopt.private.read_binary_table import read_binary_table
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.schema import Schema
 from dpopt.queries.workload import parse_workload, workload_from_json
@@ -64,7 +64,7 @@ def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -
     assert errors["max_error"] <= 1
     published = "".join(path.read_text() for path in out.iterdir() if path.suffix == ".json")
     assert str(tmp_path) not in published
-    how = json.loads((out / "plan.json").read_text())["statement"]["reading"]["binary"]
+    how = json.loads((out / "plan.json").read_text())["statement"]["reading"]
     assert (
         how["layout"]
         == {"csr": "npz", "packed mtx": "mtx", "baskets from 1": "baskets", "bits": "bits"}[name]
@@ -133,7 +133,7 @@ def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | N
     )
     path = tmp_path / "out" / "synthetic.txt"
     expected = finished.records.distinct if rows is None else finished.records.rows(rows)
-    found = read_binary_table(path, schema, BinaryReading("baskets"))
+    found = read_binary_table(path, schema, TableReading("baskets"))
     np.testing.assert_array_equal(cells_of(found), expected.astype(np.bool_))
     weights = tmp_path / "out" / "weights.txt"
     assert weights.exists() == (rows is None)
@@ -150,6 +150,7 @@ def test_answers_alone_need_no_room_for_records(tmp_path: Path) -> None:
         WORKLOAD,
         out=tmp_path / "out",
         algorithm="noise",
+        neighbours="replace",
         epsilon=1.0,
         delta=1e-6,
         predict=False,
@@ -186,11 +187,11 @@ def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "out"
-    budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6, "predict": False}
+    budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6, "n0": 50, "predict": False}
     made = synthesize(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
     plan = json.loads((out / "plan.json").read_text())
     single, workload = plan["measurements"]
-    assert (single["name"], single["attributes"], single["moved"]) == ("one-way marginals", [], 2 * WIDTH)
+    assert (single["name"], single["attributes"], single["moved"]) == ("one-way marginals", [], WIDTH)
     assert workload["attributes"] is None
     transcript = (out / "transcript.jsonl").read_text()
     assert transcript.count('"kind":"measurement"') == 2
@@ -205,8 +206,13 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "csv": ({"format": "csv"}, PlanError, "--format csv would write 20,000 columns, more than the 10,000"),
     "parquet": ({"format": "parquet"}, PlanError, "take npz"),
     "npz of answers": ({"format": "npz", "algorithm": "noise"}, PlanError, "this run releases answers"),
-    "bits": ({"encoding": "bits"}, PlanError, "the columns of a wide table are bits already"),
-    "clip": ({"on_unknown": "clip"}, PlanError, "no unknown values"),
+    "bits": ({"record_encoding": "bits"}, PlanError, "the columns of a wide table are bits already"),
+    "clip": ({"on_invalid": "clip"}, PlanError, "keep the items that are known"),
+    "person": (
+        {"person": "a", "rows_per_person": 1, "neighbours": "add-remove", "n0": 3},
+        PlanError,
+        "leave --person",
+    ),
     "names": ({"column_names": ["a"]}, PlanError, "no columns by name"),
     "rows": ({"rows": 10**8, "rounds": 5, "draws": 20}, PlanError, "ones, more than the 1,000,000,000"),
     "engine": ({"engine": "stream"}, PlanError, "use --engine memory"),
@@ -240,7 +246,7 @@ def test_what_is_for_wide_tables_is_refused_for_others(tmp_path: Path) -> None:
     for changes, message in (
         ({"format": "npz"}, "--format npz is for wide tables"),
         ({"format": "baskets"}, "--format baskets is for wide tables"),
-        ({"reading": BinaryReading("baskets")}, "a layout is for wide tables"),
+        ({"reading": TableReading("baskets")}, "--layout: for wide tables"),
     ):
         with pytest.raises(PlanError, match=message):
             synthesize(table, SCHEMA, "marginals:1", **USUAL, **changes)

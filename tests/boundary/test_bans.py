@@ -33,6 +33,29 @@ BANS: dict[str, tuple[str, ...]] = {
     "dill": (),
     "cloudpickle": (),
     "joblib": (),
+    # Files are read where their sizes, nesting, keys and numbers are checked.
+    "json.load": (),
+    "json.loads": (
+        "dpopt/queries/strict_json.py",
+        "dpopt/transcript/journal.py",
+        "dpopt/solvers/pulp_other.py",
+    ),
+    "numpy.load": (),
+    "scipy.io": (),
+    "tomllib": ("dpopt/formulations/instances.py",),
+    "zipfile": (
+        "dpopt/queries/array_files.py",
+        "dpopt/queries/file_reading.py",
+        "dpopt/algorithms/wide_output.py",
+    ),
+    # Files come to be in one place, which knows the umask and what is the owner's alone; folders in it are no files of users.
+    "os.open": ("dpopt/queries/written_files.py", "dpopt/transcript/*.py", "dpopt/solvers/*.py"),
+    "os.fchmod": ("dpopt/queries/written_files.py",),
+    "os.chmod": (),
+    "os.umask": (),
+    "shutil.copy": (),
+    "shutil.copyfile": (),
+    "tempfile": ("dpopt/algorithms/new_files.py", "dpopt/cli/demo.py", "dpopt/solvers/*.py"),
     # Records are at hand wherever a cluster is: one file reaches it.
     "cryptography": ("dpopt/private/dask_workers.py",),
     "dask": ("dpopt/private/dask_workers.py",),
@@ -104,6 +127,26 @@ def test_banned_names_stand_only_in_their_places() -> None:
     assert [offence for file in FILES for offence in offences(file)] == []
 
 
+def test_whole_files_are_read_by_the_strict_reader_only() -> None:
+    """But for what the system and solvers write, a private table, and files of the same process."""
+    places = (
+        "dpopt/queries/file_reading.py",
+        "dpopt/solvers/*.py",
+        "dpopt/private/list_reader.py",
+        "dpopt/algorithms/memory.py",
+        "dpopt/transcript/journal.py",
+        "dpopt/cli/demo.py",
+    )
+    called = [
+        f"{file.path}:{node.lineno}"
+        for file in FILES
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Attribute) and node.attr in {"read_text", "read_bytes"}
+        if not any(fnmatch(file.path, place) for place in places)
+    ]
+    assert called == []
+
+
 def test_heavy_libraries_are_loaded_inside_functions() -> None:
     assert [heavy for file in FILES for heavy in heavy_imports(file)] == []
 
@@ -123,6 +166,57 @@ def test_only_drivers_and_the_command_line_import_the_private_room() -> None:
         if isinstance(node, ast.Constant) and str(node.value).startswith("dpopt.private.")
     ]
     assert (imports, texts) == ([], [])
+
+
+# Methods and calls that make a file by its path -> the files where they may stand.
+MAKES_FILES: dict[str, tuple[str, ...]] = {
+    "write_text": (),
+    "write_bytes": ("dpopt/programs/mps.py",),  # a public program; a child's own folder
+    "touch": (),
+    "chmod": (),
+    "open": (
+        "dpopt/algorithms/wide_output.py",
+        "dpopt/solvers/child_process.py",
+    ),  # in an archive; in its own folder
+}
+
+
+def made_files(file: SourceFile) -> list[str]:
+    """Return the calls of a file that make files by their path."""
+    return [
+        f"{file.path}:{node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Call)
+        for name in [ast.unparse(node.func).split(".")[-1]]
+        if name in MAKES_FILES and not any(fnmatch(file.path, place) for place in MAKES_FILES[name])
+        if name != "open" or any(_writes(argument) for argument in _modes(node))
+    ]
+
+
+def _modes(call: ast.Call) -> list[ast.expr]:
+    return [*call.args[:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+
+
+def _writes(argument: ast.expr) -> bool:
+    text = argument.value if isinstance(argument, ast.Constant) else None
+    return (
+        isinstance(text, str)
+        and re.fullmatch("[rwaxbt+]{1,3}", text) is not None
+        and not text.startswith("r")
+    )
+
+
+def test_files_come_to_be_in_one_place() -> None:
+    assert [made for file in FILES for made in made_files(file)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open(p, 'w')", "p.open(mode='ab')", "Path(p).open('x')", "p.parent.write_text('x')", "p.chmod(0o644)"],
+)
+def test_a_file_that_is_made_is_found_however_it_is_written(code: str) -> None:
+    assert made_files(SourceFile("dpopt/cli/example.py", ast.parse(code)))
+    assert not made_files(SourceFile("dpopt/cli/example.py", ast.parse("open(p)\np.open('rb')")))
 
 
 def test_code_made_of_text_is_not_used() -> None:

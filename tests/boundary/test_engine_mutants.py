@@ -15,18 +15,19 @@ import numpy as np
 import pytest
 
 from dpopt.errors import DpoptError, PrivateDataError
-from dpopt.private import batch_counts, distributed_table, part_counts, streamed_table
-from dpopt.private.batch_counts import BatchCounter, BatchReader, NamedQueries
+from dpopt.private import batch_reader, distributed_table, part_counts, streamed_table
+from dpopt.private.batch_counts import BatchCounter, NamedQueries
+from dpopt.private.batch_reader import BatchReader
 from dpopt.private.dask_workers import DaskWorkers
 from dpopt.private.dataset import Codes
 from dpopt.private.distributed_table import DistributedTable
 from dpopt.private.exact_counts import exact_counts
-from dpopt.private.on_unknown import OnUnknown
 from dpopt.private.parquet_source import ParquetSource, RowGroups
 from dpopt.private.part_counts import PartFailed, Reading, count_part
 from dpopt.private.read_table import read_table
 from dpopt.private.streamed_table import StreamedTable
 from dpopt.private.table_problems import ColumnProblems
+from dpopt.private.table_reading import AS_USUAL
 from dpopt.private.watched_files import WatchedFiles
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -101,14 +102,14 @@ def check_reports(folder: Path) -> None:
     """A worker's error tells nothing of what it read."""
     path = write_parquet(folder / "t.parquet", frame(9))
     source = ParquetSource([path], path.name, None)
-    how = Reading(SCHEMA, OnUnknown.ERROR, "t", source.file_names, (3, 2, 4, 1))
+    how = Reading(SCHEMA, AS_USUAL, "t", source.file_names, (3, 2, 4, 1))
 
     def fail(*_: object, **__: object) -> None:
         raise ValueError("record 12")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(part_counts, "count_in_batches", fail)
-        report = count_part(source.parts(1)[0], how, NamedQueries.of(SCHEMA, queries()[0]))
+        report = count_part((source.parts(1)[0], None), how, NamedQueries.of(SCHEMA, queries()[0]))
     assert isinstance(report, PartFailed)
     assert "record" not in report.message.replace("quote records", "")
 
@@ -183,7 +184,7 @@ def look_at_files_before_a_pass_only(patch: pytest.MonkeyPatch) -> None:
 
 
 def take_what_does_not_fit(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(streamed_table, "refuse_what_does_not_fit", lambda source, columns: None)
+    patch.setattr(BatchReader, "refuse_what_does_not_fit", lambda reader: None)
 
 
 def take_what_workers_refuse(patch: pytest.MonkeyPatch) -> None:
@@ -218,7 +219,7 @@ DEFECTS: list[tuple[Plant, Check]] = [
 @pytest.fixture(autouse=True)
 def many_parts(small_batches: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed_table, "FEWEST_ROWS", 300)
-    assert batch_counts.BATCH_BYTES == 1
+    assert batch_reader.BATCH_BYTES == 1
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_nothing_but_driver_and_declarations_names_the_private_side() -> None:
         if path.startswith("dpopt/algorithms/halfspaces/") and path != DRIVER
     }
     columns = named.pop("dpopt/algorithms/halfspaces/declared_columns.py")
-    assert columns == {"columns_of_array", "open_table"}
+    assert columns == {"TableReading", "columns_of_array", "open_table"}
     assert {name for names in named.values() for name in names} == {
         "Arcs",
         "HalfspaceMeasurement",

@@ -406,7 +406,7 @@ def test_what_the_command_prints_does_not_tell_two_tables_apart(
     from dpopt.cli.main import main  # importing it registers the commands
 
     assert callable(main)
-    sized = ["--neighbours", "add-remove", "--n0", "4"] if relation is ADD_REMOVE else []
+    sized = ["--n0", "4"] if relation is ADD_REMOVE else ["--neighbours", "replace"]
     rows = [
         ["True,x,3", "False,?,19", "True,z,0"],
         ["False,y,12", "False,y,12", "False,y,20"] + ["True,x,1"] * (4 if relation is ADD_REMOVE else 0),

@@ -24,6 +24,7 @@ ORIGINS = {"private", "transcript"}
 READERS = {
     "dpopt/algorithms/fem.py",
     "dpopt/algorithms/measured_past.py",
+    "dpopt/algorithms/measured_size.py",
     "dpopt/algorithms/multiplicative_past.py",
     "dpopt/algorithms/past.py",
     "dpopt/algorithms/play_small_database.py",

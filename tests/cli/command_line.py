@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from typer.testing import CliRunner, Result
@@ -13,6 +15,7 @@ from dpopt.cli.main import main
 from tests.algorithms.small_runs import SCHEMA, write_table
 
 assert callable(main)  # importing the module registers the commands
+_KEPT = tempfile.TemporaryDirectory(prefix="dpopt-demonstration-")
 COMMAND = [sys.executable, "-m", "dpopt"]
 
 
@@ -36,6 +39,13 @@ def refuse(*arguments: object) -> str:
     assert "Traceback" not in result.stderr
     assert "internal error" not in result.stderr
     return result.stderr
+
+
+@functools.cache
+def demonstration() -> tuple[str, Path]:
+    """Return what `dpopt demo --keep demo` printed, and the folder; run once in a process, and gone with it."""
+    folder = Path(_KEPT.name) / "demo"
+    return succeed("demo", "--keep", folder), folder
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:

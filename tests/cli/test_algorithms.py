@@ -176,8 +176,8 @@ REFUSED: dict[str, tuple[list[object], str]] = {
         "--rounds is an option of dualquery, dqrs, fem, sepfem, pmw, mwem, found --algorithm projection",
     ),
     "bits of a projection": (
-        ["--algorithm", "projection", "--encoding", "bits"],
-        "--encoding is an option of dualquery",
+        ["--algorithm", "projection", "--record-encoding", "bits"],
+        "--record-encoding is an option of dualquery",
     ),
     "records of dualquery": (
         ["--algorithm", "dualquery", "--records", 5],
@@ -192,7 +192,10 @@ REFUSED: dict[str, tuple[list[object], str]] = {
         ["--algorithm", "dqrs", "--fit-seconds", 5],
         "--fit-seconds is an option of projection",
     ),
-    "too many records": (["--algorithm", "adaptive", "--records", 2_000_000], "at most 1,048,575"),
+    "too many records": (
+        ["--algorithm", "adaptive", "--records", 2_000_000, "--n0", 200],
+        "at most 1,048,575",
+    ),
 }
 
 

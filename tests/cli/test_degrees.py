@@ -21,7 +21,7 @@ def edges(tmp_path: Path) -> Path:
 
 def test_degrees_are_released_and_become_a_table(edges: Path, tmp_path: Path) -> None:
     text = succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 2, "-o", tmp_path / "d.json")
-    assert "spent: epsilon = 2.0000 (rho = 2.000000), add-remove: one edge more or less" in text
+    assert "spent: epsilon = 2.0000 (rho = 2.000000), one edge more or less (add-remove)" in text
     assert "30 nodes" in text
     text = succeed("degrees", "export", tmp_path / "d.json", "-o", tmp_path / "d.csv", "--graphical")
     assert "a graph with" in text
@@ -90,8 +90,10 @@ def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path
     assert not (tmp_path / "d.csv").exists()
     out.unlink()
     assert "among 3 nodes; expected at least" in refuse(*command, 3, "--neighbours", "replace")
+    total = refuse(*command, 30, "--neighbours", "replace", "--on-invalid", "drop")
+    assert "use --neighbours add-remove" in " ".join(total.split())
     edges.write_text("a b\nb b\n")
-    assert "joins 'b' with itself" in refuse(*command, 30)
+    assert "joins a node with itself" in refuse(*command, 30)
     assert not out.exists()
     assert "no sorted counts" in refuse("degrees", "export", _json(tmp_path), "-o", tmp_path / "d.csv")
 

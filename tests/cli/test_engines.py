@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from dpopt.private import dask_workers
 from tests.cli.command_line import refuse, release_arguments, succeed
 
 
@@ -68,3 +70,17 @@ def test_engines_that_do_not_suit_are_refused_before_anything_is_written(
 ) -> None:
     assert message in refuse(*release_arguments(tmp_path, "--engine", engine))
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize(("scheme", "warned"), [("", False), ("tls://", False), ("tcp://", True)])
+def test_a_connection_without_encryption_is_warned_of_even_by_quiet_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, warned: bool
+) -> None:
+    monkeypatch.setattr(dask_workers, "START_SECONDS", 0.2)
+    arguments = release_arguments(tmp_path, "--quiet", "--engine", f"dask:{scheme}127.0.0.1:9")
+    pd.read_csv(tmp_path / "people.csv").to_parquet(tmp_path / "people.parquet")
+    arguments[1] = tmp_path / "people.parquet"
+    said = refuse(*arguments).splitlines()
+    told = [line for line in said if line.startswith("warning: tcp://127.0.0.1:9 is not encrypted")]
+    assert len(told) == warned
+    assert "no Dask cluster with workers answers at" in said[-1]

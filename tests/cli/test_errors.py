@@ -32,8 +32,11 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         ),
         (["--rho", 1, "--plan-by", "hand"], "--plan-by is one of"),
         (["--rho", 1, "--free-attributes", "zero"], "--free-attributes is one of"),
-        (["--rho", 1, "--encoding", "binary"], "--encoding is one of records, bits; found 'binary'"),
-        (["--rho", 1, "--on-unknown", "drop"], "on-unknown 'drop'"),
+        (
+            ["--rho", 1, "--record-encoding", "binary"],
+            "--record-encoding is one of records, bits; found 'binary'",
+        ),
+        (["--rho", 1, "--on-invalid", "keep"], "on-invalid 'keep'"),
         (["--rho", 1, "--solver", "simplex"], "there is no solver 'simplex'"),
         (
             ["--rho", 1, "--solver", "highs:tight"],
@@ -50,15 +53,20 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         (["--rho", 1, "--seconds", -1], "the seconds per round must be a finite number above 0"),
         (["--rho", 1, "--seed", -1], "the seed must be a whole number of at least 0"),
         (["--rho", 1, "--step", "x"], "the step eta must be a decimal number"),
-        (["--rho", 1, "--n0", 150], "n0 belongs to add-remove"),
-        (["--rho", 1, "--neighbours", "add-remove"], "add-remove needs a fixed public n0"),
+        (["--rho", 1, "--neighbours", "replace", "--n0", 150], "n0 belongs to add-remove"),
         (["--rho", 1, "--workload", "marginals:9"], "9-way queries were asked for"),
         (["--rho", 1, "--workload", "all"], "'all'"),
         (["--rho", 1, "--workload", "none.json"], "none.json"),
         (["--rho", 1, "--workload", "conjunctions:2,count=99999999999"], "99,999,999,999 conjunctions"),
         (["--rho", 1, "--workload", "marginals:2,occurring"], "the schema declares none"),
-        (["--algorithm", "dualquery", "--rho", 1e-9], "is too small for two rounds on n = 200 records"),
-        (["--rho", 0.01, "--rounds", 99, "--draws", 99, "--step", 2], "T = 99, s = 99, eta = 2 cost epsilon"),
+        (
+            ["--algorithm", "dualquery", "--rho", 1e-9, "--n0", 200],
+            "is too small for two rounds on n = 200 records",
+        ),
+        (
+            ["--rho", 0.001, "--n0", 200, "--rounds", 99, "--draws", 99, "--step", 2],
+            "T = 99, s = 99, eta = 2 cost epsilon",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_release_is_one_message_and_leaves_nothing_behind(
@@ -93,7 +101,7 @@ def damaged(text: str, damage: str) -> str:
     ("damage", "messages"),
     [
         ("value", ["column 'colour': 1 row does not fit", "line 3: 'mauve' is not a declared value"]),
-        ("number", ["column 'age'", "line 3: 77 lies outside [0, 60]", "--on-unknown clip"]),
+        ("number", ["column 'age'", "line 3: 77 lies outside [0, 60]", "--on-invalid clip"]),
         ("column", ["'town'"]),
         ("empty", ["has no rows; expected at least one record"]),
         ("nothing", ["people.csv"]),
@@ -162,7 +170,7 @@ def test_folders_that_are_no_releases_are_refused_by_each_command(tmp_path: Path
         ["evaluate", tmp_path, table],
         ["replay", tmp_path, "-o", "x"],
     ):
-        assert "is no release folder: plan.json: No such file or directory" in refuse(*words)
+        assert "is no release folder: there is no file plan.json" in refuse(*words)
 
 
 def test_a_finished_run_is_not_resumed_and_its_table_is_not_even_opened(tmp_path: Path) -> None:
@@ -187,7 +195,7 @@ def test_a_run_that_has_not_ended_is_neither_replayed_nor_evaluated(tmp_path: Pa
 
 
 def test_a_run_is_not_resumed_with_another_table(tmp_path: Path) -> None:
-    succeed(*release_arguments(tmp_path))
+    succeed(*release_arguments(tmp_path, "--neighbours", "replace"))
     (tmp_path / "out" / "release.json").unlink()
     lines = (tmp_path / "people.csv").read_text().splitlines(keepends=True)
     (tmp_path / "shorter.csv").write_text("".join(lines[:-1]))
@@ -238,7 +246,7 @@ def test_a_defect_is_reported_without_what_it_saw_unless_the_owner_asks(
 def test_a_reader_that_goes_away_is_no_error_worth_a_traceback(tmp_path: Path) -> None:
     _, schema = inputs(tmp_path)
     planned = [*COMMAND, "plan", "--schema", str(schema), "--workload", "marginals:2", "--n", "5000"]
-    budget = ["--rho", "1", "--no-predict", "--json"]
+    budget = ["--rho", "1", "--algorithm", "projection", "--no-predict", "--json"]
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(

@@ -162,8 +162,6 @@ def test_refusals_leave_nothing_behind(
 
 
 def test_what_is_missing_is_named(folder: Path, tmp_path: Path) -> None:
-    refused("give it (--n0)", "halfspaces", "release", folder / "t.csv", "--normalise", "--margin", 0.4,
-           "--epsilon", 1, *SHAPE, "-o", tmp_path / "o.npz")  # fmt: skip
     refused("no budget", "halfspaces", "plan", "--d", 3, "--n", 10, "--margin", 0.4)
     refused("how many coordinates", "halfspaces", "plan", "--n", 10, "--margin", 0.4, "--epsilon", 1)
     refused("together, or none", "halfspaces", "plan", "--d", 3, "--n", 10, "--margin", 0.4, "--epsilon", 1,

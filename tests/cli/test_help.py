@@ -29,6 +29,8 @@ COMMANDS = [
     ["demo"],
     ["schema", "infer"],
     ["schema", "check"],
+    ["budget", "create"],
+    ["budget", "show"],
     ["plan"],
     ["release"],
     ["resume"],

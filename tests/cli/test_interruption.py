@@ -22,7 +22,20 @@ PATIENCE = 60.0
 def slow_release(folder: Path) -> list[object]:
     """Return a release whose rounds take long enough to stop it between them: many sweeps of the local search."""
     table, schema = inputs(folder)
-    size = ["--epsilon", "1e5", "--delta", "1e-6", "--rounds", ROUNDS, "--draws", 20, "--work", 30_000]
+    size = [
+        "--neighbours",
+        "replace",
+        "--epsilon",
+        "1e5",
+        "--delta",
+        "1e-6",
+        "--rounds",
+        ROUNDS,
+        "--draws",
+        20,
+        "--work",
+        30_000,
+    ]
     where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out", "--no-predict"]
     return ["release", table, *where, *size]
 

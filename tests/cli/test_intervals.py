@@ -137,7 +137,6 @@ def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "age", "--epsilon", 1], "give --n"),
         (["--column", "age", "--epsilon", 1, "--n", 0], "found the number of records 0"),
         (["--column", "age", "--n", 200], "found no budget"),
         (["--column", "age", "--epsilon", -1, "--n", 200], "epsilon"),

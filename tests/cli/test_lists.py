@@ -138,7 +138,6 @@ def test_a_release_is_not_written_over(folder: Path) -> None:
 
 NAMES = ["--variables", "x1..x4"]
 RELEASES = [
-    ([*NAMES, "--k", 3, "--epsilon", 1], "give it (--n0)"),
     ([*NAMES, "--k", 3, "--n0", 10], "give --epsilon, --epsilon and --delta, or --rho"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--rho", 1], "found two budgets"),
     ([*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1], "found 0 rows"),

@@ -33,6 +33,7 @@ def test_a_plan_is_printed_as_json(public: list[object]) -> None:
         "queries",
         "workload_fingerprint",
         "neighbours",
+        "unit",
         "epsilon",
         "delta",
         "rho",
@@ -58,7 +59,7 @@ def test_a_plan_is_printed_for_people(public: list[object]) -> None:
     text, found = succeed("plan", *public, *SMALL), planned(public, *SMALL)
     made = found["plan"]
     assert f"T = {made['rounds']} rounds, s = {made['draws']} draws each, step eta = 1.4" in text
-    assert "53 queries; replace-one with public n, size 5,000" in text
+    assert "53 queries; one record more or less (add-remove), size 5,000" in text
     assert "zcdp (this plan's)" in text
     assert f"{found['epsilon']:.4f}" in text
     assert f"rho (zCDP): {found['rho']:.6f}" in text
@@ -114,7 +115,7 @@ def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) ->
             {"rounds": 7, "draws": 5, "step": "1", "chosen_by": "given"},
         ),
         (["--plan-by", "bound"], {"chosen_by": "least proven bound"}),
-        (["--encoding", "bits"], {"encoding": "bits"}),
+        (["--record-encoding", "bits"], {"encoding": "bits"}),
         (["--free-attributes", "random"], {"free_attributes": "random"}),
     ],
 )
@@ -129,11 +130,11 @@ def test_a_plan_under_add_remove_and_in_rho(public: list[object]) -> None:
     sized = ["--neighbours", "add-remove", "--n0", 4000]
     options = ["--algorithm", "dualquery", *sized, "--rho", 0.01, "--no-predict"]
     found = planned(public, *options)
-    assert found["neighbours"] == "add-remove with fixed public n0"
+    assert found["neighbours"] == "one record more or less (add-remove)"
     assert found["plan"]["size"] == 4000
     assert found["plan"]["budget"] == {"epsilon": None, "delta": 1e-9, "rho": 0.01, "accountant": "zcdp"}
     assert 0.009 < found["rho"] <= 0.01
-    assert "add-remove with fixed public n0, size 4,000" in succeed("plan", *public, *options)
+    assert "one record more or less (add-remove), size 4,000" in succeed("plan", *public, *options)
 
 
 def test_estimated_marginals_leave_accountants_without_a_figure(public: list[object]) -> None:
@@ -190,13 +191,9 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--epsilon", 1, "--delta", 1e-6], "the plan needs the public size: give --n"),
-        (["--neighbours", "add-remove", "--n", 9], "the plan needs the public size: give --n0"),
-        (["--n", 9, "--n0", 9], "under replace-one with public n the public size is --n; leave --n0 out"),
-        (
-            ["--neighbours", "add-remove", "--n", 9, "--n0", 9],
-            "under add-remove with fixed public n0 the public size is --n0; leave --n out",
-        ),
+        (["--epsilon", 1, "--delta", 1e-6], "the plan needs a number of records: give --n"),
+        (["--neighbours", "replace", "--n", 9, "--n0", 9], "the public size is --n; leave --n0 out"),
+        (["--n", 9, "--n0", 9], "give --n, a guess of a number that is measured, or --n0"),
         (["--n", 0, "--rho", 1], "the public size must be a whole number of at least 1, found 0"),
         (["--n", 9], "give the budget as --epsilon and --delta, or as --rho, and not both"),
         (["--n", 9, "--epsilon", 1], "epsilon needs a delta: give --delta"),
@@ -221,7 +218,7 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
         (["--n", 9, "--rho", 1, "--step", "big"], "the step eta must be a decimal number such as 1.4"),
         (["--n", 9, "--rho", 1, "--rounds", 0], "the number of rounds must be a whole number of at least 1"),
         (
-            ["--algorithm", "dualquery", "--n", 100, "--rho", 0],
+            ["--algorithm", "dualquery", "--n0", 100, "--rho", 0],
             "is too small for two rounds on n = 100 records",
         ),
         (

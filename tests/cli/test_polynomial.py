@@ -94,7 +94,7 @@ def test_any_table_of_values_will_do(tmp_path: Path) -> None:
     assert "no polynomial of degree at most 2" in text
     assert "leave --k out" in refuse("polynomial", "--predicate", f"table:{file}", "--k", 5, "--degree", 1)
     file.write_bytes(b"\xff\xfe1")
-    assert "no text file" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
+    assert "not UTF-8 text" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
     file.write_text("0 yes")
     assert "value 1 is 'yes'" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
 

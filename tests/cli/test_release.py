@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpopt.queries.schema import Schema
-from tests.algorithms.small_runs import SCHEMA, codes, write_table
-from tests.cli.command_line import call, inputs, refuse, release_arguments, succeed
+from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes, write_table
+from tests.cli.command_line import call, demonstration, inputs, refuse, release_arguments, succeed
 
 
 def statement(folder: Path) -> dict[str, dict[str, object]]:
@@ -22,7 +22,7 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     text = succeed(*release_arguments(tmp_path))
     privacy = statement(tmp_path / "out")["privacy"]
     assert f"spent: epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
-    assert "accountant zcdp, replace-one with public n" in text
+    assert "accountant zcdp, one record more or less (add-remove)" in text
     assert "records: 5 rounds" in text
     assert "rows in synthetic.csv with weights in 'weight'" in text
     assert text.splitlines()[-1] == f"written to {tmp_path / 'out'}"
@@ -30,18 +30,25 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
 
 def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:
     result = call(*release_arguments(tmp_path))
-    stages = [line.split(":")[0] for line in result.stderr.splitlines()]
-    assert stages == [
+    told = dict.fromkeys(line.split(":")[0] for line in result.stderr.splitlines())  # long stages tell more
+    assert list(told) == [
+        "warning",
         "reading the table",
+        "counting records",
         "planning",
+        "note",
         "counting exact answers",
         "playing rounds",
         "writing records",
     ]
 
 
-def test_a_quiet_release_says_nothing(tmp_path: Path) -> None:
-    assert call(*release_arguments(tmp_path, "--quiet")).output == ""
+@pytest.mark.parametrize(("epsilon", "said"), [(1, []), (1e5, ["warning"])])
+def test_a_quiet_release_says_nothing_but_what_warns_of_privacy(
+    tmp_path: Path, epsilon: float, said: list[str]
+) -> None:
+    result = call(*release_arguments(tmp_path, "--quiet", "--epsilon", epsilon, "--n0", 200))
+    assert (result.stdout, [line.split(":")[0] for line in result.stderr.splitlines()]) == ("", said)
     assert (tmp_path / "out" / "release.json").exists()
 
 
@@ -63,6 +70,7 @@ def test_timings_go_to_the_file_that_the_owner_names_and_nowhere_else(tmp_path: 
     seconds = json.loads((tmp_path / "timings.json").read_text())["seconds"]
     assert list(seconds) == [
         "reading the table",
+        "counting records",
         "planning",
         "counting exact answers",
         "playing rounds",
@@ -130,8 +138,13 @@ def test_unknown_values_are_clipped_and_put_into_the_declared_bucket(tmp_path: P
     with (tmp_path / "people.csv").open("a") as file:
         file.write("red,99,true,Atlantis\n")
     assert "'Atlantis' is not a declared value" in refuse(*arguments)
-    assert "99 lies outside [0, 60]" in refuse(*arguments, "--on-unknown", "other")
-    succeed(*arguments, "--on-unknown", "clip,other")
+    wanting = refuse(*arguments, "--on-invalid", "other")
+    assert "3 of 4 attributes have no bucket" in " ".join(wanting.split())
+    assert "--on-invalid drop: what a row holds" in refuse(
+        *arguments, "--on-invalid", "drop", "--neighbours", "replace"
+    )
+    WITH_BUCKETS.write(tmp_path / "schema.json")
+    succeed(*arguments, "--on-invalid", "clip,other", "--neighbours", "replace")
     assert statement(tmp_path / "out")["privacy"]["public_size"] == len(codes()) + 1
     # How the table was read is on file, so that it is read in the same way again.
     evaluated = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--json")
@@ -181,7 +194,7 @@ def test_a_schema_is_never_overwritten_by_a_draft(tmp_path: Path) -> None:
 
 
 def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
-    succeed(*release_arguments(tmp_path, "--free-attributes", "estimated", "--encoding", "bits"))
+    succeed(*release_arguments(tmp_path, "--free-attributes", "estimated", "--record-encoding", "bits"))
     text = succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
     assert text.startswith("5 rounds certified again")
     names = {path.name for path in (tmp_path / "out").iterdir()}
@@ -224,16 +237,16 @@ def test_the_solvers_are_listed_as_json_and_for_people() -> None:
     assert all(name in text for name in solver_names())
 
 
-def test_the_demonstration_does_the_whole_job_and_keeps_it(tmp_path: Path) -> None:
-    text = succeed("demo", "--keep", tmp_path / "demo")
+def test_the_demonstration_does_the_whole_job_and_keeps_it() -> None:
+    text, folder = demonstration()
     assert "the same release byte for byte: yes" in text
     assert "spent: epsilon = " in text
     assert "baseline: uniform" in text
-    assert text.splitlines()[-1].startswith(f"kept in {tmp_path / 'demo'}")
-    kept = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert text.splitlines()[-1].startswith(f"kept in {folder}")
+    kept = {path.name for path in folder.iterdir()}
     assert kept == {"people.csv", "schema.json", "release", "again"}
-    assert statement(tmp_path / "demo" / "release")["privacy"]["private"] is True
-    assert "is not empty" in refuse("demo", "--keep", tmp_path / "demo")
+    assert statement(folder / "release")["privacy"]["private"] is True
+    assert "is not empty" in refuse("demo", "--keep", folder)
 
 
 def test_the_demonstration_says_that_nothing_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +262,18 @@ def test_a_replay_says_which_file_was_changed(tmp_path: Path) -> None:
     file = tmp_path / "out" / "release.json"
     file.write_text(file.read_text().replace('"epsilon": ', '"epsilon":  ', 1))
     assert "release.json in" in refuse("replay", tmp_path / "out", "-o", tmp_path / "third")
+
+
+def test_a_replay_says_which_file_is_absent_and_succeeds(tmp_path: Path) -> None:
+    succeed(*release_arguments(tmp_path))
+    (tmp_path / "out" / "synthetic.csv").unlink()
+    text = " ".join(succeed("replay", tmp_path / "out", "-o", tmp_path / "again").split())
+    assert "release.json is the same byte for byte" in text
+    assert "synthetic.csv: not in" in text
+    (tmp_path / "out" / "release.json").unlink()
+    text = " ".join(succeed("replay", tmp_path / "out", "-o", tmp_path / "third").split())
+    assert "release.json and synthetic.csv: not in" in text
+    assert "byte for byte" not in text
 
 
 def test_a_delta_that_allows_to_publish_whole_records_is_warned_of(tmp_path: Path) -> None:

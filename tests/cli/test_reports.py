@@ -124,6 +124,7 @@ def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.
             "step": "1.4",
             "chosen_by": "given",
             "size": 10**6,
+            "budget": {},
         },
         "queries": 12345,
         "neighbours": "replace-one with public n",

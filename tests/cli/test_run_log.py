@@ -22,7 +22,7 @@ def interrupted(folder: Path, rounds: int) -> None:
 
 def test_a_log_of_a_release_and_of_its_continuation(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
-    succeed(*release_arguments(tmp_path, "--log", log, "--quiet"))
+    succeed(*release_arguments(tmp_path, "--n0", 200, "--log", log, "--quiet"))
     first = events(log)
     assert (first[0]["event"], first[0]["command"], first[-1]["event"]) == ("run", "release", "finish")
     stages = [line["stage"] for line in first if line["event"] == "begin"]

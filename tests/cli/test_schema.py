@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.algorithms.small_runs import SCHEMA, codes
+from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes
 from tests.cli.command_line import inputs, refuse, succeed
 
 RULES = [
@@ -73,9 +73,9 @@ def test_a_file_without_a_header_is_read_by_the_order_of_the_schema(table: Path,
 def test_a_table_that_does_not_fit_is_refused_and_repairs_are_allowed(table: Path, tmp_path: Path) -> None:
     text = table.read_text(encoding="utf-8").replace("south", "elsewhere")
     table.write_text(text, encoding="utf-8")
-    schema = schema_file(tmp_path, RULES[:2])
+    schema = schema_file(tmp_path, RULES[:2], attributes=WITH_BUCKETS.to_json()["attributes"])
     assert "'elsewhere' is not a declared value" in refuse("schema", "check", table, "--schema", schema)
-    assert "fits the schema" in succeed("schema", "check", table, "--schema", schema, "--on-unknown", "other")
+    assert "fits the schema" in succeed("schema", "check", table, "--schema", schema, "--on-invalid", "other")
 
 
 def test_a_rule_that_the_schema_cannot_tell_is_refused_by_its_name(tmp_path: Path) -> None:

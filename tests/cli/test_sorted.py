@@ -27,7 +27,7 @@ def test_a_column_whose_values_have_no_order_is_released_and_becomes_tables(fold
     text = succeed("sorted", "release", folder / "people.csv", "--schema", folder / "schema.json", "--column", "town",
                    "--epsilon", 1000, "-o", folder / "s.json")  # fmt: skip
     assert "spent: epsilon = 1000.0000" in text
-    assert "add-remove: one record more or less" in text
+    assert "one record more or less (add-remove)" in text
     succeed("sorted", "export", folder / "s.json", "-o", folder / "f.csv", "--sequence", folder / "s.csv")
     place = SCHEMA.names.index("town")
     exact = np.bincount(codes()[:, place], minlength=int(SCHEMA.sizes[place]))

@@ -134,7 +134,6 @@ def test_a_release_is_not_written_over(folder: Path) -> None:
 
 
 RELEASES = [
-    (["--k", 2, "--epsilon", 1], "give it (--n0)"),
     (["--k", 2, "--n0", 10], "give --epsilon, --epsilon and --delta, or --rho"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--rho", 1], "found two budgets"),
     (["--k", 2, "--n0", 0, "--epsilon", 1], "found 0 records; a summary needs at least one"),
@@ -152,7 +151,7 @@ RELEASES = [
     (["--k", 2, "--n0", 10, "--epsilon", -1], "epsilon"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--error", 0], "expected a share of the records above 0"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--small-queries", 1], "expected 0 to below 1"),
-    (["--k", 2, "--n0", 10, "--epsilon", 1, "--on-unknown", "guess"], "guess"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--on-invalid", "guess"], "guess"),
 ]
 
 

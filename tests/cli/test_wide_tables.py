@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import scipy.sparse as sp
 
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.schema import Schema
 from tests.cli.command_line import inputs, refuse, release_arguments, succeed
 from tests.wide_tables import FILES, some_cells, write_baskets, write_pairs
@@ -35,9 +36,7 @@ def release(table: Path, *more: object) -> list[object]:
 
 
 def reading_of(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "plan.json").read_text())["statement"]["reading"][
-        "binary"
-    ]
+    found: dict[str, object] = json.loads((folder / "plan.json").read_text())["statement"]["reading"]
     return found
 
 
@@ -68,19 +67,25 @@ def test_baskets_and_pairs_say_how_they_are_numbered(tmp_path: Path) -> None:
     table = tmp_path / "table"
     write_baskets(table, CELLS, first=1)
     succeed(*release(table, *COLUMNS, "--layout", "baskets", "--first-item", 1, "--rows", 7))
-    assert reading_of(tmp_path / "out") == {
-        "layout": "baskets",
-        "first_item": 1,
-        "pair_columns": None,
-        "header": True,
-    }
+    how = TableReading("baskets", first_item=1)
+    assert TableReading.from_json(reading_of(tmp_path / "out")) == how
     other = tmp_path / "other"
     other.mkdir()
     write_pairs(other / "table", CELLS, separator=" ", header=False)
-    arguments = [*COLUMNS, "--layout", "pairs", "--no-header", "--pair-columns", "1, 2"]
+    arguments = [
+        *COLUMNS,
+        "--layout",
+        "pairs",
+        "--no-header",
+        "--pair-columns",
+        "1, 2",
+        "--separator",
+        "blanks",
+    ]
     succeed(*release(other / "table", *arguments))
     assert reading_of(other / "out")["pair_columns"] == [1, 2]
     assert reading_of(other / "out")["header"] is False
+    assert reading_of(other / "out")["separator"] == "blanks"
     assert "(NOT private)" in succeed("evaluate", other / "out", other / "table")
 
 
@@ -118,13 +123,13 @@ def test_a_plan_needs_the_number_of_columns_alone() -> None:
             [*COLUMNS, "--layout", "csv"],
             "the layout of a wide table is one of npz, mtx, baskets, pairs, bits",
         ),
-        ([*COLUMNS, "--layout", "baskets"], "first bytes tell npz"),
+        ([*COLUMNS, "--layout", "pairs"], "first bytes tell npz"),
         ([*COLUMNS, "--first-item", 1], "--first-item) is for the layout baskets or pairs"),
         ([*COLUMNS, "--no-header"], "--no-header) is for the layout pairs"),
         ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1"], "such as 1,2; found '1'"),
         ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1,1"], "two different numbers"),
         ([*COLUMNS, "--format", "excel"], "the format is one of csv, parquet, npz, baskets"),
-        ([*COLUMNS, "--encoding", "bits"], "are bits already"),
+        ([*COLUMNS, "--record-encoding", "bits"], "are bits already"),
         ([*COLUMNS, "--engine", "stream"], "--engine memory"),
     ],
 )
@@ -248,12 +253,10 @@ def test_a_replay_says_what_it_compared(tmp_path: Path) -> None:
     plan = json.loads((out / "plan.json").read_text())
     (out / "plan.json").write_text(json.dumps(dict(reversed(plan.items()))))
     text = succeed("replay", out, "-o", tmp_path / "again")
-    assert (
-        "release.json and synthetic.npz are the same byte for byte. plan.json, schema.json, workload.json and"
-        in text
-    )
+    assert "release.json and synthetic.npz are the same byte for byte" in text
+    assert "plan.json, schema.json, workload.json and transcript.jsonl were read and not rebuilt" in text
     assert "their spelling was not compared" in text
-    plan["statement"]["reading"]["binary"]["layout"] = "mtx"
+    plan["statement"]["reading"]["layout"] = "mtx"
     (out / "plan.json").write_text(json.dumps(plan))
     assert "changed after the run had begun" in refuse("replay", out, "-o", tmp_path / "third")
 

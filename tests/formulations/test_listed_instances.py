@@ -98,5 +98,5 @@ def test_a_file_that_is_no_instance_is_refused(tmp_path: Path, text: str, messag
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bytes.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ProgramError, match=r"bytes\.toml is no TOML file"):
+    with pytest.raises(ProgramError, match=r"bytes\.toml cannot be read: it is not UTF-8"):
         read_instance(path)

@@ -43,6 +43,7 @@ def test_what_is_written_is_read_back(number: int, tmp_path: Path) -> None:
     ("keys", "value", "message"),
     [
         (("objective",), "1/5", "is stated"),
+        (("objective",), "9" * 400, "beyond 1e308 is stated"),
         (("objective",), 0.1, "fraction as text"),
         (("witness", "points"), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "witness"),
         (("witness", "points"), [0.5], "whole numbers"),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpopt.private import batch_counts, csv_source
+from dpopt.private import batch_counts, batch_reader, csv_source
 from dpopt.queries import Attribute, AttributeKind, Schema, parse_workload
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -82,6 +82,6 @@ def queries() -> list[Clauses | MarginalSet]:
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches have 512 rows, and blocks of CSV 4 kB."""
-    monkeypatch.setattr(batch_counts, "BATCH_BYTES", 1)
+    monkeypatch.setattr(batch_reader, "BATCH_BYTES", 1)
     monkeypatch.setattr(batch_counts, "_FEWEST_ROWS", 512)
-    monkeypatch.setattr(csv_source, "_BLOCK_BYTES", 4_096)
+    monkeypatch.setattr(csv_source, "BLOCK_BYTES", 4_096)

@@ -12,6 +12,7 @@ from dpopt.private.csv_files import CsvFile, CsvFilesSource
 from dpopt.private.exact_counts import exact_counts
 from dpopt.private.open_table import open_table
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import TableReading
 from tests.private.tables_in_files import (
     ROWS,
     SCHEMA,
@@ -32,7 +33,7 @@ def test_a_folder_is_the_table_whose_parts_it_holds(tmp_path: Path, header: bool
     (folder / "release" / "synthetic.csv").write_text("not a part\n")
     shares: list[float] = []
     names = None if header else list(frame().columns)
-    parts = read_table(folder, SCHEMA, column_names=names, progress=shares.append)
+    parts = read_table(folder, SCHEMA, TableReading(column_names=names), progress=shares.append)
     assert parts._rows == whole._rows == ROWS
     for asked in queries():
         assert np.array_equal(exact_counts(parts, asked), exact_counts(whole, asked))

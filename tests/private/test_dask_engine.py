@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
         opened(path, workers)
     assert str(spread.value) == str(held.value)
     assert ("c.csv.gz, line 3" if texts.exists() else "c.parquet, row 2") in str(held.value)
-    assert ("d.csv: 1 row with a wrong number of fields" in str(held.value)) is texts.exists()
+    assert ("d.csv: 1 malformed row" in str(held.value)) is texts.exists()
 
 
 def test_tables_that_cannot_be_split_are_refused(tmp_path: Path, workers: DaskWorkers) -> None:
@@ -256,19 +256,19 @@ def test_a_task_that_workers_cannot_run_is_no_loss(workers: DaskWorkers) -> None
 
 
 def reading(path: Path) -> tuple[tuple[Any, ...], Reading]:
-    from dpopt.private.on_unknown import OnUnknown
     from dpopt.private.parquet_source import ParquetSource
+    from dpopt.private.table_reading import AS_USUAL
     from dpopt.private.table_sources import column_positions
 
     source = ParquetSource([path], path.name, None)
     positions = tuple(column_positions(source, SCHEMA.names))
-    return source.parts(1)[0], Reading(SCHEMA, OnUnknown.ERROR, path.name, source.file_names, positions)
+    return source.parts(1)[0], Reading(SCHEMA, AS_USUAL, path.name, source.file_names, positions)
 
 
 def test_reports_of_workers_hold_counts_and_no_records(tmp_path: Path) -> None:
     part, how = reading(write_parquet(tmp_path / "t.parquet", frame()))
     asked = queries()[0]
-    report = count_part(part, how, NamedQueries.of(SCHEMA, asked))
+    report = count_part((part, None), how, NamedQueries.of(SCHEMA, asked))
     assert isinstance(report, PartRead)
     assert (report.rows, report.problems) == (ROWS, {})
     assert len(pickle.dumps(report)) < 8 * len(asked) + 1_000
@@ -285,7 +285,7 @@ def test_errors_of_workers_are_told_without_their_texts(
         raise ValueError("the secret 12")
 
     monkeypatch.setattr(part_counts, "count_in_batches", fail)
-    report = count_part(part, how, NamedQueries.of(SCHEMA, queries()[0]))
+    report = count_part((part, None), how, NamedQueries.of(SCHEMA, queries()[0]))
     assert isinstance(report, PartFailed)
     assert "a worker stopped with ValueError" in report.message
     assert "secret" not in report.message

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.draft_schema import draft_schema
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import TableReading
 from dpopt.queries import Attribute, AttributeKind, Schema
 from dpopt.queries.attribute import Value
 
@@ -215,7 +216,7 @@ def test_a_file_without_names_is_drafted_with_given_names(tmp_path: Path) -> Non
     path = tmp_path / "t.csv"
     path.write_text("1,x\n2,y\n")
     told: list[float] = []
-    schema, _ = draft_schema(path, column_names=["n", "t"], progress=told.append)
+    schema, _ = draft_schema(path, reading=TableReading(column_names=("n", "t")), progress=told.append)
     assert schema.names == ("n", "t")
     assert told[-1] == 1.0
 
@@ -303,9 +304,9 @@ def test_the_draft_of_adult_is_what_a_person_would_start_with(data_folder: Path)
 def test_a_large_file_without_names_fits_its_own_draft(data_folder: Path) -> None:
     folder = data_folder / "kdd99"
     names = json.loads((folder / "kdd99-columns.json").read_text())
-    schema, _ = draft_schema(folder / "kddcup.data_10_percent.gz", column_names=names)
+    schema, _ = draft_schema(folder / "kddcup.data_10_percent.gz", reading=TableReading(column_names=names))
     assert schema.names == tuple(names)
-    data = read_table(folder / "kddcup.data_10_percent.gz", schema, column_names=names)
+    data = read_table(folder / "kddcup.data_10_percent.gz", schema, TableReading(column_names=names))
     assert data._rows == 494_021
     assert {column.dtype.name for column in data._columns} == {"uint8"}
 

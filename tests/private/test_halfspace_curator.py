@@ -310,7 +310,7 @@ def test_points_are_read_alike_from_every_kind_of_file(tmp_path: Path) -> None:
         ("a,b\n1,2\nx,3\n", "column 'a' holds something that is no number"),
         ("a,b\n", "no rows"),
         ("a,c\n1,2\n", "lacks 1 column"),
-        ("a,b\n1,2,3\n1,2\n", "wrong number of fields"),
+        ("a,b\n1,2,3\n1,2\n", "malformed row"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="holds no row; expected one on each line"):
         read_lists(tmp_path / "empty.txt", THREE)
     (tmp_path / "latin.txt").write_bytes(b"x1:1, else:0\nx\xe9:1, else:0\n")
-    with pytest.raises(PrivateDataError, match="no text in UTF-8: line 2"):
+    with pytest.raises(PrivateDataError, match="line 2: .* is no text"):
         read_lists(tmp_path / "latin.txt", THREE)
     with pytest.raises(PrivateDataError, match="row 2 is no text"):
         read_lists(["else:1", 3], THREE)  # type: ignore[list-item]

@@ -130,7 +130,7 @@ def people() -> pd.DataFrame:
 def test_a_net_of_databases_of_different_sizes() -> None:
     """At a large epsilon the nearest candidate is selected: the table itself."""
     net = [np.array([[0, 0]]), np.array([[0, 0], [1, 1], [2, 0]]), np.array(TABLE)]
-    found = select_from_net(people(), SCHEMA, "marginals:2", net, epsilon="30")
+    found = select_from_net(people(), SCHEMA, "marginals:2", net, epsilon="30", neighbours="replace")
     assert found.candidate == 2
     assert found.worse_by == pytest.approx(2 / (30 * 30) * (np.log(3) + np.log(20)))
     assert found.ledger.is_private

@@ -22,7 +22,7 @@ from tests.private.tables_in_files import SCHEMA, frame, write_csv
         ("dask:4", Engine("dask", workers=4)),
         ("dask:tcp://10.0.0.7:8786", Engine("dask", address="tcp://10.0.0.7:8786")),
         ("dask:tls://host.example:8786", Engine("dask", address="tls://host.example:8786")),
-        ("dask:localhost:1234", Engine("dask", address="tcp://localhost:1234")),
+        ("dask:localhost:1234", Engine("dask", address="tls://localhost:1234")),
         ("dask:tls://[::1]:8786", Engine("dask", address="tls://[::1]:8786")),
     ],
 )

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +16,16 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 import dpopt
-from dpopt.errors import PrivacyBoundaryError, PrivateDataError, SchemaError
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError, SchemaError
 from dpopt.private import dataset as dataset_module
 from dpopt.private.binary.bit_table import bit_table
-from dpopt.private.binary.reading import BinaryReading, Layout
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.exact_counts import exact_counts
+from dpopt.private.on_invalid import OnInvalid
 from dpopt.private.read_binary_table import found_layout, read_binary_table
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import Layout, TableReading
 from dpopt.queries.binary_columns import SparseColumns
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.schema import Schema
@@ -92,36 +96,37 @@ def test_a_layout_that_the_first_bytes_do_not_tell_has_to_be_named(tmp_path: Pat
         read_binary_table(path, Schema.binary(3))
     path.write_bytes(b"BZh91AY")
     with pytest.raises(PrivateDataError, match="compressed by bzip2"):
-        read_binary_table(path, Schema.binary(3), BinaryReading("baskets"))
+        read_binary_table(path, Schema.binary(3), TableReading("pairs"))
 
 
 def test_a_layout_that_the_first_bytes_deny_is_refused(tmp_path: Path) -> None:
+    """But for baskets, whose first bytes are a record."""
     path = tmp_path / "table"
     FILES["csr"](path, some_cells(5, 5))
     for layout in Layout:
-        if layout is Layout.NPZ:
-            assert found_layout(path, BinaryReading(layout)).layout is Layout.NPZ
+        if layout in {Layout.NPZ, Layout.BASKETS}:
+            assert found_layout(path, TableReading(layout)).layout is layout
         else:
             with pytest.raises(PrivateDataError, match="first bytes tell npz"):
-                found_layout(path, BinaryReading(layout))
+                found_layout(path, TableReading(layout))
     path.write_text("1 2\n")
     for layout in (Layout.NPZ, Layout.MTX, Layout.BITS):
         with pytest.raises(PrivateDataError, match="tell something else"):
-            found_layout(path, BinaryReading(layout))
+            found_layout(path, TableReading(layout))
 
 
 def test_a_layout_does_not_take_the_options_of_others(tmp_path: Path) -> None:
     path = tmp_path / "table"
     FILES["csr"](path, some_cells(5, 5))
     for reading, option in (
-        (BinaryReading(first_item=1), "--first-item"),
-        (BinaryReading(pair_columns=(1, 2)), "--pair-columns"),
-        (BinaryReading(header=False), "--no-header"),
+        (TableReading(first_item=1), "--first-item"),
+        (TableReading(pair_columns=(1, 2)), "--pair-columns"),
+        (TableReading(header=False), "--no-header"),
     ):
         with pytest.raises(SchemaError, match=option):
             read_binary_table(path, Schema.binary(5), reading)
     with pytest.raises(SchemaError, match="--pair-columns"):
-        BinaryReading("baskets", pair_columns=(1, 2))
+        TableReading("baskets", pair_columns=(1, 2))
 
 
 @pytest.mark.parametrize(
@@ -141,18 +146,18 @@ def test_a_layout_does_not_take_the_options_of_others(tmp_path: Path) -> None:
 )
 def test_a_reading_checks_itself(fields: dict[str, object], message: str) -> None:
     with pytest.raises(SchemaError, match=message):
-        BinaryReading(**fields)  # type: ignore[arg-type]
+        TableReading(**fields)  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match=message):
-        BinaryReading.from_json(fields)
+        TableReading.from_json(fields)
 
 
 def test_a_reading_is_read_back() -> None:
-    for reading in (BinaryReading(), BinaryReading("pairs", 1, (3, 1), header=False), BinaryReading("npz")):
-        assert BinaryReading.from_json(reading.to_json()) == reading
+    for reading in (TableReading(), TableReading("pairs", 1, (3, 1), header=False), TableReading("npz")):
+        assert TableReading.from_json(reading.to_json()) == reading
     wrongs: list[object] = [{"pair_columns": [1, "2"]}, [], {"layouts": "npz"}, {"pair_columns": "12"}]
     for wrong in wrongs:
         with pytest.raises(SchemaError):
-            BinaryReading.from_json(wrong)
+            TableReading.from_json(wrong)
 
 
 def test_a_schema_that_lists_its_attributes_is_for_other_tables(tmp_path: Path) -> None:
@@ -244,14 +249,14 @@ def test_marginals_of_half_a_million_columns_are_counted_at_once() -> None:
 def test_the_root_names_lead_here() -> None:
     assert dpopt.read_binary_table is read_binary_table
     assert dpopt.bit_table is bit_table
-    assert dpopt.BinaryReading is BinaryReading
+    assert dpopt.TableReading is TableReading
 
 
 @pytest.mark.parametrize("layout", [None, *Layout])
 def test_an_empty_file_is_called_empty(tmp_path: Path, layout: Layout | None) -> None:
     (tmp_path / "table").write_bytes(b"")
     with pytest.raises(PrivateDataError, match="table is empty; expected a table with at least one record"):
-        read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading(layout))
+        read_binary_table(tmp_path / "table", Schema.binary(3), TableReading(layout))
 
 
 @pytest.mark.parametrize("name", ["coo", "mtx"])
@@ -290,34 +295,94 @@ def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
 @pytest.mark.parametrize(
     ("layout", "text", "message"),
     [
-        ("baskets", "0 1\n\ufeff2\n", "line 2: the line begins with a byte order mark"),
-        ("baskets", "\ufeff\ufeff0 1\n", "line 1: the line begins with a byte order mark"),
-        ("baskets", "0\n1\n\ufeff2", "line 3: the line begins with a byte order mark"),
+        ("baskets", "\ufeff\ufeff0 1\n", "what to do: remove the byte order mark"),
         ("baskets", "0 \ufeff2\n", "what to do: remove the byte order mark"),
-        ("pairs", "u,i\na,1\n\ufeffa,2\n", "line 3: the line begins with a byte order mark"),
         ("pairs", "u,i\na,\ufeff1\n", "what to do: remove the byte order mark"),
     ],
 )
 def test_marks_that_do_not_show_are_named(tmp_path: Path, layout: str, text: str, message: str) -> None:
-    """A user behind such a mark is the same record as the user without it, so the file is refused."""
     (tmp_path / "table").write_text(text, encoding="utf-8")
     with pytest.raises(PrivateDataError, match=message):
-        read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading(layout))
+        read_binary_table(tmp_path / "table", Schema.binary(3), TableReading(layout))
 
 
-def test_marks_are_found_in_every_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "table").write_text("\ufeff0 1\n" * 2, encoding="utf-8")
-    for size in range(1, 16):
-        monkeypatch.setattr("dpopt.private.binary.text_blocks._BLOCK_BYTES", size)
-        if size < 3:
-            continue  # a mark is looked for in the first block
-        with pytest.raises(PrivateDataError, match="line 2: the line begins with a byte order mark"):
-            read_binary_table(tmp_path / "table", Schema.binary(3), BinaryReading("baskets"))
+def test_marks_at_the_begin_of_lines_are_left_out(tmp_path: Path) -> None:
+    """As where files were joined; the same user in two of them is one record."""
+    (tmp_path / "table").write_text("\ufeffu,i\na,0\n\ufeffa,1\n", encoding="utf-8")
+    found = read_binary_table(tmp_path / "table", Schema.binary(3), TableReading("pairs"))
+    assert cells_of(found).tolist() == [[True, True, False]]
 
 
 def test_a_name_behind_a_mark_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table").write_text("tea\n")
     with pytest.raises(SchemaError, match="a name of a column begins with a byte order mark"):
         read_binary_table(
-            tmp_path / "table", Schema.binary(2, ["\ufefftea", "milk"]), BinaryReading("baskets")
+            tmp_path / "table", Schema.binary(2, ["\ufefftea", "milk"]), TableReading("baskets")
         )
+
+
+TOTAL = {
+    "baskets": ("a b\n\nb nix a\n\xff a\nnix\nb\n", [[0, 0], [0, 0], [0, 0], [0, 1], [1, 1], [1, 1]]),
+    "pairs": (
+        'ann,a\nbob,nix\nann,b,a\nann\n,a\n\xff,a\neve,a\neve,b\nann,nix\n"eve,b\n',
+        [[0, 0], [1, 0], [1, 1]],
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", TOTAL)
+def test_what_is_no_item_is_left_out_of_its_record(tmp_path: Path, layout: str) -> None:
+    schema, path = Schema.binary(2, ["a", "b"]), tmp_path / "t.txt"
+    text, expected = TOTAL[layout]
+    path.write_bytes(text.encode("latin-1"))
+    strict = TableReading(layout, header=layout != "pairs")
+    with pytest.raises(PrivateDataError):
+        read_binary_table(path, schema, strict)
+    total = replace(strict, on_invalid=OnInvalid.OTHER)
+    found = read_binary_table(path, schema, total)._columns
+    assert sorted(np.stack(found[:], axis=1).tolist()) == expected
+    for nothing in (b"", b"nix,nix,nix\n" if layout == "pairs" else b""):
+        path.write_bytes(nothing)
+        data = read_binary_table(path, schema, total)
+        marginals = parse_workload("marginals:2", schema)
+        assert data._rows == 0
+        assert exact_counts(data, marginals.queries).tolist() == [0] * len(marginals)
+
+
+@pytest.mark.parametrize(("layout", "rows"), [("baskets", 3), ("pairs", 2)])
+def test_where_a_line_decides_the_number_of_records_replace_one_is_refused(
+    tmp_path: Path, layout: str, rows: int
+) -> None:
+    schema, path = Schema.binary(2, ["a", "b"]), tmp_path / "t.txt"
+    total = TableReading(layout, header=layout != "pairs", on_invalid=OnInvalid.OTHER)
+    found = []
+    for line in ("ann,a", "ann"):
+        path.write_text(f"{line}\nbob,b\neve,a\n")
+        found.append(read_binary_table(path, schema, total)._rows)
+    assert found == [3, rows]
+    refusal = pytest.raises(PlanError, match="use --neighbours add-remove")
+    with nullcontext() if rows == 3 else refusal:
+        total.check_relation(NeighbouringRelation.REPLACE_ONE)
+    total.check_relation(NeighbouringRelation.ADD_REMOVE)
+
+
+@pytest.mark.parametrize("policy", [OnInvalid.CLIP, OnInvalid.DROP])
+def test_records_of_zeros_and_ones_are_neither_clipped_nor_dropped(tmp_path: Path, policy: OnInvalid) -> None:
+    with pytest.raises(PlanError, match="keep the items that are known"):
+        read_binary_table(tmp_path / "t.txt", Schema.binary(2), TableReading("baskets", on_invalid=policy))
+
+
+@pytest.mark.parametrize(("layout", "refused"), [("pairs", True), ("baskets", False)])
+def test_a_public_number_of_users_depends_on_no_line(layout: Layout, refused: bool) -> None:
+    how = TableReading(layout, on_invalid=OnInvalid.OTHER)
+    assert how.changes_size == refused
+    how.check_relation(NeighbouringRelation.ADD_REMOVE)
+    with pytest.raises(PlanError, match="add-remove") if refused else nullcontext():
+        how.check_relation(NeighbouringRelation.REPLACE_ONE)
+
+
+def test_other_layouts_have_nothing_to_leave_out() -> None:
+    with pytest.raises(SchemaError, match="is for the layout baskets or pairs"):
+        TableReading("npz", on_invalid=OnInvalid.OTHER)
+    with pytest.raises(SchemaError, match="zeros and ones alone"):
+        read_binary_table(sp.csr_array(np.eye(2)), Schema.binary(2), TableReading(on_invalid=OnInvalid.OTHER))

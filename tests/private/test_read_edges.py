@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.read_counts import read_counts
 from dpopt.private.read_edges import read_degrees
+from dpopt.private.table_reading import TableReading
 
 DEGREES = [1, 2, 2, 3]
 
@@ -21,12 +23,17 @@ DEGREES = [1, 2, 2, 3]
         "a b\nb c\nc d\nb d\n".replace("b d", "c e").replace("c e", "b d"),
         "# two nodes in each line\n% and more\na\tb\nb\tc\nc\td\nb\td\n",
         "a,b\nb,c\nc,d\nb,d\n",
+        "NA null\r\n\n  null   nan \nnan\t1\n#NA 1\nnull 1\n% end",
+        "ä b\nb c\nc d\nb d\n",
     ],
 )
-def test_files_without_names_are_read(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "edges.txt"
-    path.write_text(text)
-    held = read_degrees(path)
+@pytest.mark.parametrize("packed", [False, True])
+def test_files_without_names_are_read(tmp_path: Path, text: str, packed: bool) -> None:
+    encoding = "cp1252" if "ä" in text else "utf-8"
+    reading = TableReading(separator="," if "," in text else None, encoding=encoding)
+    path = tmp_path / ("edges.txt.gz" if packed else "edges.txt")
+    path.write_bytes(gzip.compress(text.encode(encoding)) if packed else text.encode(encoding))
+    held = read_degrees(path, reading=reading)
     assert sorted(held._counts.tolist()) == DEGREES
     assert held._rows == 4
     assert held._bins_of_a_record == 2
@@ -43,13 +50,14 @@ def test_tables_with_names_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a b\nc c\n", "edge 2 joins 'c' with itself"),
-        ("a b\nb c\na b\n", "edge 3 joins 'a' and 'b' for the second time"),
-        ("a b\nb a\n", "edge 2 joins 'b' and 'a' for the second time"),
-        ("a b c\n", "cannot be read"),
-        ("a b\nc\n", "cannot be read"),
-        ("a,\nb,c\n", "an empty end"),
-        ("# nothing\n", "no edges|cannot be read"),
+        ("a b\nc c\n", "line 2: the edge of 'c' and 'c' joins a node with itself"),
+        ("a b\nb c\na b\n", "line 3: the edge of 'a' and 'b' stands there for the second time"),
+        ("a b\nb a\n", "line 2: the edge of 'b' and 'a' stands there for the second time"),
+        ("a b c\n", "line 1: 3 fields"),
+        ("a b\nc\n", "line 2: 1 field\n"),
+        ("a b\nb,c\n", "--separator"),
+        ('a ""\nb c\n', "line 1: the edge of 'a' and '' has an empty end"),
+        ("# nothing\n", "no edges"),
     ],
 )
 def test_edges_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -59,8 +67,26 @@ def test_edges_that_are_none_are_refused(tmp_path: Path, text: str, message: str
         read_degrees(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "degrees"),
+    [
+        ('a b\nb a\nc c\nd\na ""\n\xff x\ne f g\nb c\n', [1, 1, 2]),
+        ("a a\n", []),
+        ("", []),
+    ],
+)
+def test_lines_that_are_no_edges_may_be_dropped(tmp_path: Path, text: str, degrees: list[int]) -> None:
+    path = tmp_path / "edges.txt"
+    path.write_bytes(text.encode("latin-1"))
+    held = read_degrees(path, reading=TableReading(on_invalid="drop"))  # type: ignore[arg-type]
+    assert sorted(held._counts.tolist()) == degrees
+    assert 2 * held._rows == sum(degrees)
+    with pytest.raises(SchemaError, match="edges have no numbers to clip and no buckets"):
+        read_degrees(path, reading=TableReading(on_invalid="other"))  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_opened_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PrivateDataError, match="cannot be read"):
+    with pytest.raises(PrivateDataError, match="there is no file"):
         read_degrees(tmp_path / "none.txt")
     with pytest.raises(PrivateDataError, match="names of columns"):
         read_degrees(pd.DataFrame({"a": [1], "b": [2]}))

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +20,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.read_table import OnUnknown, read_table
+from dpopt.private.on_invalid import OnInvalid
+from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import TableReading
 from dpopt.queries import Attribute, AttributeKind, Schema
 from dpopt.queries.attribute import Value, value_text
 from tests.strategies import schemas
@@ -29,10 +32,10 @@ AGE = Attribute("x", NUMERIC, edges=(0, 20, 65, 100), integer=True, missing="?")
 HEIGHT = Attribute("x", NUMERIC, edges=(0, 0.1, 0.3, 2.5), missing="?")
 
 
-def codes(values: object, attribute: Attribute, on_unknown: OnUnknown = OnUnknown.ERROR) -> list[int]:
+def codes(values: object, attribute: Attribute, on_invalid: OnInvalid = OnInvalid.ERROR) -> list[int]:
     """Read a table of one column, an Arrow array or what becomes one."""
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
-    data = read_table(pa.table({"x": array}), Schema((attribute,)), on_unknown=on_unknown)
+    data = read_table(pa.table({"x": array}), Schema((attribute,)), TableReading(on_invalid=on_invalid))
     return [int(code) for code in data._columns[0]]
 
 
@@ -74,7 +77,7 @@ def test_missing_numbers_are_refused_unless_declared(values: list[object]) -> No
 @pytest.mark.parametrize("value", [None, ""])
 def test_missing_categories_are_refused_unless_declared_or_a_value(value: str | None) -> None:
     with pytest.raises(PrivateDataError, match="value is missing"):
-        codes(pa.array(["F", value]), Attribute("x", CATEGORICAL, ("F",), other="F"), OnUnknown.OTHER)
+        codes(pa.array(["F", value]), Attribute("x", CATEGORICAL, ("F",), other="F"))
     if value is not None:
         assert codes(["F", value], Attribute("x", CATEGORICAL, ("F", ""), missing="?")) == [0, 1]
 
@@ -161,7 +164,7 @@ def test_truth_values_match_categories_by_text_or_number() -> None:
     assert codes([True, False], AGE) == [0, 0]
     with pytest.raises(PrivateDataError, match="'true' is not a declared value"):
         codes([True], Attribute("x", CATEGORICAL, ("a", "b")))
-    assert codes([True], Attribute("x", CATEGORICAL, ("a", "b"), other="b"), OnUnknown.OTHER) == [1]
+    assert codes([True], Attribute("x", CATEGORICAL, ("a", "b"), other="b"), OnInvalid.OTHER) == [1]
 
 
 def test_texts_may_come_in_any_arrow_type() -> None:
@@ -196,7 +199,7 @@ def test_types_without_texts_are_refused(array: pa.Array) -> None:
 def test_clipping_takes_the_nearest_bin(values: list[object]) -> None:
     with pytest.raises(PrivateDataError, match=r"lies outside \[0, 100\]"):
         codes(values, AGE)
-    assert codes(values, AGE, OnUnknown.CLIP) == [0, 2, 2, 0, 1]
+    assert codes(values, AGE, OnInvalid.CLIP) == [0, 2, 2, 0, 1]
 
 
 def test_clipping_repairs_neither_missing_nor_fractions_nor_texts() -> None:
@@ -208,21 +211,134 @@ def test_clipping_repairs_neither_missing_nor_fractions_nor_texts() -> None:
         ("a", "not a number"),
     ]:
         with pytest.raises(PrivateDataError, match=reason):
-            codes([value], attribute, OnUnknown.CLIP | OnUnknown.OTHER)
+            codes([value], attribute, OnInvalid.CLIP)
 
 
-def test_unknown_values_go_to_other_only_if_allowed_and_declared() -> None:
-    with_other = Attribute("x", CATEGORICAL, ("a", "rest"), other="rest")
-    assert codes(["a", "b", "A"], with_other, OnUnknown.OTHER) == [0, 1, 1]
-    assert codes([7, 8], with_other, OnUnknown.OTHER) == [1, 1]
-    for attribute, policy in [
-        (with_other, OnUnknown.ERROR),
-        (with_other, OnUnknown.CLIP),
-        (Attribute("x", CATEGORICAL, ("a",)), OnUnknown.OTHER),
-        (Attribute("x", BOOLEAN, ("a", "c")), OnUnknown.OTHER),
-    ]:
-        with pytest.raises(PrivateDataError, match="'b' is not a declared value"):
-            codes(["a", "b"], attribute, policy)
+OTHER, DROP = OnInvalid.OTHER, OnInvalid.DROP
+STRANGE = [None, "", "nan", "-1", "101", "1e999", "1.5", "b", "\0", "[1]", "x" * 10**6]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "policy", "expected"),
+    [
+        (Attribute("x", CATEGORICAL, ("a", "rest"), other="rest"), OTHER, [1] * 11),
+        (
+            Attribute("x", CATEGORICAL, ("a", "b"), other="a", missing="?"),
+            OTHER,
+            [2, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+        ),
+        (Attribute("x", CATEGORICAL, ("a",), missing=""), OTHER, [1] * 11),
+        (Attribute("x", BOOLEAN, ("a", "b"), other="b"), OTHER, [1] * 11),
+        (Attribute("x", BOOLEAN, other=False), OTHER, [0] * 11),
+        (Attribute("x", NUMERIC, edges=(0, 50, 100), integer=True, other=70), OTHER, [1] * 11),
+        (
+            Attribute("x", NUMERIC, edges=(0, 50, 100), other=70, missing=""),
+            OTHER,
+            [2, 2, 2, 1, 1, 1, 0, *[1] * 4],
+        ),
+        (
+            Attribute("x", NUMERIC, edges=(0, 10, 50, 100), integer=True, other=20),
+            OTHER | OnInvalid.CLIP,
+            [1, 1, 1, 0, 2, 2, *[1] * 5],
+        ),
+        (Attribute("x", CATEGORICAL, ("a", "b")), DROP, [1]),
+        (Attribute("x", NUMERIC, edges=(0, 50, 100)), DROP, [0]),
+        (
+            Attribute("x", NUMERIC, edges=(0, 50, 100), missing=""),
+            DROP | OnInvalid.CLIP,
+            [2, 2, 2, 0, 1, 1, 0],
+        ),
+    ],
+)
+def test_a_total_reading_has_a_place_for_everything(
+    attribute: Attribute, policy: OnInvalid, expected: list[int]
+) -> None:
+    assert codes(pa.array(STRANGE), attribute, policy) == expected
+    assert codes(pa.array(STRANGE).dictionary_encode(), attribute, policy) == expected
+    assert codes(pa.array(STRANGE, pa.large_string()), attribute, policy) == expected
+
+
+def test_what_is_dropped_is_dropped_in_all_columns() -> None:
+    schema = Schema((Attribute("x", CATEGORICAL, ("a", "b")), Attribute("y", NUMERIC, edges=(0, 5, 10))))
+    table = pd.DataFrame({"x": ["a", "?", "b", "b", None], "y": [1, 2, 11, 7, 3]})
+    data = read_table(table, schema, TableReading(on_invalid=DROP))
+    assert [column.tolist() for column in data._columns] == [[0, 1], [0, 1]]
+    assert data._rows == 2
+
+
+class Odd:
+    """Has methods that fail."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    __float__ = __int__ = __eq__ = __hash__ = __str__  # type: ignore[assignment]
+
+
+class OddText(str):
+    __slots__ = ()
+    __str__ = Odd.__str__
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"a",
+        [1],
+        {"a": 1},
+        Odd(),
+        OddText("a"),
+        "\ud800",
+        10**5000,
+        Decimal("sNaN"),
+        Decimal("1e999999"),
+        1j,
+        object,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("attribute", [Attribute("x", CATEGORICAL, ("a", "b"), other="b"), AGE])
+def test_objects_of_any_class_are_values_that_do_not_fit(value: object, attribute: Attribute) -> None:
+    series = pd.Series([None, "a", None, "10"], dtype=object)
+    series[0] = value
+    fits = replace(attribute, missing="?")
+    frame, schema = pd.DataFrame({"x": series}), Schema((replace(fits, name="x"),))
+    with pytest.raises(PrivateDataError, match="does not fit|do not fit"):
+        read_table(frame, schema)
+    total = read_table(frame, schema, TableReading(on_invalid=OTHER))._columns[0].tolist()
+    assert total[0] == fits.other_code
+    assert read_table(frame[1:], schema, TableReading(on_invalid=OTHER))._columns[0].tolist() == total[1:]
+    kept = read_table(frame, schema, TableReading(on_invalid=DROP))._columns[0].tolist()
+    assert kept == read_table(frame[1:], schema, TableReading(on_invalid=DROP))._columns[0].tolist()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([b"a", b"\xff", None]),
+        pa.array([b"a", b"\xff", None], pa.large_binary()),
+        pa.array([b"a", b"\xff", None], pa.binary(1)),
+        pa.array([b"a", b"\xff", None]).dictionary_encode(),
+        pa.Array.from_buffers(
+            pa.string(), 3, [*pa.array(["a", "b", None]).buffers()[:2], pa.py_buffer(b"a\xff")]
+        ),
+        pa.array([0, 2**62, None], pa.timestamp("s")),
+        pa.array([0, 2**31 - 1, None], pa.date32()),
+        pa.array([0, 2**64 - 1, None], pa.uint64()),
+        pa.array([0.0, float("inf"), None]),
+        pa.array([Decimal(0), Decimal("9" * 38), None]),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_values_of_any_arrow_type_end_no_total_reading(array: pa.Array) -> None:
+    values = ("a", "0", "1970-01-01", "1970-01-01 00:00:00", "rest")
+    attribute = Attribute("x", CATEGORICAL, values, other="rest", missing="?")
+    found = codes(array, attribute, OTHER)
+    assert found[0] < 4
+    assert found[1:] == [4, 5]
+    assert codes(array, attribute, DROP) == [found[0], 5]
+    with pytest.raises(PrivateDataError, match="1 row does not fit"):
+        codes(array, attribute)
 
 
 def test_a_frame_is_read_whatever_the_types_of_its_columns_are() -> None:
@@ -346,7 +462,7 @@ def _read(table: bytes | pd.DataFrame, schema: Schema) -> list[list[int]]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(table)
-        return [column.tolist() for column in read_table(path, schema)._columns]
+        return [column.tolist() for column in read_table(path, schema, TableReading(multiline=True))._columns]
 
 
 MIXED = st.sampled_from([1.0, 1, True, "1", "x", "1.0", 2.5, None, Decimal("1.5"), Decimal(1)])
@@ -368,7 +484,9 @@ def test_changing_one_record_changes_how_no_other_is_read(
             assume([type(value) for value in series] == [type(value) for value in column])
         frame = pd.DataFrame({"a": series})
         codes: list[int] = (
-            read_table(frame, Schema((attribute,)), on_unknown=OnUnknown.OTHER)._columns[0].tolist()
+            read_table(frame, Schema((attribute,)), TableReading(on_invalid=OnInvalid.OTHER))
+            ._columns[0]
+            .tolist()
         )
         return codes
 
@@ -380,5 +498,5 @@ def test_changing_one_record_changes_how_no_other_is_read(
 
 def test_objects_without_a_plain_text_are_refused() -> None:
     frame = pd.DataFrame({"a": pd.Series([b"x", "x"], dtype=object)})
-    with pytest.raises(PrivateDataError, match="column 'a' of the DataFrame holds a value of type bytes"):
+    with pytest.raises(PrivateDataError, match="row 1: a value of type bytes has no text"):
         read_table(frame, Schema((Attribute("a", AttributeKind.CATEGORICAL, ("x",)),)))

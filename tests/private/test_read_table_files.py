@@ -13,7 +13,9 @@ import pytest
 from dpopt.errors import PrivateDataError
 from dpopt.private import csv_source
 from dpopt.private.dataset import PrivateDataset
-from dpopt.private.read_table import OnUnknown, read_table, unused_columns
+from dpopt.private.on_invalid import OnInvalid
+from dpopt.private.read_table import read_table, unused_columns
+from dpopt.private.table_reading import TableReading
 from dpopt.queries import Attribute, AttributeKind, Schema
 
 SCHEMA = Schema(
@@ -34,14 +36,18 @@ def columns(data: PrivateDataset) -> list[list[int]]:
     return [column.tolist() for column in data._columns]
 
 
-def read(path: Path, content: str | bytes, *, names: list[str] | None = None) -> list[list[int]]:
+def read(
+    path: Path, content: str | bytes, *, names: list[str] | None = None, multiline: bool = False
+) -> list[list[int]]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return columns(read_table(path, SCHEMA, column_names=names))
+    return columns(read_table(path, SCHEMA, TableReading(column_names=names, multiline=multiline)))
 
 
-def refusal(path: Path, content: str | bytes, *, names: list[str] | None = None) -> str:
+def refusal(
+    path: Path, content: str | bytes, *, names: list[str] | None = None, multiline: bool = False
+) -> str:
     with pytest.raises(PrivateDataError) as caught:
-        read(path, content, names=names)
+        read(path, content, names=names, multiline=multiline)
     return str(caught.value)
 
 
@@ -54,12 +60,30 @@ def refusal(path: Path, content: str | bytes, *, names: list[str] | None = None)
         "\ufeff" + HEADER + "1,F,5\n2,?,100\n",
         '"id","sex","age"\n"1","F","5"\n"2","","100"\n',
         "\n\n" + HEADER + "\n1,F,5\n\n\n2,?,100\n\n",
-        HEADER + '"1 ""x""\n,",F,5\n2,?,100\n',
+        HEADER + '"1 ""x"" ,",F,5\n2,?,100\n',
     ],
 )
-def test_csv_files_are_read(table: Path, content: str) -> None:
-    assert read(table, content) == [[0, 2], [0, 3]]
-    assert read(table, gzip.compress(content.encode())) == [[0, 2], [0, 3]]
+@pytest.mark.parametrize("multiline", [False, True])
+def test_csv_files_are_read(table: Path, content: str, multiline: bool) -> None:
+    assert read(table, content, multiline=multiline) == [[0, 2], [0, 3]]
+    assert read(table, gzip.compress(content.encode()), multiline=multiline) == [[0, 2], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("content", "reading"),
+    [
+        ("id;sex;age\n1;F;5\n2;?;100\n", TableReading(separator=";")),
+        ("id\tsex\tage\n1\tF\t5\n2\t?\t100\n", TableReading(separator="\t")),
+        ("id\tsex\tage\n1\tF\t5\n2\t?\t100\n", TableReading(separator="tab")),
+        (" id sex  age\n1 F\t5\n 2   ? 100 \n", TableReading(separator="blanks")),
+        ('id,sex,age\n"1,F,5\n2,?,100\n', TableReading(quotes=False)),
+        ("id,sex,age\n\x81\xe9,F,5\n2,?,100\n", TableReading(encoding="latin-1")),
+        ('id,sex,age\n"1\n",F,5\n2,?,100\n', TableReading(multiline=True)),
+    ],
+)
+def test_csv_files_are_read_as_declared(table: Path, content: str, reading: TableReading) -> None:
+    table.write_bytes(content.encode("latin-1"))
+    assert columns(read_table(table, SCHEMA, reading)) == [[0, 2], [0, 3]]
 
 
 def test_values_in_quotes_may_hold_commas(table: Path) -> None:
@@ -69,7 +93,7 @@ def test_values_in_quotes_may_hold_commas(table: Path) -> None:
 def test_names_in_quotes_may_hold_anything(table: Path) -> None:
     schema = Schema((Attribute('a,\r\n"b', AttributeKind.BOOLEAN),))
     table.write_bytes(b'x,"a,\r\n""b"\n9,true\n8,false\n')
-    assert columns(read_table(table, schema)) == [[1, 0]]
+    assert columns(read_table(table, schema, TableReading(multiline=True))) == [[1, 0]]
 
 
 def test_a_file_without_names_is_read_with_given_names(table: Path) -> None:
@@ -78,16 +102,17 @@ def test_a_file_without_names_is_read_with_given_names(table: Path) -> None:
 
 def test_given_names_replace_those_of_frames_and_parquet_files(tmp_path: Path) -> None:
     frame = pd.DataFrame({0: [5], 1: ["F"]})
-    assert columns(read_table(frame, SCHEMA, column_names=["age", "sex"])) == [[0], [0]]
-    pq.write_table(pa.table({"x": [5], "y": ["F"]}), tmp_path / "t")
-    assert columns(read_table(tmp_path / "t", SCHEMA, column_names=["age", "sex"])) == [[0], [0]]
+    assert columns(read_table(frame, SCHEMA, TableReading(column_names=("age", "sex")))) == [[0], [0]]
+    pq.write_table(pa.table({"x": [5], "y": ["F"]}), tmp_path / "t.parquet")
+    named = TableReading(column_names=("age", "sex"))
+    assert columns(read_table(tmp_path / "t.parquet", SCHEMA, named)) == [[0], [0]]
 
 
 def test_many_blocks_and_batches_give_all_rows(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_source, "_BLOCK_BYTES", 100)
+    monkeypatch.setattr(csv_source, "BLOCK_BYTES", 100)
     content = HEADER + "".join(f'"{i}\n",{"FM"[i % 2]},{i % 101}\n' for i in range(1000))
     ages = [0 if i % 101 < 20 else 1 if i % 101 < 65 else 2 for i in range(1000)]
-    assert read(table, content) == [ages, [i % 2 for i in range(1000)]]
+    assert read(table, content, multiline=True) == [ages, [i % 2 for i in range(1000)]]
 
 
 def test_a_parquet_file_is_read_whatever_its_name(tmp_path: Path) -> None:
@@ -130,10 +155,11 @@ def test_progress_rises_to_one(table: Path, tmp_path: Path) -> None:
 
 def test_columns_that_the_schema_does_not_name_are_listed_and_not_read(table: Path) -> None:
     content = HEADER.replace("id", "id,note").encode() + b"1,\xff,F,5\n"
-    assert read(table, content) == [[0], [0]]
+    assert "line 2: b'\\xff' is no text" in refusal(table, content)
+    assert read(table, content.replace(b"\xff", b"?")) == [[0], [0]]
     assert unused_columns(table, SCHEMA) == ("id", "note")
     assert unused_columns(pd.DataFrame({"sex": [], "x": []}), SCHEMA) == ("x",)
-    assert unused_columns(table, SCHEMA, column_names=["a", "b", "sex", "age"]) == ("a", "b")
+    assert unused_columns(table, SCHEMA, TableReading(column_names=("a", "b", "sex", "age"))) == ("a", "b")
 
 
 def test_problems_name_line_value_number_of_rows_expectation_and_remedy(table: Path) -> None:
@@ -144,13 +170,13 @@ people.csv does not fit the schema
     line 3: 120 lies outside [0, 100] (and 1 more row)
     line 6: 121 lies outside [0, 100]
     expected: a whole number in [0, 100]
-    what to do: widen 'edges' in the schema, or pass --on-unknown clip to use the nearest bin
+    what to do: widen 'edges' in the schema, or pass --on-invalid clip to use the nearest bin
   column 'sex': 2 rows do not fit
     line 4: 'Female' is not a declared value
     line 6: ' M' is not a declared value; without the blanks around it, it would be 'M': strip the column
     expected: one of 'F', 'M', 'a, b'; missing: '?'
     what to do: correct the table, or add the value under 'values' in the schema, or declare one value as 'other' there \
-and pass --on-unknown other"""
+and pass --on-invalid other"""
     assert text == expected
 
 
@@ -181,11 +207,11 @@ def test_long_values_are_cut(table: Path) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_lines_are_counted_as_in_the_file(table: Path, end: str) -> None:
     lines = ["", "id,sex,age", "", '"a', "b", 'c",F,5', "", "1,F,500", "2,F,600", ""]
-    text = refusal(table, end.join(lines))
+    text = refusal(table, end.join(lines), multiline=True)
     assert "line 8: 500" in text
     assert "line 9: 600" in text
     assert "line 1: 1 lies" not in text
-    text = refusal(table, end.join(lines[2:]), names=["id", "sex", "age"])
+    text = refusal(table, end.join(lines[2:]), names=["id", "sex", "age"], multiline=True)
     assert "line 6: 500" in text
 
 
@@ -213,12 +239,14 @@ def test_problems_of_later_batches_are_added_up() -> None:
 
 
 def test_rows_with_a_wrong_number_of_fields_are_refused_with_their_lines(table: Path) -> None:
-    text = refusal(table, HEADER + '1,F,5\n2,F\n"3\n",F,5,7\n\n4,F,500\n' + "x\n" * 5)
-    assert "7 rows with a wrong number of fields; expected 3" in text
+    content = HEADER + '1,F,5\n2,F\n"3\n",F,5,7\n\n4,F,500\n' + "x\n" * 5
+    text = refusal(table, content, multiline=True)
+    assert "7 malformed rows; expected 3 fields" in text
     assert "line 3: 2 fields\n" in text
     assert "line 4: 4 fields\n" in text
     assert "and 4 more" in text
     assert "line 7: 500 lies outside" in text
+    assert "line 4: a value in quotes is not closed" in refusal(table, content)
 
 
 @pytest.mark.parametrize(
@@ -226,22 +254,23 @@ def test_rows_with_a_wrong_number_of_fields_are_refused_with_their_lines(table: 
     [('1,F,5\n2,"F,5\n3,F,5\n', 3), ('1,F,5\n"2,F,5\n' + "3,F,5\n" * 50_000, 3), ('1,F,5\n2,F,"5"x",5\n', 3)],
 )
 def test_a_quote_that_is_not_closed_is_found(table: Path, content: str, line: int) -> None:
-    assert f"people.csv, line {line}: a value in quotes is not closed" in refusal(table, HEADER + content)
+    assert f"line {line}: a value in quotes is not closed" in refusal(table, HEADER + content)
+    assert f"line {line}: a value in quotes is not closed" in refusal(table, HEADER + content, multiline=True)
 
 
 def test_a_quote_inside_a_value_without_quotes_is_an_ordinary_sign(table: Path) -> None:
     assert read(table, HEADER + '1 5" pipe,F,5\n') == [[0], [0]]
 
 
-def test_a_value_longer_than_a_block_is_refused(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_source, "_BLOCK_BYTES", 100)
-    assert "cannot be read as CSV" in refusal(table, HEADER + '"' + "x" * 1000 + '",F,5\n')
+def test_a_value_longer_than_a_block_is_read(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_source, "BLOCK_BYTES", 100)
+    assert read(table, HEADER + '"' + "x" * 1000 + '",F,5\n') == [[0], [0]]
 
 
 def test_bytes_that_are_not_utf8_are_found(table: Path) -> None:
     text = refusal(table, HEADER.encode() + b"1,F,5\n2,M\xe4,5\n")
-    assert "people.csv, line 3: the bytes b'\\xe4' are not UTF-8" in text
-    assert "line 1: the bytes" in refusal(table, b"a\xe4,sex,age\n1,F,5\n")
+    assert "line 3: b'\\xe4' is no text in the declared encoding" in text
+    assert "people.csv, line 1: b'\\xe4' is no text in" in refusal(table, b"a\xe4,sex,age\n1,F,5\n")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +284,7 @@ def test_bytes_that_are_not_utf8_are_found(table: Path) -> None:
         (HEADER.encode("utf-16"), "is text in UTF-16"),
         (b"PK\x03\x04....", "is a zip archive or an Excel workbook"),
         (b"BZh91AY", "is compressed by bzip2"),
-        (b"id,sex,age\r1,F,5\r", "does not start with a line of CSV"),
+        (b"id,sex,age\r1,F,5\r", "end with carriage returns alone"),
         (
             b"sex,age,id,age,sex\n",
             "names of columns occur more than once in people.csv: 'age', 'sex'; rename",
@@ -303,9 +332,9 @@ def test_of_many_missing_columns_a_few_are_named(table: Path) -> None:
 
 def test_given_names_must_fit_the_table(table: Path) -> None:
     text = refusal(table, "1,F\n", names=["age", "sex", "id"])
-    assert "people.csv has 2 columns, but 3 names of columns were given" in text
+    assert "1 malformed row; expected 3 fields" in text
     assert "occur more than once in the list" in refusal(table, "1,F\n", names=["age", "age"])
-    assert "starts with a line of names already" in refusal(table, "age,sex\n1,F\n", names=["age", "sex"])
+    assert "'sex' is not a declared value" in refusal(table, "age,sex\n1,F\n", names=["age", "sex"])
 
 
 def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
@@ -359,4 +388,4 @@ def test_objects_that_are_no_tables_and_repeated_names_are_refused() -> None:
 
 def test_repairs_are_passed_on(table: Path) -> None:
     table.write_text(HEADER + "1,F,500\n")
-    assert columns(read_table(table, SCHEMA, on_unknown=OnUnknown.CLIP)) == [[2], [0]]
+    assert columns(read_table(table, SCHEMA, TableReading(on_invalid=OnInvalid.CLIP))) == [[2], [0]]

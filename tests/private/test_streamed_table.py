@@ -14,16 +14,17 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private import batch_counts, rule_report
+from dpopt.private import batch_reader, rule_report
 from dpopt.private.batch_counts import BatchCounter, NamedQueries
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.dataset import Codes
 from dpopt.private.exact_counts import exact_counts
-from dpopt.private.on_unknown import OnUnknown
+from dpopt.private.on_invalid import OnInvalid
 from dpopt.private.parquet_source import ParquetSource
 from dpopt.private.read_table import read_table
 from dpopt.private.rule_report import broken_rows
 from dpopt.private.streamed_table import StreamedTable
+from dpopt.private.table_reading import TableReading
 from dpopt.private.watched_files import WatchedFiles
 from dpopt.queries import Rule, implies, literal
 from dpopt.queries.clauses import Clauses
@@ -91,7 +92,7 @@ def test_batches_are_many_and_as_large_as_their_bytes_allow(
     assert max(sizes) < 1_024
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    monkeypatch.setattr(batch_counts, "BATCH_BYTES", 2**27)
+    monkeypatch.setattr(batch_reader, "BATCH_BYTES", 2**27)
     assert NamedQueries.of(SCHEMA, asked).rows_at_a_time * (3 * 4 + 12 // 8 + 1) <= 2**27
 
 
@@ -165,8 +166,8 @@ def test_repairs_and_given_names_act_as_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False, header=False)
     names = list(table.columns)
-    held = read_table(path, SCHEMA, on_unknown=OnUnknown.CLIP, column_names=names)
-    streamed = StreamedTable.open(path, SCHEMA, on_unknown=OnUnknown.CLIP, column_names=names)
+    held = read_table(path, SCHEMA, TableReading(on_invalid=OnInvalid.CLIP, column_names=names))
+    streamed = StreamedTable.open(path, SCHEMA, TableReading(on_invalid=OnInvalid.CLIP, column_names=names))
     for asked in queries():
         assert np.array_equal(exact_counts(streamed, asked), exact_counts(held, asked))
 

@@ -15,6 +15,7 @@ def age(
     integer: bool = False,
     representatives: tuple[float, ...] = (),
     missing: str | None = None,
+    other: Value | None = None,
     occurring: tuple[int, ...] | None = None,
 ) -> Attribute:
     return Attribute(
@@ -24,6 +25,7 @@ def age(
         integer=integer,
         representatives=representatives,
         missing=missing,
+        other=other,
         occurring=occurring,
     )
 
@@ -89,8 +91,40 @@ def test_occurring_codes_are_sorted() -> None:
     assert age(occurring=(1, 0)).occurring == (0, 1)
 
 
-def test_other_is_a_declared_value() -> None:
-    assert Attribute("job", CATEGORICAL, ("a", "Other"), other="Other").other == "Other"
+@pytest.mark.parametrize(
+    ("attribute", "code"),
+    [
+        (Attribute("job", CATEGORICAL, ("a", "Other"), other="Other"), 1),
+        (Attribute("x", CATEGORICAL, (True, 1.5, 2), missing="", other=2), 2),
+        (Attribute("x", CATEGORICAL, ("a",), missing="?"), 1),
+        (Attribute("x", CATEGORICAL, ("a",)), None),
+        (Attribute("x", BOOLEAN, other=True), 1),
+        (Attribute("x", BOOLEAN, ("no", "yes"), other="no", missing="?"), 0),
+        (age(other=0), 0),
+        (age(other=20, missing="?"), 1),
+        (age(other=30), 1),
+        (age(missing="?"), 2),
+    ],
+)
+def test_what_does_not_fit_has_the_code_of_other_else_of_missing(
+    attribute: Attribute, code: int | None
+) -> None:
+    assert attribute.other_code == code
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (61, "lies in no bin"),
+        (-1, "lies in no bin"),
+        (0.5, "no whole number"),
+        ("a", "is no number"),
+        (True, "is no number"),
+    ],
+)
+def test_an_other_that_is_in_no_bin_is_refused(other: Value, message: str) -> None:
+    with pytest.raises(SchemaError, match=f"'other'.* {message}"):
+        age(other=other, integer=True)
 
 
 @pytest.mark.parametrize("code", [-1, 2])
@@ -196,15 +230,11 @@ def test_a_boolean_has_two_values() -> None:
         Attribute("x", BOOLEAN, ("a", "b", "c"))
 
 
-def test_a_boolean_has_no_other() -> None:
-    with pytest.raises(SchemaError, match="'other' belongs to categorical"):
-        Attribute("x", BOOLEAN, other=True)
-
-
+@pytest.mark.parametrize("kind", [CATEGORICAL, BOOLEAN])
 @pytest.mark.parametrize("other", ["c", 1])
-def test_an_other_that_is_not_declared_is_refused(other: Value) -> None:
+def test_an_other_that_is_not_declared_is_refused(kind: AttributeKind, other: Value) -> None:
     with pytest.raises(SchemaError, match="not one of the declared values"):
-        Attribute("x", CATEGORICAL, ("1", "b"), other=other)
+        Attribute("x", kind, ("1", "b"), other=other)
 
 
 def test_edges_on_a_categorical_attribute_are_refused() -> None:

@@ -89,13 +89,16 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "h.json"
     with pytest.raises(TreeError, match="cannot be read: No such file"):
         read_hierarchy(path, BINS)
+    path.write_text("[0, 1]")
+    with pytest.raises(TreeError, match="999,999,999,998 more is missing"):
+        read_hierarchy(path, Bins("x", 10**12 + 1))
     path.write_text("[1,")
     with pytest.raises(TreeError, match="is no JSON: line 1, column 4"):
         read_hierarchy(path, BINS)
     path.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(TreeError, match="not UTF-8"):
         read_hierarchy(path, BINS)
-    for depth, message in ((250, "at most 200 levels"), (100_000, "nested too deeply")):
+    for depth, message in ((240, "at most 200 levels"), (100_000, "nested too deeply")):
         path.write_text("[" * depth + "0" + "]" * depth)
         with pytest.raises(TreeError, match=message):
             read_hierarchy(path, Bins("x", 1))

@@ -184,11 +184,11 @@ def test_ranks_that_cannot_be_used_are_refused(tmp_path: Path, text: str, messag
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(WorkloadError, match=r"cannot read the ranks .*missing.txt': No such file"):
+    with pytest.raises(WorkloadError, match=r"missing.txt' cannot be read: No such file"):
         parse_workload(f"popular:2,count=10,ranks={tmp_path / 'missing.txt'}", SCHEMA)
     path = tmp_path / "latin"
     path.write_bytes(b"caf\xe9\n")
-    with pytest.raises(WorkloadError, match="it is no text in UTF-8"):
+    with pytest.raises(WorkloadError, match="it is not UTF-8 text"):
         parse_workload(f"popular:2,count=10,ranks={path}", SCHEMA)
 
 

@@ -72,6 +72,7 @@ def write_table(path: Path, rows: Sequence[tuple[object, ...]]) -> Path:
 def settings(**changes: object) -> dict[str, Any]:
     usual: dict[str, Any] = {
         "algorithm": "dualquery",
+        "neighbours": "replace",
         "epsilon": 50.0,
         "delta": 1e-6,
         "rounds": 12,
@@ -132,7 +133,7 @@ def test_with_free_bits_the_release_says_how_many_records_decode(tmp_path: Path)
         write_table(tmp_path / "table.csv", ROWS),
         SCHEMA,
         WORKLOAD,
-        **settings(encoding="bits"),
+        **settings(record_encoding="bits"),
     )
     starts = SCHEMA.offsets[:-1]
     decodable = sum(bool(np.all(np.add.reduceat(done.record, starts) == 1)) for done in made.rounds)
@@ -180,9 +181,7 @@ def test_the_epsilon_that_is_printed_is_that_of_the_theorem(
         SCHEMA,
         WORKLOAD,
         out=tmp_path / "out",
-        neighbours=neighbours,
-        n0=4 if neighbours == "add-remove" else None,
-        **settings(),
+        **settings(neighbours=neighbours, n0=4 if neighbours == "add-remove" else None),
     )
     printed = json.loads((tmp_path / "out" / "release.json").read_text())["privacy"]
     T, s, eta, n, delta = 12, 5, 0.1, 4, 1e-6

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import dpopt
-from tests.cli.command_line import call
+from tests.cli.command_line import call, demonstration
 from tests.source_code import ROOT, source_files
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -31,6 +32,7 @@ ALL_DOCUMENTS = sorted(
     ]
 )
 ROOMS = sorted({file.room for file in source_files()} - {"", "__main__"})
+DEMONSTRATION = ["demo", "--keep", "demo"]  # four documents begin so; it is run once
 TEST_COMMAND = "python -m pip install '.[test]' && python -m pytest"
 
 
@@ -70,6 +72,9 @@ def run_command(line: str) -> None:
     """
     command, *arguments = shlex.split(line, comments=True)
     assert command == "dpopt"
+    if arguments == DEMONSTRATION:
+        shutil.copytree(demonstration()[1], arguments[-1])
+        return
     result = call(*arguments)
     assert result.exit_code == 0, f"{line}\n{result.output}"
 

@@ -57,6 +57,7 @@ class Children:
             capabilities=capabilities,
             availability=lambda: availability,
             grace=grace,
+            through_files=True,
         )
         self.made.append(solver)
         return solver
@@ -322,7 +323,7 @@ from dpopt.queries import Clauses
 from dpopt.solvers.child_process import InChildProcess
 problem = MaxCsp(np.array([2]), Clauses.conjunctions([[0]], [[0]], [[True]]), np.array([7]))
 solver = InChildProcess("scripted_adapters:Hanging", name="scripted", capabilities=frozenset({Capability.MAX_CSP}),
-    availability=lambda: Availability(AvailabilityStatus.AVAILABLE, ""))
+    availability=lambda: Availability(AvailabilityStatus.AVAILABLE, ""), through_files=True)
 """
 
 
@@ -364,10 +365,14 @@ def test_ctrl_c_ends_the_child_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread of the child looks for its parent")
-def test_the_child_dies_with_its_parent(tmp_path: Path) -> None:
+def test_the_child_dies_with_its_parent_and_the_next_run_removes_its_files(tmp_path: Path) -> None:
     running = script(tmp_path, "solver.solve(problem, SolveLimits(seed=1))")
     pid, grandchild, _ = wait_for(tmp_path / "note")
+    assert list(tmp_path.glob("dpopt-solver-*/left-behind"))
     running.kill()
     running.communicate(timeout=60)
     assert is_gone(int(pid))
     os.kill(int(grandchild), signal.SIGKILL)  # no adapter of dpopt starts one that does not end with it
+    code = "from dpopt.solvers import get_solver; get_solver('auto')"
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=True)
+    assert not list(tmp_path.glob("dpopt-solver-*"))  # the next start removes what the killed run left

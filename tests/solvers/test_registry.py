@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpopt.algorithms.settings import require_solver
+from dpopt.algorithms.solver_choice import require_solver
 from dpopt.errors import SolverUnavailableError
 from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.solvers import available_solvers, get_solver, solver_names

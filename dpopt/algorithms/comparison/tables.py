@@ -15,6 +15,7 @@ from dpopt.algorithms.comparison.one_run import MARKS
 from dpopt.algorithms.comparison.parts import CaseFacts, Comparison, Row
 from dpopt.algorithms.comparison.performance_profile import WITHIN, distance
 from dpopt.algorithms.folder_files import write_json
+from dpopt.queries.written_files import whole_file
 
 RESULTS, TABLE, PICTURE = "results.json", "results.csv", "performance_profile.png"
 
@@ -31,11 +32,10 @@ EXPLAINED = {
 
 
 def write_results(folder: Path, comparison: Comparison) -> None:
-    """Write results.json and results.csv, each whole: temporary file, then rename."""
+    """Write results.json and results.csv, each whole or not at all."""
     write_json(folder / RESULTS, to_json(comparison))
-    temporary = folder / f".{TABLE}.part"
-    temporary.write_text(to_csv(comparison), encoding="utf-8", newline="")
-    temporary.replace(folder / TABLE)
+    with whole_file(folder / TABLE) as stream:
+        stream.write(to_csv(comparison).encode())
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,11 @@ from dpopt.algorithms.decision_lists.list_plan import ListPlan
 from dpopt.algorithms.decision_lists.list_summary import ListSummary
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import WorkloadError
+from dpopt.queries.array_files import read_array
 from dpopt.queries.decision_lists import ListFamily
+from dpopt.queries.file_reading import read_text
+from dpopt.queries.json_files import json_object
+from dpopt.queries.strict_json import parse_json
 
 _LOOKS_LIKE_A_FILE = (".txt", ".json", ".csv", "/", "\\")
 
@@ -71,12 +74,11 @@ def read_declaration(
     said = {"k": length, "rows": rows, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
     if Path(given).is_file():
-        try:
-            text = Path(given).read_text(encoding="utf-8")
-            found = json.loads(text) if text.lstrip().startswith("{") else {"variables": text.split()}
-        except (OSError, ValueError, RecursionError) as problem:
-            raise WorkloadError(f"{given} is no declaration of variables: {problem}") from problem
-        stated = dict(found)
+        place = f"the declaration of variables {os.fspath(given)!r}"
+        text = read_text(given, place, WorkloadError)
+        stated = {"variables": text.split()}
+        if text.lstrip().startswith("{"):
+            stated = json_object(parse_json(text, place, WorkloadError), place, WorkloadError)
     elif any(part in os.fspath(given) for part in _LOOKS_LIKE_A_FILE):
         raise WorkloadError(
             f"there is no file {given}; expected names with commas between them, or a file of them"
@@ -102,18 +104,18 @@ def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.
     source = Path(path)
     try:
         if source.suffix == ".npy":
-            return family.checked(np.load(source, allow_pickle=False))
-        with source.open(encoding="utf-8") as stream:
-            names = [name.strip() for name in stream.readline().split(",")]
-            if sorted(names) != sorted(family.variables):
-                raise WorkloadError("its first line does not name every variable once")
-            lines = [line for line in stream if line.strip()]
-            if not lines:
-                raise WorkloadError("no line after the names")
-            values = np.loadtxt(lines, delimiter=",", dtype=np.uint8, ndmin=2)
-            if values.shape[1] != len(names):
-                raise WorkloadError(f"found {values.shape[1]} values in a line of {len(names)} names")
-    except (OSError, ValueError, EOFError) as problem:
+            return family.checked(read_array(source, "no array of points", WorkloadError))
+        first, *others = read_text(source, "the file", WorkloadError).split("\n")
+        names = [name.strip() for name in first.split(",")]
+        if sorted(names) != sorted(family.variables):
+            raise WorkloadError("its first line does not name every variable once")
+        lines = [line for line in others if line.strip()]
+        if not lines:
+            raise WorkloadError("no line after the names")
+        values = np.loadtxt(lines, delimiter=",", comments=None, dtype=np.uint8, ndmin=2)
+        if values.shape[1] != len(names):
+            raise WorkloadError(f"found {values.shape[1]} values in a line of {len(names)} names")
+    except (ValueError, OverflowError) as problem:
         raise WorkloadError(f"{source} holds no points: {problem}") from problem
     order = [names.index(name) for name in family.variables]
     return family.checked(values[:, order])
@@ -122,7 +124,8 @@ def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.
 def _summary(statement: dict[str, Any], numbers: Numbers) -> ListSummary:
     plan = ListPlan.from_json(statement["plan"])
     privacy = stated_privacy(statement["privacy"], plan)
-    return ListSummary(plan, tuple(numbers(_name(size)) for size in plan.sizes), privacy)
+    conjunctions = plan.coefficients.conjunctions
+    return ListSummary(plan, tuple(numbers(_name(size), conjunctions(size)) for size in plan.sizes), privacy)
 
 
 def _name(size: int) -> str:

@@ -123,7 +123,7 @@ class ListPlan:
         return {
             "family": self.family.to_json(),
             "relation": self.relation.value,
-            "neighbours": self.relation.describe(),
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": GAUSSIAN if self.gaussian else LAPLACE,
             "unit": -self.coefficients.bits,

@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.decision_lists.list_plan import ListPlan
 from dpopt.algorithms.decision_lists.list_planning import check_plannable, plan_lists
 from dpopt.algorithms.decision_lists.list_summary import ListSummary
+from dpopt.algorithms.ledgers import open_account, reserved_ledger
+from dpopt.algorithms.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.errors import PlanError
 from dpopt.polynomials.linear_solver import DEFAULT
 from dpopt.private.list_curator import ListCurator
 from dpopt.private.list_reader import read_lists
 from dpopt.private.list_table import PrivateLists
 from dpopt.private.noise import Noise
-from dpopt.private.public_facts import public_size
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists import ListFamily
+from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def release_lists(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> ListSummary:
     """Measure what a plan says and return the summary.
 
@@ -46,6 +48,8 @@ def release_lists(
     noise : Noise, optional
         Anything but the default marks the summary as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -55,8 +59,7 @@ def release_lists(
         If the plan costs more than its budget.
     """
     told = progress or Silent()
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     curator = ListCurator(
         lists,
         plan.coefficients,
@@ -83,7 +86,9 @@ def summary_of_lists(
     points: int | None = None,
     largest: int | None = None,
     solver: str | Solver = DEFAULT,
+    encoding: str = "utf-8",
     progress: Progress | None = None,
+    ledger: BudgetLedger | None = None,
 ) -> ListSummary:
     """Release a summary of decision lists that answers at every point of {0, 1}^m.
 
@@ -95,13 +100,17 @@ def summary_of_lists(
         The declaration. Public.
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    encoding : str
+        Of the file: utf-8, latin-1, ...
     relation : NeighbouringRelation
     size : int, optional
-        Under add-remove the public number of rows that answers are shares of; needed there. Under replace-one the number of
-        rows is public, and read from the table.
+        Under add-remove the public number of rows that answers are shares of; if left out it is measured with 1 % of the
+        budget, and rounded up so that hardly any table has more. Under replace-one it is public, and read from the table.
     points, largest, solver :
         As for `plan_lists`.
     progress : Progress, optional
+    ledger : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -109,30 +118,27 @@ def summary_of_lists(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     told = progress or Silent()
-    if relation is NeighbouringRelation.ADD_REMOVE and size is None:
-        raise PlanError(
-            "answers are shares of a fixed public number of rows near the size of the table, which does not depend on it: give "
-            "it (--n0)"
-        )
     check_plannable(
         family,
-        budget,
+        with_size_measured(budget) if is_measured(relation, size) else budget,
         size=1 if size is None else size,
         relation=relation,
         points=points,
         largest=largest,
         solver=solver,
     )  # before the table is read
+    account = open_account(ledger, "lists", budget, relation)
     with stage(told, "reading the table"):
-        rows = read_lists(lists, family)
+        rows = read_lists(lists, family, encoding)
+    public = size_of(rows, relation, size, budget, margin=MARGIN, account=account)
     with stage(told, "planning"):
         plan = plan_lists(
             family,
-            budget,
-            size=public_size(rows, relation, size),
+            public.budget,
+            size=public.number,
             relation=relation,
             points=points,
             largest=largest,
             solver=solver,
         )
-    return release_lists(rows, plan, progress=told)
+    return release_lists(rows, plan, progress=told, account=account)

@@ -9,6 +9,7 @@ from pathlib import Path
 from dpopt.errors import PlanError, SchemaError
 from dpopt.private.halfspace_points import columns_of_array
 from dpopt.private.open_table import open_table
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.halfspaces import PointColumns, Scaling
 from dpopt.queries.schema import AttributeKind, Schema
 
@@ -20,6 +21,7 @@ def declared_columns(
     schema: str | os.PathLike[str] | None,
     *,
     normalise: bool,
+    reading: TableReading | None = None,
 ) -> PointColumns:
     """Return the columns with their scaling.
 
@@ -35,6 +37,8 @@ def declared_columns(
     schema : path or None
         Bounds of each column, from its numeric attributes.
     normalise : bool
+    reading : TableReading, optional
+        How a text file is written.
 
     Raises
     ------
@@ -49,7 +53,7 @@ def declared_columns(
         )
     if schema is not None:
         return _with_schema(names, Schema.read(schema))
-    named = _of_table(Path(table)) if names is None else names
+    named = _of_table(Path(table), reading) if names is None else names
     if bounds is None:
         return PointColumns(named, Scaling.NORMALISE if normalise else Scaling.UNIT)
     low, found, high = bounds.partition(":")
@@ -77,8 +81,8 @@ def _with_schema(names: tuple[str, ...] | None, schema: Schema) -> PointColumns:
     return PointColumns(chosen, Scaling.BOUNDS, tuple(numeric[name] for name in chosen))
 
 
-def _of_table(table: Path) -> tuple[str, ...]:
+def _of_table(table: Path, reading: TableReading | None) -> tuple[str, ...]:
     number = columns_of_array(table)
     if number is not None:
         return tuple(f"x{place + 1}" for place in range(number))
-    return open_table(table, None).names
+    return open_table(table, reading).names

@@ -41,7 +41,9 @@ def read_halfspaces(path: str | os.PathLike[str]) -> Halfspaces:
 def _halfspaces(statement: dict[str, Any], numbers: Numbers) -> Halfspaces:
     plan = HalfspacePlan.from_json(statement["plan"])
     privacy = stated_privacy(statement["privacy"], plan)
-    return Halfspaces(plan, tuple(numbers(_name(place)) for place in range(len(plan.scales))), privacy)
+    return Halfspaces(
+        plan, tuple(numbers(_name(place), size) for place, size in enumerate(plan.numbers)), privacy
+    )
 
 
 def _name(place: int) -> str:

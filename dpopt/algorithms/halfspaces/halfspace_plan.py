@@ -183,7 +183,7 @@ class HalfspacePlan:
             "measured": self.measured,
             "heights": list(self.heights),
             "relation": self.relation.value,
-            "neighbours": self.relation.describe(),
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "scales": list(self.scales),

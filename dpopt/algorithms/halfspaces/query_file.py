@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
+from dpopt.queries.file_reading import read_text
 from dpopt.queries.halfspaces import unit_queries
 
 
@@ -24,11 +26,12 @@ def read_queries(path: str | os.PathLike[str], names: tuple[str, ...]) -> NDArra
         If the file cannot be read, or a line does not hold d numbers.
     """
     source = Path(path)
+    place = f"the file {str(source)!r}"
     try:
-        with source.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [(number, row) for number, row in enumerate(csv.reader(stream), 1) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise WorkloadError(f"the file {str(source)!r} cannot be read: {problem}") from problem
+        lines = csv.reader(io.StringIO(read_text(source, place, WorkloadError), newline=""))
+        rows = [(number, row) for number, row in enumerate(lines, 1) if row]
+    except csv.Error as problem:
+        raise WorkloadError(f"{place} cannot be read: {problem}") from problem
     order = list(range(len(names)))
     if rows and not _are_numbers(rows[0][1]):
         heads = [head.strip() for head in rows.pop(0)[1]]

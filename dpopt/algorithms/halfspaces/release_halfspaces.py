@@ -10,23 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.algorithms.halfspaces.halfspaces import Halfspaces
 from dpopt.algorithms.halfspaces.planning import Shape, plan_halfspaces
+from dpopt.algorithms.ledgers import open_account, reserved_ledger
+from dpopt.algorithms.measured_size import is_measured, size_of, with_size_measured
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.errors import PlanError
 from dpopt.private.halfspace_curator import HalfspaceCurator
 from dpopt.private.halfspace_points import HalfspacePoints, read_points
 from dpopt.private.noise import Noise
-from dpopt.private.public_facts import public_size
 from dpopt.queries.halfspaces import COPIES, PointColumns
+from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.open_table import AnyTable
+    from dpopt.private.table_reading import TableReading
 
 
 def release_halfspaces(
@@ -35,6 +37,7 @@ def release_halfspaces(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> Halfspaces:
     """Measure what a plan says and return the release.
 
@@ -48,6 +51,8 @@ def release_halfspaces(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -57,8 +62,7 @@ def release_halfspaces(
         If the plan costs more than its budget.
     """
     told = progress or Silent()
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     curator = HalfspaceCurator(
         points, plan.projections, ledger, MemoryJournal(keep=False), size=plan.size, noise=noise
     )
@@ -79,7 +83,9 @@ def halfspaces_of_table(
     queries: int = 1000,
     seed: int = 0,
     copies: int = COPIES,
+    reading: TableReading | None = None,
     progress: Progress | None = None,
+    ledger: BudgetLedger | None = None,
 ) -> Halfspaces:
     """Release halfspaces of a table.
 
@@ -93,9 +99,13 @@ def halfspaces_of_table(
     margin, relation, shapes, queries, seed, copies :
         As for `plan_halfspaces`.
     size : int, optional
-        Under add-remove the public number of records that answers are shares of; needed there. Under replace-one the number of
-        records is public, and read from the table.
+        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
+        Under replace-one the number of records is public, and read from the table.
+    reading : TableReading, optional
+        How a text file is written.
     progress : Progress, optional
+    ledger : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -106,7 +116,6 @@ def halfspaces_of_table(
     make = partial(
         plan_halfspaces,
         columns,
-        budget,
         margin=margin,
         relation=relation,
         shapes=shapes,
@@ -114,19 +123,18 @@ def halfspaces_of_table(
         seed=seed,
         copies=copies,
     )
-    if relation is NeighbouringRelation.ADD_REMOVE and size is None:
-        raise PlanError(
-            "answers are shares of a fixed public number of records near the size of the table, which does not depend on it: "
-            "give it (--n0)"
-        )
     plan = None
+    if is_measured(relation, size):
+        with stage(told, "planning"):
+            make(budget=with_size_measured(budget), size=1)  # refuses what cannot be planned
     if size is not None:
         with stage(told, "planning"):
-            plan = make(size=size)  # refuses what cannot be planned before the table is read
+            plan = make(budget=budget, size=size)  # refuses what cannot be planned before the table is read
+    account = open_account(ledger, "halfspaces", budget, relation)
     with stage(told, "reading the table"):
-        points = read_points(table, columns)
-    public = public_size(points, relation, size)
+        points = read_points(table, columns, reading)
+    public = size_of(points, relation, size, budget, account=account)
     if plan is None:
         with stage(told, "planning"):
-            plan = make(size=public)
-    return release_halfspaces(points, plan, progress=told)
+            plan = make(budget=public.budget, size=public.number)
+    return release_halfspaces(points, plan, progress=told, account=account)

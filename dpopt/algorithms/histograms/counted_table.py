@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.progress import Progress, stage
 from dpopt.algorithms.release import refuse_unreviewed
-from dpopt.errors import SchemaError
+from dpopt.errors import PlanError, SchemaError
 from dpopt.private.bin_counts import BinCounts
-from dpopt.private.on_unknown import parse_on_unknown
+from dpopt.private.on_invalid import OnInvalid
 from dpopt.private.read_counts import read_counts
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.attribute import Attribute
 from dpopt.queries.schema import Schema
 
@@ -47,12 +48,24 @@ def count_column(
     PrivateDataError
         If the table cannot be read, or does not follow the declaration; the message may quote it.
     """
+    settings.reading.check_relation(settings.relation)
     with stage(told, "reading the table"):
-        dataset = read_table(table, Schema((attribute,)), on_unknown=parse_on_unknown(settings.on_unknown))
+        dataset = read_table(table, Schema((attribute,)), settings.reading)
     return BinCounts.of_column(dataset, attribute.name)
 
 
-def given_counts(table: AnyTable, column: str, told: Progress) -> BinCounts:
-    """Return counts that were made already, one row for each bin. Private; errors as for `count_column`."""
+def given_counts(table: AnyTable, column: str, reading: TableReading, told: Progress) -> BinCounts:
+    """Return counts that were made already, one row for each bin. Private; errors as for `count_column`.
+
+    Raises
+    ------
+    PlanError
+        If `reading` is about the rows of records.
+    """
+    if reading.on_invalid is not OnInvalid.ERROR or reading.person is not None:
+        raise PlanError(
+            "--on-invalid and --person are about records, and counts that were made already have a row for each bin; leave "
+            "them out, or give the table of records with --column and --schema"
+        )
     with stage(told, "reading the table"):
-        return read_counts(table, column)
+        return read_counts(table, column, reading)

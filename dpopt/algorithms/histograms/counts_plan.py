@@ -66,11 +66,6 @@ class CountsPlan(ABC):
         """In how many counts of a level two neighbours differ."""
         return moved_nodes(self.relation)
 
-    @property
-    def neighbours(self) -> str:
-        """The neighbouring relation in words."""
-        return neighbours_in_words(self.relation)
-
     def charges(self) -> list[Charge]:
         """Return what each level costs, in the order of the levels."""
         return [
@@ -83,7 +78,7 @@ class CountsPlan(ABC):
         return {
             **self.own_json(),
             "relation": self.relation.value,
-            "neighbours": self.neighbours,
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
             "ranges": self.ranges,
@@ -150,13 +145,6 @@ def gaussian_noise(law: object) -> bool:
     if law not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
         raise PlanError(f"found the noise {law!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}")
     return law == DISCRETE_GAUSSIAN
-
-
-def neighbours_in_words(relation: NeighbouringRelation) -> str:
-    """Return the neighbouring relation of counts: under add-remove nobody needs a public number of records."""
-    if relation is NeighbouringRelation.ADD_REMOVE:
-        return "add-remove: one record more or less"
-    return relation.describe()
 
 
 def moved_nodes(relation: NeighbouringRelation) -> int:

@@ -13,15 +13,16 @@ from dpopt.algorithms.histograms.grid_plan import plan_grid
 from dpopt.algorithms.histograms.histogram_files import read_released
 from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.histograms.release_grid import release_grid
+from dpopt.algorithms.ledgers import open_account
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.errors import SchemaError
 from dpopt.private.bin_counts import BinCounts
-from dpopt.private.on_unknown import parse_on_unknown
 from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
 from dpopt.queries.attribute import Attribute
 from dpopt.queries.bins import Bins
 from dpopt.queries.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
 
 if TYPE_CHECKING:
     from dpopt.private.open_table import AnyTable
@@ -52,6 +53,7 @@ def histogram_of_columns(
     *,
     shapes: str = "auto",
     progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> GridHistogram:
     """Release the histogram of several columns of a table.
 
@@ -68,6 +70,8 @@ def histogram_of_columns(
     shapes : str
         auto, cubes, rectangles or cells.
     progress : Progress, optional
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -88,12 +92,14 @@ def histogram_of_columns(
         relation=relation,
         size=0 if replaced else None,
     )
+    settings.reading.check_relation(relation)
+    account = open_account(budget, "grid", settings.budget(), relation, settings.reading)
     with stage(told, "reading the table"):
-        dataset = read_table(table, Schema(attributes), on_unknown=parse_on_unknown(settings.on_unknown))
+        dataset = read_table(table, Schema(attributes), settings.reading)
     counts = BinCounts.of_columns(dataset, columns)
     if replaced:
         plan = replace(plan, size=public_size(counts, relation, None))
-    return release_grid(counts, plan, axes, progress=told)
+    return release_grid(counts, plan, axes, progress=told, account=account)
 
 
 def _declared(

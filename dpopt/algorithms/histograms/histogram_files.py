@@ -49,10 +49,7 @@ def read_released(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not source.is_file():
         reason = "it is a folder" if source.is_dir() else "there is no such file"
         raise ReleaseFolderError(f"cannot read {source}: {reason}; expected the file of a release (--out)")
-    try:
-        return read_json(source)
-    except RecursionError as error:
-        raise ReleaseFolderError(f"{source} is damaged: it is nested too deeply") from error
+    return read_json(source)
 
 
 def read_histogram(path: str | os.PathLike[str]) -> Histogram:

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.histograms.counted_table import count_column, declared_attribute, given_counts
 from dpopt.algorithms.histograms.hierarchy_plan import plan_hierarchy
@@ -16,12 +17,14 @@ from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.histograms.range_workload import ALL
 from dpopt.algorithms.histograms.release_histogram import release_histogram
 from dpopt.algorithms.histograms.tree_plan import TreePlan
+from dpopt.algorithms.ledgers import open_account
 from dpopt.algorithms.progress import Progress, Silent
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.public_facts import public_number_of_bins, public_size
 from dpopt.queries.bins import Bins
 from dpopt.queries.hierarchy import read_hierarchy
 from dpopt.queries.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
 
 if TYPE_CHECKING:
     from dpopt.private.open_table import AnyTable
@@ -67,6 +70,7 @@ def histogram_of_column(
     settings: HistogramSettings,
     *,
     progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> Histogram:
     """Release the histogram of a column of a table.
 
@@ -79,6 +83,8 @@ def histogram_of_column(
     column : str
     settings : HistogramSettings
     progress : Progress, optional
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -89,11 +95,17 @@ def histogram_of_column(
     attribute = declared_attribute(schema, column, settings)
     bins = Bins.of_attribute(attribute, ordered=settings.ordered)
     plan = _without_size(bins, settings)  # refuses what cannot be planned before the table is read
-    return _released(count_column(table, attribute, settings, told), bins, plan, told)
+    account = _account(budget, settings)
+    return _released(count_column(table, attribute, settings, told), bins, plan, told, account)
 
 
 def histogram_of_counts(
-    table: AnyTable, column: str, settings: HistogramSettings, *, progress: Progress | None = None
+    table: AnyTable,
+    column: str,
+    settings: HistogramSettings,
+    *,
+    progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> Histogram:
     """Release the histogram of counts that were made already: one row for each bin, in order; a record is in one bin.
 
@@ -105,10 +117,10 @@ def histogram_of_counts(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     told = progress or Silent()
-    settings.budget()
-    counts = given_counts(table, column, told)
+    account = _account(budget, settings)
+    counts = given_counts(table, column, settings.reading, told)
     bins = Bins(column, public_number_of_bins(counts))
-    return _released(counts, bins, _without_size(bins, settings), told)
+    return _released(counts, bins, _without_size(bins, settings), told, account)
 
 
 def _without_size(bins: Bins, settings: HistogramSettings) -> TreePlan:
@@ -116,7 +128,13 @@ def _without_size(bins: Bins, settings: HistogramSettings) -> TreePlan:
     return planned(bins, settings, 0 if settings.relation is NeighbouringRelation.REPLACE_ONE else None)
 
 
-def _released(counts: BinCounts, bins: Bins, plan: TreePlan, told: Progress) -> Histogram:
+def _account(budget: BudgetLedger | None, settings: HistogramSettings) -> Account | None:
+    return open_account(budget, "histogram", settings.budget(), settings.relation, settings.reading)
+
+
+def _released(
+    counts: BinCounts, bins: Bins, plan: TreePlan, told: Progress, account: Account | None
+) -> Histogram:
     if plan.size is not None:
         plan = replace(plan, size=public_size(counts, plan.relation, None))
-    return release_histogram(counts, plan, bins, progress=told)
+    return release_histogram(counts, plan, bins, progress=told, account=account)

@@ -11,6 +11,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.settings import choice
 from dpopt.errors import PlanError
+from dpopt.private.table_reading import AS_USUAL, TableReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class HistogramSettings:
         add-remove or replace.
     ordered : bool
         Whether the declared values of a categorical column stand in their order.
-    on_unknown : str
-        error, clip, other, or clip,other.
+    reading : TableReading
+        How the table is read.
     accept_draft : bool
         Whether a drafted, unreviewed schema may be used.
     """
@@ -42,7 +43,7 @@ class HistogramSettings:
     hierarchy: str | os.PathLike[str] | None = None
     neighbours: str = "add-remove"
     ordered: bool = False
-    on_unknown: str = "error"
+    reading: TableReading = AS_USUAL
     accept_draft: bool = False
 
     def budget(self) -> Budget:
@@ -56,13 +57,13 @@ class HistogramSettings:
         if (self.epsilon is None) == (self.rho is None):
             found = "no budget" if self.epsilon is None else "two budgets"
             raise PlanError(f"found {found}: give --epsilon, --epsilon and --delta, or --rho")
+        delta, accountant = self.delta, Accountant.ZCDP
         if self.rho is not None:
-            return Budget(
-                None, DEFAULT_DELTA if self.delta is None else self.delta, self.rho, Accountant.ZCDP
-            )
-        if self.delta is None:
-            return Budget(self.epsilon, 0.0, None, Accountant.PURE)
-        return Budget(self.epsilon, self.delta, None, Accountant.ZCDP)
+            delta = DEFAULT_DELTA if delta is None else delta
+        elif delta is None:
+            delta, accountant = 0.0, Accountant.PURE
+        self.reading.check_relation(self.relation)
+        return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
 
     @property
     def relation(self) -> NeighbouringRelation:

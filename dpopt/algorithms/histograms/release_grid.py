@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.algorithms.histograms.grid_histogram import GridHistogram
 from dpopt.algorithms.histograms.grid_plan import GridPlan, blocks_name
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
@@ -26,6 +27,7 @@ def release_grid(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> GridHistogram:
     """Measure the levels of a plan and return the histogram that they agree on.
 
@@ -41,6 +43,8 @@ def release_grid(
     noise : Noise, optional
         Anything but the default marks the histogram as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -61,8 +65,7 @@ def release_grid(
         raise PlanError(
             f"found columns of {[bins.number for bins in named]} bins for a plan of {list(plan.shape)}"
         )
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     with stage(told, "measuring"):
         curator = BinCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
@@ -75,7 +78,7 @@ def release_grid(
             )
             noisy.append(curator.measure(sums).values.reshape(blocks))
     with stage(told, "making the counts consistent"):
-        privacy = {**privacy_statement(plan, ledger), "neighbours": plan.neighbours}
+        privacy = privacy_statement(plan, ledger)
         released = GridHistogram(named, plan, tuple(noisy), privacy)
         _ = released.counts
     return released

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.algorithms.histograms.histogram import Histogram
 from dpopt.algorithms.histograms.tree_plan import TreePlan
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
@@ -22,6 +23,7 @@ def release_histogram(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> Histogram:
     """Measure the levels of a plan and return the histogram that they agree on.
 
@@ -37,6 +39,8 @@ def release_histogram(
     noise : Noise, optional
         Anything but the default marks the histogram as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -53,15 +57,14 @@ def release_histogram(
         raise PlanError(
             f"found {named.number:,} bins for a plan of {plan.bins:,}; plan for the bins that are there"
         )
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     with stage(told, "measuring"):
         curator = BinCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
         )
         noisy = tuple(curator.measure(plan.measurement(level)).values for level in plan.levels)
     with stage(told, "making the counts consistent"):
-        privacy = {**privacy_statement(plan, ledger), "neighbours": plan.neighbours}
+        privacy = privacy_statement(plan, ledger)
         released = Histogram(named, plan, noisy, privacy)
         _ = released.counts
     return released

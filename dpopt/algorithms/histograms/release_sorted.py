@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from math import isqrt
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.algorithms.histograms.sorted_counts import COUNTS, DEGREES, SortedCountsRelease
 from dpopt.algorithms.histograms.tree_plan import LARGEST_DOMAIN
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
@@ -137,6 +138,7 @@ def release_sorted(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> SortedCountsRelease:
     """Measure sorted counts as planned.
 
@@ -150,6 +152,8 @@ def release_sorted(
         Of the same kind of records.
     noise, progress
         As for `release_histogram`.
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -161,9 +165,9 @@ def release_sorted(
         None if plan.length_scale is None else BinsInUse(IN_USE, plan.length_scale, plan.gaussian)
     )
     trial = SortedCounts(SORTED, plan.scale, plan.gaussian, plan.length or 1)
-    ledger = Ledger(plan.budget, plan.relation)
     planned: list[BinMeasurement] = [trial] if length_measurement is None else [length_measurement, trial]
-    ledger.reserve([measurement.charge(counts, plan.relation) for measurement in planned])
+    charges = [measurement.charge(counts, plan.relation) for measurement in planned]
+    ledger = reserved_ledger(plan.budget, plan.relation, charges, account)
     with stage(told, "measuring"):
         curator = BinCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
@@ -174,9 +178,8 @@ def release_sorted(
             length = plan.possible_length(found)
         measured = curator.measure(SortedCounts(SORTED, plan.scale, plan.gaussian, int(length or 1)))
     privacy = privacy_statement(plan, ledger)
-    if plan.relation is NeighbouringRelation.ADD_REMOVE:
-        record = "edge" if plan.what == DEGREES else "record"
-        privacy["neighbours"] = f"add-remove: one {record} more or less"
+    if plan.relation is NeighbouringRelation.ADD_REMOVE and plan.what == DEGREES:
+        privacy["neighbours"] = "one edge more or less (add-remove)"
     with stage(told, "making the counts consistent"):
         released = SortedCountsRelease(
             what=plan.what,

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.histograms.counted_table import count_column, declared_attribute, given_counts
 from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.histograms.release_sorted import plan_sorted, release_sorted
 from dpopt.algorithms.histograms.sorted_counts import SortedCountsRelease
+from dpopt.algorithms.ledgers import open_account
 from dpopt.algorithms.progress import Progress, Silent, stage
+from dpopt.errors import PlanError
 from dpopt.private.bin_counts import BinCounts
 from dpopt.private.public_facts import public_number_of_bins, public_size
 from dpopt.private.read_edges import read_degrees
 from dpopt.queries.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
 
 if TYPE_CHECKING:
     from dpopt.private.open_table import AnyTable
@@ -27,6 +31,7 @@ def sorted_counts_of_column(
     settings: HistogramSettings,
     *,
     progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> SortedCountsRelease:
     """Release how many values of a column have how many records, and not which values.
 
@@ -40,6 +45,8 @@ def sorted_counts_of_column(
     settings : HistogramSettings
         Ranges and hierarchies do not count here.
     progress : Progress, optional
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -49,12 +56,18 @@ def sorted_counts_of_column(
     told = progress or Silent()
     attribute = declared_attribute(schema, column, settings)
     _refuse(attribute.size, settings, graph=False)
+    account = _account(budget, settings, graph=False)
     counts = count_column(table, attribute, settings, told)
-    return _released(counts, attribute.size, settings, told, graph=False)
+    return _released(counts, attribute.size, settings, told, account, graph=False)
 
 
 def sorted_counts_of_counts(
-    table: AnyTable, column: str, settings: HistogramSettings, *, progress: Progress | None = None
+    table: AnyTable,
+    column: str,
+    settings: HistogramSettings,
+    *,
+    progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> SortedCountsRelease:
     """Release in order counts that were made already: one row for each bin; a record is in one bin.
 
@@ -67,8 +80,9 @@ def sorted_counts_of_counts(
     """
     told = progress or Silent()
     _refuse(1, settings, graph=False)
-    counts = given_counts(table, column, told)
-    return _released(counts, public_number_of_bins(counts), settings, told, graph=False)
+    account = _account(budget, settings, graph=False)
+    counts = given_counts(table, column, settings.reading, told)
+    return _released(counts, public_number_of_bins(counts), settings, told, account, graph=False)
 
 
 def degrees_of_edges(
@@ -78,6 +92,7 @@ def degrees_of_edges(
     *,
     columns: tuple[str, str] | None = None,
     progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> SortedCountsRelease:
     """Release the degree sequence of an undirected graph; a record is an edge.
 
@@ -93,6 +108,8 @@ def degrees_of_edges(
     columns : tuple of str, optional
         The two columns of a table that has names.
     progress : Progress, optional
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -101,9 +118,16 @@ def degrees_of_edges(
     """
     told = progress or Silent()
     _refuse(nodes, settings, graph=True)
+    settings.reading.check_relation(settings.relation)
+    if settings.reading.person is not None:
+        raise PlanError(
+            "--person: a record of degrees is an edge, which belongs to two nodes; ask for an epsilon that is small enough for "
+            "all edges of a node together, or release a histogram of a table with a row for each person"
+        )
+    account = _account(budget, settings, graph=True)
     with stage(told, "reading the edges"):
-        counts = read_degrees(edges, columns)
-    return _released(counts, nodes, settings, told, graph=True)
+        counts = read_degrees(edges, columns, settings.reading)
+    return _released(counts, nodes, settings, told, account, graph=True)
 
 
 def _refuse(length: int | None, settings: HistogramSettings, *, graph: bool) -> None:
@@ -111,10 +135,21 @@ def _refuse(length: int | None, settings: HistogramSettings, *, graph: bool) -> 
     plan_sorted(length, settings.budget(), graph=graph, relation=settings.relation)
 
 
+def _account(budget: BudgetLedger | None, settings: HistogramSettings, *, graph: bool) -> Account | None:
+    command = "degrees" if graph else "sorted"
+    return open_account(budget, command, settings.budget(), settings.relation, settings.reading)
+
+
 def _released(
-    counts: BinCounts, length: int | None, settings: HistogramSettings, told: Progress, *, graph: bool
+    counts: BinCounts,
+    length: int | None,
+    settings: HistogramSettings,
+    told: Progress,
+    account: Account | None,
+    *,
+    graph: bool,
 ) -> SortedCountsRelease:
     relation = settings.relation
     size = public_size(counts, relation, None) if relation is NeighbouringRelation.REPLACE_ONE else None
     plan = plan_sorted(length, settings.budget(), graph=graph, relation=relation, size=size)
-    return release_sorted(counts, plan, progress=told)
+    return release_sorted(counts, plan, progress=told, account=account)

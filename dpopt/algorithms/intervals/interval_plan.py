@@ -103,11 +103,6 @@ class IntervalPlan:
         return self.intervals - 1
 
     @property
-    def neighbours(self) -> str:
-        """The neighbouring relation in words."""
-        return self.relation.describe()
-
-    @property
     def total_is_public(self) -> bool:
         """Whether the number of records is public."""
         return self.relation is NeighbouringRelation.REPLACE_ONE
@@ -138,7 +133,7 @@ class IntervalPlan:
             "kind": KIND,
             "bins": self.bins,
             "relation": self.relation.value,
-            "neighbours": self.neighbours,
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
             "size": self.size,

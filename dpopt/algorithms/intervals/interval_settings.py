@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpopt.accounting.budget import Budget
 from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.intervals.any_partition_plan import PartitionPlan
 from dpopt.algorithms.intervals.interval_planning import BETA, MEASURED, plan_intervals
@@ -20,7 +21,8 @@ class IntervalSettings:
     counts : HistogramSettings
         Budget, neighbours and the reading of the table; `ranges` and `hierarchy` are not used.
     n : int or None
-        The public number of records: under add-remove a fixed number near it; under replace it is read off the table.
+        The public number of records: under add-remove a fixed number near it, measured with 1 % of the budget if left out;
+        under replace it is read off the table.
     weights : str
         measured or printed, of one column.
     intervals : int or None
@@ -44,15 +46,18 @@ class IntervalSettings:
     error: float | None = None
     beta: float = BETA
 
-    def plan(self, shape: tuple[int, ...], size: int | None) -> PartitionPlan:
+    def plan(self, shape: tuple[int, ...], size: int | None, budget: Budget | None = None) -> PartitionPlan:
         """Return the plan for columns of these numbers of bins and a public number of records.
+
+        `budget` is the settings' own, with what was spent of it earlier.
 
         Raises
         ------
         DpoptError
             For whatever cannot be planned.
         """
-        budget, relation = self.counts.budget(), self.counts.relation
+        budget = self.counts.budget() if budget is None else budget
+        relation = self.counts.relation
         if len(shape) == 1:
             if self.cuts is not None:
                 raise PlanError("--cuts is for several columns; for one give --intervals")

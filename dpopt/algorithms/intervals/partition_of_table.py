@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.histograms.counted_table import count_column, declared_attribute, given_counts
 from dpopt.algorithms.histograms.grid_of_table import declared_axes
@@ -15,17 +16,22 @@ from dpopt.algorithms.intervals.interval_settings import IntervalSettings
 from dpopt.algorithms.intervals.partition_release import PartitionRelease
 from dpopt.algorithms.intervals.release_intervals import release_intervals
 from dpopt.algorithms.intervals.release_split import release_split
+from dpopt.algorithms.ledgers import open_account
+from dpopt.algorithms.measured_size import MARGIN, size_of, with_size_measured
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.errors import PlanError
 from dpopt.private.bin_counts import BinCounts
-from dpopt.private.on_unknown import parse_on_unknown
-from dpopt.private.public_facts import public_number_of_bins, public_size
+from dpopt.private.public_facts import public_number_of_bins
 from dpopt.private.read_table import read_table
 from dpopt.queries.bins import Bins
 from dpopt.queries.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
 
 if TYPE_CHECKING:
     from dpopt.private.open_table import AnyTable
+
+_TRIED_SIZE = 10_000_000
+"""What cannot be planned for so many records is refused before the table is read, where their number is to be measured."""
 
 
 def declared_columns(
@@ -50,6 +56,7 @@ def partition_of_columns(
     settings: IntervalSettings,
     *,
     progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> PartitionRelease:
     """Release intervals of a column of a table, or boxes of several.
 
@@ -63,6 +70,8 @@ def partition_of_columns(
         Different ones; at most 4,194,304 cells together.
     settings : IntervalSettings
     progress : Progress, optional
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -72,19 +81,24 @@ def partition_of_columns(
     told = progress or Silent()
     axes = declared_columns(schema, columns, settings)
     _check_before(axes, settings)
+    account = _account(budget, settings)
     if len(columns) == 1:
         attribute = declared_attribute(schema, columns[0], settings.counts)
-        return _released(count_column(table, attribute, settings.counts, told), axes, settings, told)
+        return _released(count_column(table, attribute, settings.counts, told), axes, settings, told, account)
     attributes = tuple(declared_attribute(schema, column, settings.counts) for column in columns)
+    settings.counts.reading.check_relation(settings.counts.relation)
     with stage(told, "reading the table"):
-        dataset = read_table(
-            table, Schema(attributes), on_unknown=parse_on_unknown(settings.counts.on_unknown)
-        )
-    return _released(BinCounts.of_columns(dataset, columns), axes, settings, told)
+        dataset = read_table(table, Schema(attributes), settings.counts.reading)
+    return _released(BinCounts.of_columns(dataset, columns), axes, settings, told, account)
 
 
 def partition_of_counts(
-    table: AnyTable, column: str, settings: IntervalSettings, *, progress: Progress | None = None
+    table: AnyTable,
+    column: str,
+    settings: IntervalSettings,
+    *,
+    progress: Progress | None = None,
+    budget: BudgetLedger | None = None,
 ) -> PartitionRelease:
     """Release intervals of counts that were made already: one row for each bin, in order; a record is in one bin.
 
@@ -96,10 +110,10 @@ def partition_of_counts(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     told = progress or Silent()
-    settings.counts.budget()
-    counts = given_counts(table, column, told)
+    account = _account(budget, settings)
+    counts = given_counts(table, column, settings.counts.reading, told)
     axes = (Bins(column, public_number_of_bins(counts)),)
-    return _released(counts, axes, settings, told)
+    return _released(counts, axes, settings, told, account)
 
 
 def _check_before(axes: tuple[Bins, ...], settings: IntervalSettings) -> None:
@@ -115,20 +129,33 @@ def _check_before(axes: tuple[Bins, ...], settings: IntervalSettings) -> None:
         raise PlanError(
             "--n belongs to add-remove; under replace the number of records is read off the table"
         )
-    if not replaced:
-        settings.plan(tuple(bins.number for bins in axes), settings.n)
+    shape = tuple(bins.number for bins in axes)
+    if settings.n is not None:
+        settings.plan(shape, settings.n)
+    elif not replaced:
+        settings.plan(shape, _TRIED_SIZE, with_size_measured(settings.counts.budget()))
+
+
+def _account(budget: BudgetLedger | None, settings: IntervalSettings) -> Account | None:
+    counts = settings.counts
+    return open_account(budget, "intervals", counts.budget(), counts.relation, counts.reading)
 
 
 def _released(
-    counts: BinCounts, axes: tuple[Bins, ...], settings: IntervalSettings, told: Progress
+    counts: BinCounts,
+    axes: tuple[Bins, ...],
+    settings: IntervalSettings,
+    told: Progress,
+    account: Account | None,
 ) -> PartitionRelease:
     _check_before(axes, settings)
     shape = tuple(bins.number for bins in axes)
     relation = settings.counts.relation
-    plan = settings.plan(shape, public_size(counts, relation, settings.n))
+    public = size_of(counts, relation, settings.n, settings.counts.budget(), margin=MARGIN, account=account)
+    plan = settings.plan(shape, public.number, public.budget)
     if isinstance(plan, IntervalPlan):
-        return release_intervals(counts, plan, axes[0], progress=told)
-    return release_split(counts, plan, axes, progress=told)
+        return release_intervals(counts, plan, axes[0], progress=told, account=account)
+    return release_split(counts, plan, axes, progress=told, account=account)
 
 
 def read_partition(path: str | os.PathLike[str]) -> PartitionRelease:

@@ -12,10 +12,11 @@ and ends, at most K - 1 searches are made and all are charged, and weights add u
 
 from __future__ import annotations
 
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.algorithms.intervals.interval_plan import MASSES, IntervalPlan
 from dpopt.algorithms.intervals.partition import interval_partition
 from dpopt.algorithms.intervals.partition_release import PartitionRelease
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
@@ -36,6 +37,7 @@ def release_intervals(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> PartitionRelease:
     """Find the intervals of a plan, measure them if it says so, and return them with weights.
 
@@ -51,6 +53,8 @@ def release_intervals(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -67,8 +71,7 @@ def release_intervals(
         raise PlanError(
             f"found {named.number:,} bins for a plan of {plan.bins:,}; plan for the bins that are there"
         )
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     with stage(told, "searching intervals"):
         curator = IntervalCurator(
             counts, ledger, MemoryJournal(keep=False), bins=plan.bins, size=plan.size, noise=noise
@@ -93,7 +96,7 @@ def release_intervals(
             sums = GroupSums(MASSES, plan.mass_scale, plan.gaussian, groups, len(partition))
             noisy.append(curator.measure(sums).values)
         curator.spend_the_rest()
-    privacy = {**privacy_statement(plan, ledger), "neighbours": plan.neighbours}
+    privacy = privacy_statement(plan, ledger)
     released = PartitionRelease((named,), plan, partition, tuple(noisy), privacy)
     _ = released.weights
     return released

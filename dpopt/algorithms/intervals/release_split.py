@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.algorithms.intervals.partition import Partition
 from dpopt.algorithms.intervals.partition_release import PartitionRelease
 from dpopt.algorithms.intervals.split_plan import SplitPlan, boxes_after
+from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
@@ -28,6 +29,7 @@ def release_split(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> PartitionRelease:
     """Cut as a plan says, count the boxes, and return them with weights.
 
@@ -43,6 +45,8 @@ def release_split(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -63,8 +67,7 @@ def release_split(
         raise PlanError(
             f"found columns of {[bins.number for bins in named]} bins for a plan of {list(plan.shape)}"
         )
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     starts, stops = whole_box(plan.shape)
     boxes = [(starts, stops)]  # after each number of cuts
     lines = [np.zeros(1, dtype=np.int64)]  # for each box the one that it was cut from
@@ -91,7 +94,7 @@ def release_split(
             groups.append(freeze(sizes[depth]))
         curator.spend_the_rest()
     partition = Partition(plan.shape, freeze(starts.copy()), freeze(stops.copy()), tuple(groups))
-    privacy = {**privacy_statement(plan, ledger), "neighbours": plan.neighbours}
+    privacy = privacy_statement(plan, ledger)
     released = PartitionRelease(named, plan, partition, tuple(noisy), privacy)
     _ = released.weights
     return released

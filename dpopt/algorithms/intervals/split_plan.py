@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import log2, prod
 from typing import Any
 
 from dpopt.accounting.budget import Budget
@@ -30,7 +30,6 @@ from dpopt.algorithms.histograms.counts_plan import (
     check_scales,
     gaussian_noise,
     moved_nodes,
-    neighbours_in_words,
 )
 from dpopt.algorithms.histograms.grid_plan import LARGEST_GRID
 from dpopt.algorithms.intervals.limits import check_records, check_unit
@@ -89,7 +88,7 @@ class SplitPlan:
         check_grid(self.shape)
         check_records(self.size)
         check_unit("beta", self.beta)
-        if self.rounds < 1 or 2 ** (self.rounds * len(self.shape)) > LARGEST_PARTITION:
+        if self.rounds < 1 or self.depth > log2(LARGEST_PARTITION):
             raise PlanError(
                 f"found {self.rounds} cuts of each of {len(self.shape)} axes; expected 1 or more, and at most "
                 f"{LARGEST_PARTITION:,} boxes"
@@ -113,11 +112,6 @@ class SplitPlan:
     def depth(self) -> int:
         """How many cuts lead to a box, G."""
         return self.rounds * len(self.shape)
-
-    @property
-    def neighbours(self) -> str:
-        """The neighbouring relation in words."""
-        return neighbours_in_words(self.relation)
 
     @property
     def total_is_public(self) -> bool:
@@ -155,7 +149,7 @@ class SplitPlan:
             "kind": KIND,
             "shape": list(self.shape),
             "relation": self.relation.value,
-            "neighbours": self.neighbours,
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
             "size": self.size,

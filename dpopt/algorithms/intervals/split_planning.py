@@ -160,9 +160,9 @@ class _Trial:
     def _counts(self) -> GridPlan:
         """Return how the counts of boxes share their part of the budget."""
         if self.gaussian:
-            part = replace(self.given.budget, epsilon=None, rho=self.for_counts)
+            part = replace(self.given.budget, epsilon=None, rho=self.for_counts, earlier=())
         else:
-            part = replace(self.given.budget, epsilon=self.for_counts)
+            part = replace(self.given.budget, epsilon=self.for_counts, earlier=())
         return plan_grid(
             (2**self.rounds,) * len(self.given.shape),
             part,

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.ledgers import for_unit, open_account, reserved_ledger
+from dpopt.algorithms.measured_size import is_measured, size_of, with_size_measured
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.algorithms.sanitizers.sanitizer_plan import EXACT, SanitizerPlan, plan_sanitizer
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.errors import PlanError
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.noise import Noise
-from dpopt.private.on_unknown import parse_on_unknown
-from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
 from dpopt.private.sanitizer_curator import SanitizerCurator
+from dpopt.private.table_reading import AS_USUAL, TableReading
 from dpopt.queries.polynomial_families import PolynomialFamily
+from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def release_sanitizer(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> SanitizedPolynomial:
     """Measure what a plan says and return the noisy polynomial.
 
@@ -46,6 +48,8 @@ def release_sanitizer(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -55,8 +59,7 @@ def release_sanitizer(
         If the plan costs more than its budget.
     """
     told = progress or Silent()
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     curator = SanitizerCurator(
         dataset,
         plan.family,
@@ -79,9 +82,10 @@ def sanitize_table(
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
     sensitivity: str = EXACT,
-    on_unknown: str = "error",
+    reading: TableReading | None = None,
     accept_draft: bool = False,
     progress: Progress | None = None,
+    ledger: BudgetLedger | None = None,
 ) -> SanitizedPolynomial:
     """Release the polynomial of a table by the generic sanitizer.
 
@@ -95,13 +99,17 @@ def sanitize_table(
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     relation : NeighbouringRelation
     size : int, optional
-        Under add-remove the public number of records that answers are shares of; needed there. Under replace-one the number of
-        records is public, and read from the table.
+        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
+        Under replace-one the number of records is public, and read from the table.
     sensitivity : str
         "exact", or "crude" for noise as the paper prints it.
-    on_unknown, accept_draft :
-        As for `dpopt release`.
+    reading : TableReading, optional
+        How the table is read.
+    accept_draft : bool
+        Whether a drafted, unreviewed schema may be used.
     progress : Progress, optional
+    ledger : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -109,16 +117,17 @@ def sanitize_table(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     told = progress or Silent()
+    budget = for_unit(budget, reading)
     refuse_unreviewed(family.schema, accepted=accept_draft)
-    if relation is NeighbouringRelation.ADD_REMOVE and size is None:
-        raise PlanError(
-            "answers are shares of a fixed public number of records near the size of the table, which does not depend on it: "
-            "give it (size)"
-        )
     # Refuses what cannot be planned before the table is read.
-    plan_sanitizer(family, budget, size=size or 1, relation=relation, sensitivity=sensitivity)
+    tried = with_size_measured(budget) if is_measured(relation, size) else budget
+    plan_sanitizer(family, tried, size=size or 1, relation=relation, sensitivity=sensitivity)
+    (reading or AS_USUAL).check_relation(relation)
+    account = open_account(ledger, "sanitizer", budget, relation, reading)
     with stage(told, "reading the table"):
-        dataset = read_table(table, family.schema, on_unknown=parse_on_unknown(on_unknown))
-    public = public_size(dataset, relation, size)
-    plan = plan_sanitizer(family, budget, size=public, relation=relation, sensitivity=sensitivity)
-    return release_sanitizer(dataset, plan, progress=told)
+        dataset = read_table(table, family.schema, reading)
+    public = size_of(dataset, relation, size, budget, account=account)
+    plan = plan_sanitizer(
+        family, public.budget, size=public.number, relation=relation, sensitivity=sensitivity
+    )
+    return release_sanitizer(dataset, plan, progress=told, account=account)

@@ -43,4 +43,5 @@ def _released(statement: dict[str, Any], numbers: Numbers) -> SanitizedPolynomia
     privacy = dict(statement["privacy"])
     if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
         raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
-    return SanitizedPolynomial(SanitizerFigures.from_json(statement["figures"]), numbers(_NOISY), privacy)
+    figures = SanitizerFigures.from_json(statement["figures"])
+    return SanitizedPolynomial(figures, numbers(_NOISY, figures.monomials.count), privacy)

@@ -126,7 +126,7 @@ class SanitizerFigures:
             "width": self.width,
             "approximation": self.approximation,
             "relation": self.relation.value,
-            "neighbours": self.relation.describe(),
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "unit": self.unit,

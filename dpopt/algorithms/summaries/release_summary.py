@@ -6,8 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.ledgers import for_unit, open_account, reserved_ledger
+from dpopt.algorithms.measured_size import MARGIN, PublicSize, is_measured, size_of, with_size_measured
 from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.statement import privacy_statement
@@ -18,11 +20,11 @@ from dpopt.errors import PlanError
 from dpopt.private.conjunction_curator import ConjunctionCurator
 from dpopt.private.dataset import PrivateDataset
 from dpopt.private.noise import Noise
-from dpopt.private.on_unknown import parse_on_unknown
-from dpopt.private.public_facts import public_size
 from dpopt.private.read_table import read_table
+from dpopt.private.table_reading import AS_USUAL, TableReading
 from dpopt.queries.chosen_literals import ChosenLiterals
 from dpopt.queries.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def release_summary(
     *,
     noise: Noise | None = None,
     progress: Progress | None = None,
+    account: Account | None = None,
 ) -> Summary:
     """Measure what a plan says and return the summary.
 
@@ -48,6 +51,8 @@ def release_summary(
     noise : Noise, optional
         Anything but the default marks the summary as not private.
     progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`).
 
     Raises
     ------
@@ -57,8 +62,7 @@ def release_summary(
         If the plan costs more than its budget.
     """
     told = progress or Silent()
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
+    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     curator = ConjunctionCurator(
         dataset,
         plan.literals,
@@ -88,9 +92,10 @@ def summary_of_table(
     size: int | None = None,
     small_queries: float = SMALL_QUERIES,
     error: float | None = None,
-    on_unknown: str = "error",
+    reading: TableReading | None = None,
     accept_draft: bool = False,
     progress: Progress | None = None,
+    ledger: BudgetLedger | None = None,
 ) -> Summary:
     """Release a summary of a table that answers queries of up to k literals.
 
@@ -112,16 +117,20 @@ def summary_of_table(
         "and", "or" or "atleast:R": for which queries the budget is spread.
     relation : NeighbouringRelation
     size : int, optional
-        Under add-remove the public number of records that answers are shares of; needed there. Under replace-one the number of
-        records is public, and read from the table.
+        Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of the
+        budget, and rounded up so that hardly any table has more. Under replace-one it is public, and read from the table.
     small_queries : float
         As for `plan_summary`.
     error : float, optional
-        Refuse a release whose predicted error is above: under add-remove before the table is read, under replace-one, where the
-        table says the number of records, before anything is drawn.
-    on_unknown, accept_draft :
-        As for `dpopt release`.
+        Refuse a release whose predicted error is above: with a declared number of records before the table is read, under
+        replace-one, where the table says the number, before anything is drawn, and else once the number is measured.
+    reading : TableReading, optional
+        How the table is read.
+    accept_draft : bool
+        Whether a drafted, unreviewed schema may be used.
     progress : Progress, optional
+    ledger : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
 
     Raises
     ------
@@ -129,37 +138,36 @@ def summary_of_table(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     told = progress or Silent()
+    budget = for_unit(budget, reading)
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(declared, accepted=accept_draft)
     chosen = ChosenLiterals.of(declared, columns, literals)
-    if relation is NeighbouringRelation.ADD_REMOVE and size is None:
-        raise PlanError(
-            "answers are shares of a fixed public number of records near the size of the table, which does not depend on it: "
-            "give it (--n0)"
-        )
     if relation is NeighbouringRelation.REPLACE_ONE and size is not None:
         raise PlanError(
             "n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out"
         )
 
-    def planned(records: int) -> SummaryPlan:
+    def planned(public: PublicSize) -> SummaryPlan:
         return plan_summary(
             chosen,
             width,
-            budget,
-            size=records,
+            public.budget,
+            size=public.number,
             predicate=predicate,
             relation=relation,
             small_queries=small_queries,
         )
 
     # Refuses what cannot be planned, or not accurately enough, before the table is read.
-    trial = planned(1 if size is None else size)
+    trial_budget = with_size_measured(budget) if is_measured(relation, size) else budget
+    trial = planned(PublicSize(1 if size is None else size, trial_budget))
     if error is not None and size is not None:
         refuse_inaccurate(trial, error, small_queries)
+    (reading or AS_USUAL).check_relation(relation)
+    account = open_account(ledger, "summary", budget, relation, reading)
     with stage(told, "reading the table"):
-        dataset = read_table(table, chosen.schema, on_unknown=parse_on_unknown(on_unknown))
-    plan = planned(public_size(dataset, relation, size))
+        dataset = read_table(table, chosen.schema, reading)
+    plan = planned(size_of(dataset, relation, size, budget, margin=MARGIN, account=account))
     if error is not None:
         refuse_inaccurate(plan, error, small_queries)
-    return release_summary(dataset, plan, progress=told)
+    return release_summary(dataset, plan, progress=told, account=account)

@@ -39,7 +39,8 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
 def _summary(statement: dict[str, Any], numbers: Numbers) -> Summary:
     plan = SummaryPlan.from_json(statement["plan"])
     privacy = stated_privacy(statement["privacy"], plan)
-    return Summary(plan, tuple(numbers(_name(size)) for size in plan.sizes), privacy)
+    conjunctions = plan.literals.groups.conjunctions
+    return Summary(plan, tuple(numbers(_name(size), conjunctions(size)) for size in plan.sizes), privacy)
 
 
 def _name(size: int) -> str:

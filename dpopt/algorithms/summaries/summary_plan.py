@@ -116,7 +116,7 @@ class SummaryPlan:
             "width": self.width,
             "predicate": self.predicate,
             "relation": self.relation.value,
-            "neighbours": self.relation.describe(),
+            "neighbours": self.budget.neighbours(self.relation),
             "budget": self.budget.to_json(),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "sizes": list(self.sizes),

@@ -6,7 +6,6 @@ that gives one of the two, a member of `Layout`, and a line in `dpopt/private/re
 
 | file | what it holds |
 |---|---|
-| reading.py | how a file is read: its layout and what the user says of it; public |
 | matrices.py | sparse matrices of SciPy, in memory and in npz files |
 | matrix_market.py | Matrix Market files |
 | text_blocks.py, fields.py, text_kernels.py | text files block by block; fields of lines; the compiled loops |

@@ -5,39 +5,65 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary.fields import Separation, fields_of
+from dpopt.private.binary.fields import Fields, Malformed, TextForm, fields_of
 from dpopt.private.binary.items import Items, Unknown
 from dpopt.private.binary.listing import Part, columns_of_records
+from dpopt.private.binary.text_blocks import is_packed
 from dpopt.queries.binary_columns import MOST_ROWS, SparseColumns
 
 
-def read_baskets(path: Path, items: Items) -> SparseColumns:
+def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = False) -> SparseColumns:
     """Return the columns of baskets. Every line is a record: an empty line is one without items.
 
-    Items are numbers or names; a sign that stands in a name does not separate. The same item twice in a basket counts once.
+    Items are numbers or names. The same item twice in a basket counts once. A file is gzip if its name ends with .gz.
+
+    Parameters
+    ----------
+    total
+        Whether what is no item is left out of its record, and a line that cannot be read is a record without items. The file
+        may then hold no line at all.
 
     Raises
     ------
     PrivateDataError
-        If the file holds no line or is damaged, or something in it is no item. The message quotes lines, for the owner.
+        If the file is damaged; and, unless `total`, if it holds no line or something in it is no item. The message quotes
+        lines, for the owner.
     """
     parts: list[Part] = []
-    unknown = Unknown(path.name, items)
+    unknown, malformed = Unknown(path.name, items), Malformed("items")
     rows = 0
-    for fields in fields_of(path, Separation(items.separators(), runs=True)):
+    for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
         columns = items.columns(fields)
+        rows += fields.bad.size
+        if total:
+            parts.append(known_items(fields, columns))
+            continue
+        malformed.add(fields, np.flatnonzero(fields.bad))
         bad = np.flatnonzero(columns < 0)
         if bad.size:
             unknown.add(fields, bad)
-        starts = np.zeros(fields.counts.size + 1, dtype=np.int32)
-        np.cumsum(fields.counts, out=starts[1:])
-        parts.append((starts, columns))
-        rows += fields.counts.size
+        parts.append((fields.firsts, columns))
+    for fault in malformed.message():
+        raise PrivateDataError(f"{path.name}:\n{fault}")
     unknown.refuse()
-    if not 1 <= rows <= MOST_ROWS:
+    if not (0 if total else 1) <= rows <= MOST_ROWS:
         raise PrivateDataError(
             f"{path.name} has {rows:,} lines; expected 1 to {MOST_ROWS:,}, a record on each"
         )
     return columns_of_records(parts, items.width)
+
+
+def known_items(fields: Fields, columns: NDArray[np.int32]) -> Part:
+    """Return records without what is no item; a record that cannot be divided has none.
+
+    Parameters
+    ----------
+    columns : (fields,) int32
+        The column of each field, negative where it is no item.
+    """
+    known = (columns >= 0) & np.repeat(fields.bad == 0, fields.counts)
+    before = np.concatenate([[0], np.cumsum(known)])
+    return before[fields.firsts], columns[known]

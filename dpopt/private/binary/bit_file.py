@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import struct
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.queries.binary_attributes import MOST_COLUMNS
 from dpopt.queries.binary_columns import MOST_ROWS, BitColumns
+from dpopt.queries.written_files import whole_file
 
 MARK = b"DPOPTBIT"
 _HEAD = struct.Struct("<8sIIQQQ24x")
@@ -46,11 +46,9 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
     PrivateDataError
         If a column has another form, there is none, or the file cannot be written.
     """
-    target, words = Path(path), words_of(rows)
-    temporary: str | None = None
+    words = words_of(rows)
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        with os.fdopen(handle, "wb", buffering=2**22) as stream:
+        with whole_file(path, private=True) as stream:
             stream.write(bytes(_HEAD.size))
             number = 0
             for column in columns:
@@ -60,18 +58,11 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
                 raise PrivateDataError(f"{number:,} columns were given; a table has 1 to {MOST_COLUMNS:,}")
             stream.seek(0)
             stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(target)
-        temporary = None
     except OSError as problem:
         raise PrivateDataError(
-            f"the bit file cannot be written to {str(target)!r}: {problem.strerror or problem}; choose a folder that "
+            f"the bit file cannot be written to {os.fspath(path)!r}: {problem.strerror or problem}; choose a folder that "
             "exists, can be written and has room"
         ) from problem
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
     return number
 
 

@@ -66,7 +66,7 @@ class Items:
         from dpopt.private.binary.text_kernels import numbers_of_fields
 
         if self.names is None:
-            return numbers_of_fields(fields.data, fields.ends, self.first, self.width)
+            return numbers_of_fields(fields.data, fields.ends, self.first, self.width).astype(np.int32)
         return self.columns_of_names(fields.arrow())
 
     def columns_of_names(self, texts: pa.Array) -> NDArray[np.int32]:
@@ -106,8 +106,8 @@ class Items:
         """Return what to do about something that is no item."""
         if self.names is None:
             return (
-                "correct the file; declare as many columns as there can be items; or say by --first-item what number "
-                "the first column has"
+                "correct the file; declare as many columns as there can be items; say by --first-item what number the first "
+                "column has; and leave --no-header out if the first line holds the names of columns"
             )
         return "correct the file or the names; or give --first-item if the file has numbers in place of names"
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +12,14 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.binary.listing import columns_of_entries, columns_of_records, records_of_pairs
+from dpopt.queries.array_files import ArrayFile, open_arrays
 from dpopt.queries.arrays import freeze
 from dpopt.queries.binary_columns import MOST_ROWS, SparseColumns
 
 Arrays = Callable[[str], NDArray[Any]]
 """Gives an array of a sparse matrix by its name in npz files: data, indices, indptr, row, col."""
 
-_DAMAGED = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_MOST_BYTES = 2**40  # of all arrays of a file, unpacked
 
 
 def is_sparse_matrix(table: object) -> bool:
@@ -50,7 +40,9 @@ def columns_of_matrix(matrix: Any, width: int) -> SparseColumns:
     if matrix.ndim != 2:
         raise PrivateDataError(f"{title} has {matrix.ndim} dimensions; expected records times columns")
     held = matrix if matrix.format in {"csr", "csc", "coo"} else matrix.tocoo()
-    return _columns(title, held.format, held.shape, lambda name: np.asarray(getattr(held, name)), width)
+    return columns_of_arrays(
+        title, held.format, held.shape, lambda name: np.asarray(getattr(held, name)), width
+    )
 
 
 def read_npz(path: Path, width: int) -> SparseColumns:
@@ -62,33 +54,25 @@ def read_npz(path: Path, width: int) -> SparseColumns:
         If the file is damaged or holds something else, or the matrix does not have `width` columns.
     """
     title = path.name
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-            form, shape = _form(held, title), _shape(held, title)
-            return _columns(title, form, shape, lambda name: np.asarray(held[name]), width)
-    except PrivateDataError:
-        raise
-    except _DAMAGED as problem:
-        raise PrivateDataError(
-            f"{title} is a damaged npz file ({_said(problem)}); save it again with scipy.sparse.save_npz"
-        ) from problem
+    damaged = f"{title} is a damaged npz file (save it again with scipy.sparse.save_npz)"
+    with open_arrays(path, damaged, PrivateDataError, _MOST_BYTES) as held:
+        if "format" not in held or "shape" not in held:
+            raise PrivateDataError(
+                f"{title} holds no sparse matrix (arrays named format, shape, data, ...); write one with scipy.sparse.save_npz"
+            )
+        form, shape = _form(held, title), _shape(held, title)
+        _checked_shape(title, shape, width)
+        _check_lengths(held, form, shape, title)
+        return columns_of_arrays(title, form, shape, held.array, width)
 
 
-def _said(problem: Exception) -> str:
-    return f"no array {problem.args[0]!r}" if isinstance(problem, KeyError) else str(problem)
-
-
-def _form(held: Mapping[str, Any], title: str) -> str:
-    if "format" not in held or "shape" not in held:
-        raise PrivateDataError(
-            f"{title} holds no sparse matrix (arrays named format, shape, data, ...); write one with scipy.sparse.save_npz"
-        )
-    name = np.asarray(held["format"])
-    if name.shape != () or name.dtype.kind not in "SU":
+def _form(held: ArrayFile, title: str) -> str:
+    shape, kind = held.header("format")
+    if shape != () or kind.kind not in "SU":
         raise PrivateDataError(
             f"{title}: 'format' is no text; save the matrix again with scipy.sparse.save_npz"
         )
-    found = name.item()
+    found = held.array("format").item()
     form = found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
     if form not in {"csr", "csc", "coo"}:
         raise PrivateDataError(
@@ -97,16 +81,40 @@ def _form(held: Mapping[str, Any], title: str) -> str:
     return form
 
 
-def _shape(held: Mapping[str, Any], title: str) -> tuple[int, int]:
-    shape = np.asarray(held["shape"])
-    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
+def _shape(held: ArrayFile, title: str) -> tuple[int, int]:
+    form, kind = held.header("shape")
+    if form != (2,) or kind.kind not in "iu" or ((shape := held.array("shape")) < 0).any():
         raise PrivateDataError(
             f"{title}: the shape is not that of a matrix; save it again with scipy.sparse.save_npz"
         )
     return int(shape[0]), int(shape[1])
 
 
-def _columns(title: str, form: str, shape: tuple[int, int], array: Arrays, width: int) -> SparseColumns:
+def _check_lengths(held: ArrayFile, form: str, shape: tuple[int, int], title: str) -> None:
+    """Refuse arrays whose lengths do not fit each other and the shape, before any is unpacked."""
+    places = {"coo": ("row", "col"), "csr": ("indices",), "csc": ("indices",)}[form]
+    lengths = {name: held.header(name)[0] for name in ("data", *places)}
+    expected = dict.fromkeys(lengths, lengths["data"])
+    if form != "coo":
+        lengths["indptr"], expected["indptr"] = held.header("indptr")[0], (shape[form == "csc"] + 1,)
+    for name, found in lengths.items():
+        if len(lengths["data"]) != 1 or found != expected[name]:
+            raise PrivateDataError(
+                f"{title}: the array {name!r} has the shape {found}; the others ask for {expected[name]}, and entries stand in "
+                "one dimension. Save the matrix again"
+            )
+
+
+def columns_of_arrays(
+    title: str, form: str, shape: tuple[int, int], array: Arrays, width: int
+) -> SparseColumns:
+    """Return the columns of a sparse matrix that its arrays give; `title` names it in messages.
+
+    Raises
+    ------
+    PrivateDataError
+        As `columns_of_matrix`.
+    """
     rows = _checked_shape(title, shape, width)
     values = _values(title, array("data"))
     if form == "coo":
@@ -174,6 +182,12 @@ def _values(title: str, data: NDArray[Any]) -> NDArray[Any]:
             f"{title}: the entries are {data.dtype} with {data.ndim} dimensions; expected one number or truth value for each"
         )
     if data.dtype.kind == "f":
+        if data.dtype.itemsize > _WIDEST_FLOAT:
+            # Sums are taken in doubles, where tiny values would be 0: but not where all entries are above 0.
+            raise PrivateDataError(
+                f"{title}: the entries are {data.dtype}, floating numbers of more than 8 bytes; expected float64 or narrower: "
+                "convert them (matrix.astype('float64')), or save truth values (matrix.astype(bool))"
+            )
         finite = np.isfinite(data)
         if not finite.all():
             place = int(np.argmin(finite))
@@ -188,22 +202,22 @@ def _only_ones(values: NDArray[Any]) -> bool:
     return bool((values > 0).all())
 
 
-_LARGE = 2**31
+_WIDEST_FLOAT = 8  # bytes
 _MANY_EMPTY = 8
 """With more records than so many for each entry, a number for each record would take more memory than the entries."""
 
 
 def _summands(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the entries in a type in which they can be added up."""
-    if values.dtype.kind == "f":
+    """Return the entries in a type in which they can be added up, which their own type alone decides.
+
+    In either type a sum of entries above 0 is not 0, as `_only_ones` has it. 64-bit integers are added up as doubles: their
+    sums could pass 64 bits and come out as 0. No entry becomes 0 by it, and sums up to 2^53 are exact.
+    """
+    kind = values.dtype.kind
+    if kind == "f" or (kind == "i" and values.dtype.itemsize > 4):
         return values.astype(np.float64)
-    if values.dtype.kind == "i":
-        small = (
-            values.dtype.itemsize <= 4 or not values.size or -_LARGE < values.min() <= values.max() < _LARGE
-        )
-        return values.astype(
-            np.int64 if small else np.float64
-        )  # sums of larger ones could pass 64 bits and come out as 0
+    if kind == "i":
+        return values.astype(np.int64)
     return np.asarray(values != 0, dtype=np.int64)  # none is below 0, so that no sum is 0 but that of zeros
 
 

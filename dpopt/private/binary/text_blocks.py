@@ -9,73 +9,75 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpopt.errors import PrivateDataError
 
-_BLOCK_BYTES = 2**25
-_LONGEST_LINE = 2**30
+BLOCK_BYTES = 2**25
+LONGEST_LINE = 2**28
+"""Bytes; a longer line is a bad record."""
+
+GZIP_MARK = b"\x1f\x8b"
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
-_MARK_OF_UTF8 = b"\xef\xbb\xbf"
 
 
-def first_line(path: Path) -> str:
-    """Return the first line of a file that is not blank, for a look at its form; "" if there is none."""
-    with _opened(path) as stream:
-        try:
-            for line in stream:
-                text = line.removeprefix(_MARK_OF_UTF8).decode("utf-8", "replace").strip("\r\n")
-                if text.strip():
-                    return text
-        except _BROKEN as problem:
-            raise _damaged(path, problem) from problem
-    return ""
+def is_packed(path: Path, *, public_start: bool) -> bool:
+    """Return whether a text file is gzip: by its first bytes, where they are public; else by its name, which ends with .gz.
+
+    The first bytes of a file that begins with a record are that record's, which must not decide how the others are read.
+    """
+    if not public_start:
+        return path.suffix.lower() == ".gz"
+    with path.open("rb") as file:
+        return file.read(2) == GZIP_MARK
 
 
-def whole_lines(path: Path) -> Iterator[NDArray[np.uint8]]:
-    """Yield the bytes of a file in blocks of whole lines; the last line gets its newline where it lacks one.
+def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterator[bytes | None]:
+    """Yield the bytes of a file in blocks of whole lines; None stands for one line that is too long.
+
+    The last line gets its newline where it lacks one. Lines end with a newline and nowhere else.
+
+    Parameters
+    ----------
+    packed
+        Whether the file is gzip.
+    size
+        Bytes of a block, about; `BLOCK_BYTES` if left out.
 
     Raises
     ------
     PrivateDataError
-        If it is a damaged gzip file, a line is beyond every measure, or a line other than the first begins with a byte order
-        mark, as where files were joined: a mark does not show, and would make another user or item of the same.
+        If it cannot be read, or is a damaged gzip file.
     """
-    rest, first, lines = b"", True, 0
-    with _opened(path) as stream:
-        while True:
-            try:
-                read = stream.read(_BLOCK_BYTES)
-            except _BROKEN as problem:
-                raise _damaged(path, problem) from problem
-            if not read:
-                break
-            if first:
-                read, first = read.removeprefix(_MARK_OF_UTF8), False
-            end = read.rfind(b"\n") + 1
+    parts: list[bytes] = []
+    held, skipping = 0, False
+    with _opened(path, packed=packed) as stream:
+        while read := _read(path, stream, size or BLOCK_BYTES):
+            first, end = read.find(b"\n") + 1, read.rfind(b"\n") + 1
+            skipping |= held + (first or len(read)) > LONGEST_LINE + (first > 0)
+            if skipping:
+                parts, held = [], 0
+                if not end:
+                    continue
+                yield None
+                skipping = False
+                read, end = read[first:], end - first
             if end:
-                block = rest + read[:end]
-                _refuse_marks(path, block, lines)
-                lines += block.count(b"\n")
-                yield np.frombuffer(block, dtype=np.uint8)
-                rest = read[end:]
-            else:
-                rest += read
-            if len(rest) > _LONGEST_LINE:
-                raise PrivateDataError(
-                    f"{path.name} holds a line of more than 1 GiB; expected a text with a record on each line"
-                )
-    if rest:
-        _refuse_marks(path, rest, lines)
-        yield np.frombuffer(rest + b"\n", dtype=np.uint8)
+                yield b"".join([*parts, read[:end]])
+                parts, held = [], 0
+            parts.append(read[end:])
+            held += len(read) - end
+    if skipping:
+        yield None
+    elif held:
+        yield b"".join([*parts, b"\n"])
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
+def _opened(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+    try:
+        file = path.open("rb")
+    except OSError as problem:
+        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+    with file:
         if packed:
             with gzip.GzipFile(fileobj=file) as stream:
                 yield stream  # type: ignore[misc]  # it reads as any binary file
@@ -83,15 +85,10 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _refuse_marks(path: Path, block: bytes, before: int) -> None:
-    place = 0 if block.startswith(_MARK_OF_UTF8) else block.find(b"\n" + _MARK_OF_UTF8) + 1
-    if place or block.startswith(_MARK_OF_UTF8):
-        line = before + block.count(b"\n", 0, place) + 1
-        raise PrivateDataError(
-            f"{path.name}, line {line:,}: the line begins with a byte order mark (U+FEFF), which does not show, as where files "
-            "in UTF-8 were joined; remove it"
-        )
-
-
-def _damaged(path: Path, problem: Exception) -> PrivateDataError:
-    return PrivateDataError(f"{path.name} is a damaged or incomplete gzip file: {problem}")
+def _read(path: Path, stream: IO[bytes], size: int) -> bytes:
+    try:
+        return stream.read(size)
+    except _BROKEN as problem:
+        raise PrivateDataError(f"{path.name} is a damaged or incomplete gzip file: {problem}") from problem
+    except OSError as problem:
+        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem

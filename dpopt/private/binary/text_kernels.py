@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from dpopt.queries.compilation import kernel
 
-PART, SEPARATOR, NEWLINE, TRIMMED = 0, 1, 2, 3
-"""Kinds of bytes. What is trimmed belongs to a field inside of it only."""
+PART, SEPARATOR, TRIMMED, COMMENT = 0, 1, 2, 3
+"""Kinds of bytes. What is trimmed belongs to a field inside of it only; a comment begins at the begin of a line only."""
 
-QUOTE = 34
+GOOD, OPEN_QUOTE, AFTER_QUOTE = 0, 1, 2
+"""What becomes of a record: it has fields; a quote is not closed in it; something follows a closed quote."""
+
+_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 
 
 @kernel
@@ -19,11 +22,18 @@ def split_lines(
     kinds: NDArray[np.uint8],
     runs: bool,
     quotes: bool,
+    multiline: bool,
     data: NDArray[np.uint8],
     ends: NDArray[np.int32],
-    counts: NDArray[np.int32],
-) -> tuple[int, int, bool]:
-    """Divide lines into fields; the bytes of all fields go to `data`, one after the other.
+    firsts: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    bad: NDArray[np.uint8],
+) -> int:
+    """Divide records into fields; the bytes of all fields go to `data`, one after the other.
+
+    Each record is divided by itself: it ends with its line, whatever stands in it, unless `multiline`. A line ends with a
+    newline, and a carriage return right before it. A byte order mark at the begin of a record is left out. A quote is a sign
+    like others but at the begin of a field. Comments, and lines without anything but trimmed bytes, have no field.
 
     Parameters
     ----------
@@ -32,80 +42,116 @@ def split_lines(
     kinds : (256,) uint8
         The kind of each byte.
     runs
-        Whether separators in a row are one, and fields are never empty; else each separator ends a field, and a line without
-        anything but trimmed bytes has no field.
+        Whether separators in a row are one, and fields are never empty (but in quotes); else each separator ends a field.
     quotes
         Whether a field may stand in quotes, with quotes doubled inside of it.
+    multiline
+        Whether a field in quotes may hold line ends. The last record may then be torn; it is not counted.
     data : (b,) uint8
         Written to.
     ends : (b + 2,) int32
         ends[i + 1] is set to the end of field i in `data`.
-    counts : (b + 1,) int32
-        counts[l] is set to the number of fields of line l.
+    firsts : (lines + 1,) int32
+        firsts[r + 1] is set to the number of fields of records up to r.
+    starts : (lines + 1,) int32
+        starts[r + 1] is set to the end of record r in `block`.
+    bad : (lines,) uint8
+        bad[r] is set to what becomes of record r; a bad one has no fields.
 
     Returns
     -------
-    fields, lines : int
-    whole : bool
-        False if a quote is not closed properly; then in the line after the last one that is counted.
+    records : int
     """
-    fields = lines = here = position = begin = last = 0
+    fields = records = position = begin = last = 0
     quoted = closed = False
-    ends[0] = 0
+    state = GOOD
+    ends[0] = firsts[0] = starts[0] = 0
     while position < block.size:
         byte = block[position]
-        kind = kinds[byte]
+        if (
+            position == starts[records]
+            and byte == 0xEF
+            and position + 2 < block.size
+            and block[position + 1] == 0xBB
+            and block[position + 2] == 0xBF
+        ):
+            position += 3
+            byte = block[position]
         position += 1
         if quoted:
-            if (
-                byte == QUOTE and block[position] != QUOTE
-            ):  # a newline follows the last byte that can be a quote
-                quoted, closed = False, True
-                last = begin
-            elif kind == NEWLINE:
-                return fields, lines, False
-            else:
-                if byte == QUOTE:
+            if byte == _QUOTE:  # a newline follows the last byte that can be a quote
+                if block[position] == _QUOTE:
                     position += 1
+                    data[begin] = byte
+                    begin += 1
+                else:
+                    quoted, closed = False, True
+                    last = begin
+            elif byte == _NEWLINE and not multiline:
+                quoted = False
+                state = OPEN_QUOTE
+            else:
                 data[begin] = byte
                 begin += 1
-            continue
+            if state == GOOD:
+                continue
         start = ends[fields]
-        if kind == PART:
+        ended = byte == _NEWLINE or (byte == _RETURN and block[position] == _NEWLINE)
+        kind = kinds[byte]
+        if not ended and kind == COMMENT:
+            if fields == firsts[records] and begin == start and not closed:
+                while block[position] != _NEWLINE:
+                    position += 1
+                continue
+            kind = PART
+        if not ended and kind == PART:
             if closed:
-                return fields, lines, False
-            if quotes and byte == QUOTE and begin == start:
+                state = AFTER_QUOTE
+                while block[position] != _NEWLINE:
+                    position += 1
+                position += 1
+                ended = True
+            elif quotes and byte == _QUOTE and begin == start:
                 quoted = True
                 continue
-            data[begin] = byte
-            begin += 1
-            last = begin
-        elif kind == TRIMMED:
+            else:
+                data[begin] = byte
+                begin += 1
+                last = begin
+                continue
+        elif not ended and kind == TRIMMED:
             if begin > start and not closed:
                 data[begin] = byte
                 begin += 1
+            continue
+        elif byte == _RETURN and ended:
+            position += 1
+        if state != GOOD:
+            fields = firsts[records]
+            begin = ends[fields]
         else:
             begin = max(last, start)
             empty = begin == start and not closed
-            if not (empty and (runs or (kind == NEWLINE and here == 0))):
+            if not (empty and (runs or (ended and fields == firsts[records]))):
                 fields += 1
-                here += 1
                 ends[fields] = begin
-            closed = False
-            last = begin
-            if kind == NEWLINE:
-                counts[lines] = here
-                lines += 1
-                here = 0
-    return fields, lines, True
+        closed = False
+        last = begin
+        if ended:
+            bad[records] = state
+            records += 1
+            firsts[records] = fields
+            starts[records] = position
+            state = GOOD
+    return records
 
 
 @kernel
 def numbers_of_fields(
     data: NDArray[np.uint8], ends: NDArray[np.int32], first: int, width: int
-) -> NDArray[np.int32]:
+) -> NDArray[np.int64]:
     """Return the number of each field less `first`, -1 where it is no whole number from `first` to `first` + `width` - 1."""
-    found = np.empty(ends.size - 1, np.int32)
+    found = np.empty(ends.size - 1, np.int64)
     for field in range(found.size):
         number = np.int64(0)
         fits = ends[field + 1] > ends[field]

@@ -150,8 +150,6 @@ def test_a_summary_of_texts_is_released_under_both_relations() -> None:
 
 def test_what_is_missing_is_refused_before_the_table_is_read() -> None:
     family = family_of(3, 3)
-    with pytest.raises(PlanError, match="give it \\(--n0\\)"):
-        summary_of_lists("none.txt", family, PURE)
     with pytest.raises(PlanError, match="found 0 rows"):
         summary_of_lists("none.txt", family, PURE, size=0)
     with pytest.raises(PlanError, match="Leave n0 out"):
@@ -203,9 +201,9 @@ CHANGES: list[tuple[Any, str]] = [
     (lambda statement, arrays: arrays.pop("conjunctions_of_0"), "conjunctions_of_0"),
     (
         lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(2, dtype=np.int64)),
-        "found 2 counts",
+        "expected 1 numbers",
     ),
-    (lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(1)), "expected int64"),
+    (lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(1)), "of the type float64"),
 ]
 
 
@@ -247,7 +245,7 @@ def test_declarations_are_words_or_files(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match="give --k"):
         read_declaration("a,b,c")
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(WorkloadError, match="no declaration of variables"):
+    with pytest.raises(WorkloadError, match="is no JSON"):
         read_declaration(tmp_path / "bad.json", 1)
 
 

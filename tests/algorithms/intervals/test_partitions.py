@@ -189,6 +189,16 @@ def test_a_release_is_read_back_and_damage_is_noticed(make: object) -> None:
         PartitionRelease.from_json({**kept, "partition": partition})
 
 
+def test_sizes_that_nothing_can_have_are_refused_before_anything_has_them() -> None:
+    kept = json.loads(json.dumps(boxes().to_json()))
+    for key in ("rounds", "shape"):
+        huge = {**kept["plan"], key: 10**15 if key == "rounds" else [10**15] * 2}
+        with pytest.raises(TranscriptError, match="at most"):
+            PartitionRelease.from_json({**kept, "plan": huge})
+    with pytest.raises(TranscriptError, match="at most"):
+        PartitionRelease.from_json({**kept, "partition": {**kept["partition"], "shape": [2**31, 12]}})
+
+
 def test_groups_that_do_not_divide_each_other_are_refused() -> None:
     starts, stops = np.array([[0], [2], [4]]), np.array([[2], [4], [6]])
     ones = np.ones(3, dtype=np.int64)

@@ -124,7 +124,7 @@ def test_other_refusals() -> None:
         made.answers_of(np.array([0, 1]))
     with pytest.raises(WorkloadError, match="a family of all monomials"):
         released(FAMILIES["table"]).answers_of(np.array([[0]]))
-    with pytest.raises(TranscriptError, match="found 5 coefficients; expected 6"):
+    with pytest.raises(TranscriptError, match="found 5 coefficients"):
         SanitizedPolynomial(made.figures, made.noisy[:5], made.privacy)
 
 
@@ -170,7 +170,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         ({"privacy": {}}, "does not say what it cost"),
         ({"figures": {}}, "'noise'"),
         ({"noisy": np.zeros(6)}, "of the type float64"),
-        ({"noisy": np.zeros(5, dtype=np.int64)}, "found 5 coefficients"),
+        ({"noisy": np.zeros(5, dtype=np.int64)}, "expected 6 numbers"),
     ],
 )
 def test_files_of_something_else_are_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -203,8 +203,6 @@ def test_what_is_wrong_with_a_table_is_said_before_anything_is_spent(tmp_path: P
     family = symmetric(UNIVERSES["mixed"])
     path = tmp_path / "table.csv"
     path.write_text("a,b\ntrue,x\nfalse,w\n", encoding="utf-8")
-    with pytest.raises(PlanError, match="give it"):
-        sanitize_table(path, family, PURE)
     with pytest.raises(PrivateDataError, match="'w'|w"):
         sanitize_table(path, family, PURE, size=2)
     with pytest.raises(PlanError, match="found the sensitivity"):

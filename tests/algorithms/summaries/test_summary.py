@@ -361,7 +361,5 @@ def test_a_table_is_read_planned_and_released() -> None:
     replaced = summary_of_table(table, SCHEMA, 2, PURE, relation=REPLACE, literals="positive")
     assert replaced.plan.size == 100
     assert replaced.plan.literals.groups.sizes == (1, 3, 1)
-    with pytest.raises(PlanError, match="give it \\(--n0\\)"):
-        summary_of_table(table, SCHEMA, 2, RHO)
     with pytest.raises(PlanError, match="Leave n0 out"):
         summary_of_table(table, SCHEMA, 2, RHO, relation=REPLACE, size=100)

@@ -11,11 +11,12 @@ import pytest
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.binary.baskets import read_baskets
 from dpopt.private.binary.items import Items
+from dpopt.private.table_reading import AS_USUAL
 from dpopt.queries.schema import Schema
 
 
 def cells(path: Path, items: Items) -> list[list[int]]:
-    columns = read_baskets(path, items)
+    columns = read_baskets(path, items, AS_USUAL.baskets_form(items.separators()))
     found: list[list[int]] = np.stack([columns.dense(i) for i in range(len(columns))], axis=1).tolist()
     return found
 
@@ -35,6 +36,7 @@ def test_items_are_separated_by_blanks_commas_or_tabs_and_an_empty_line_is_a_rec
 ) -> None:
     path = written(tmp_path, text)
     assert cells(path, Items(3)) == [[1, 0, 1], [0, 1, 0], [0, 0, 0], [0, 1, 1]]
+    path = tmp_path / "baskets.gz"
     path.write_bytes(gzip.compress(text.encode()))
     assert cells(path, Items(3)) == [[1, 0, 1], [0, 1, 0], [0, 0, 0], [0, 1, 1]]
 
@@ -72,7 +74,7 @@ def test_names_that_differ_in_blanks_only_are_refused() -> None:
 def test_what_is_no_item_is_told_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "0 1\n2 3\n-1\n1.0 1e0\nx\n")
     with pytest.raises(PrivateDataError) as told:
-        read_baskets(path, Items(3))
+        cells(path, Items(3))
     assert str(told.value).splitlines() == [
         "baskets.txt does not fit the declared columns",
         "  line 2: '3' is no item",
@@ -84,9 +86,9 @@ def test_what_is_no_item_is_told_with_its_line(tmp_path: Path) -> None:
     ]
     named = Items.of(Schema.binary(2, ["a", "b"]), None)
     with pytest.raises(PrivateDataError, match="line 1: '0' is no item\n(.|\n)*one of 2 names: 'a', 'b'\n"):
-        read_baskets(path, named)
+        cells(path, named)
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="has 0 lines"):
-        read_baskets(written(tmp_path, ""), Items(3))
+        cells(written(tmp_path, ""), Items(3))

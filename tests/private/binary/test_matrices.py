@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary.matrices import columns_of_matrix, is_sparse_matrix, read_npz
+from dpopt.private.binary.matrices import (
+    _summands,
+    columns_of_arrays,
+    columns_of_matrix,
+    is_sparse_matrix,
+    read_npz,
+)
 from dpopt.queries.binary_columns import SparseColumns
 
 GOOD: dict[str, Any] = {
@@ -80,6 +87,54 @@ def test_entries_that_are_no_real_numbers_are_refused() -> None:
         columns_of_matrix(sp.csr_array(np.array([[1j, 0]])), 2)
 
 
+def test_floating_numbers_that_no_double_holds_are_refused() -> None:
+    tiny = sp.csr_array(np.array([[np.longdouble(0.5) ** 2000, 0], [0, 1]], dtype=np.longdouble))
+    with pytest.raises(PrivateDataError, match="of more than 8 bytes"):
+        columns_of_matrix(tiny, 2)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(
+    ("dtype", "entries"),
+    [
+        (np.int64, [(0, 2**62)] * 4 + [(1, 2**31 - 1)] + [(1, 1 - 2**31), (2, -5)]),
+        (np.int64, [(0, 2**53), (0, 1), (0, -(2**53)), (1, 3)]),
+        (np.int32, [(0, 2**31 - 1)] * 4 + [(1, -(2**31))]),
+        (np.float64, [(0, 5e-324), (1, 1e308), (1, 1e308), (2, -1.0)]),
+        (np.uint64, [(0, 2**63), (0, 2**63), (1, 0)]),
+    ],
+)
+def test_entries_of_one_record_change_no_other(
+    form: str, dtype: type[np.generic], entries: list[tuple[int, float]]
+) -> None:
+    """Row 0 is read the same whatever row 1 holds: nothing, a zero, something above 0 or below, or very large."""
+    items = [item for item, _ in entries]
+    read = []
+    for other in ([], [0], [1], [2**31], [-1]):
+        if (
+            other
+            and np.issubdtype(dtype, np.integer)
+            and not np.can_cast(np.min_scalar_type(other[0]), dtype)
+        ):
+            continue  # there is no such number in this type
+        values = np.array([value for _, value in entries] + other, dtype=dtype)
+        rows = np.repeat([0, 1], [len(entries), len(other)])
+        columns = np.array(items + [0] * len(other))
+        arrays = {"data": values, "row": rows, "col": columns}
+        if form != "coo":
+            major, minor = (rows, columns) if form == "csr" else (columns, rows)
+            order, size = np.argsort(major, kind="stable"), 2 if form == "csr" else 3
+            starts = np.concatenate(([0], np.cumsum(np.bincount(major, minlength=size))))
+            arrays = {"data": values[order], "indices": minor[order], "indptr": starts}
+        found = columns_of_arrays("the matrix", form, (2, 3), arrays.__getitem__, 3)
+        read.append(cells_of(found)[0])
+    assert all(row == read[0] for row in read)
+
+
+def test_no_entry_decides_how_others_are_added_up() -> None:
+    assert _summands(np.array([1, -1])).dtype == _summands(np.array([1, -(2**31) - 1])).dtype
+
+
 def test_a_matrix_without_rows_is_refused() -> None:
     with pytest.raises(PrivateDataError, match="has no rows"):
         columns_of_matrix(sp.csr_array((0, 3)), 3)
@@ -110,16 +165,16 @@ def test_only_sparse_matrices_are_taken_for_some() -> None:
         (GOOD, {"shape": np.array([2**33, 3])}, "at most 4,294,967,295"),
         (GOOD, {"data": None}, "no array 'data"),
         (GOOD, {"indices": None}, "no array 'indices"),
-        (GOOD, {"data": np.ones((3, 1))}, "2 dimensions"),
+        (GOOD, {"data": np.ones((3, 1))}, "in one dimension"),
         (GOOD, {"data": np.array(["a", "b", "c"])}, "the entries are"),
-        (COO, {"data": np.ones(2)}, "should hold 2 whole numbers"),
+        (COO, {"data": np.ones(2)}, "the array 'row' has the shape"),
         (GOOD, {"indices": np.array([0, 2, 3])}, "entry number 3 has indices 3, none of 0 .. 2"),
         (GOOD, {"indices": np.array([0, -1, 1])}, "entry number 2 has indices -1"),
         (GOOD, {"indices": np.array([0.0, 2.0, 1.0])}, "whole numbers"),
-        (GOOD, {"indices": np.array(0)}, "whole numbers"),
+        (GOOD, {"indices": np.array(0)}, "has the shape"),
         (GOOD, {"indptr": np.array([0, 4, 3])}, "does not divide"),
         (GOOD, {"indptr": np.array([1, 2, 3])}, "does not divide"),
-        (GOOD, {"indptr": np.array([0, 3])}, "does not divide"),
+        (GOOD, {"indptr": np.array([0, 3])}, "'indptr' has the shape"),
         (GOOD, {"indptr": np.array([0, 2, 4])}, "does not divide"),
         (COO, {"row": np.array([0, 0, 2])}, "entry number 3 has row 2"),
         (COO, {"col": None}, "no array 'col"),
@@ -145,6 +200,19 @@ def test_a_torn_npz_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
         path.write_bytes(whole[:end])
         with pytest.raises(PrivateDataError, match="damaged npz file"):
             read_npz(path, 50)
+
+
+@pytest.mark.parametrize("name", ["data", "indices", "indptr", "format", "shape"])
+def test_an_array_that_does_not_fit_is_refused_before_it_is_unpacked(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "table.npz"
+    np.savez_compressed(path, **{**GOOD, name: np.zeros(2**23)})
+    assert path.stat().st_size < 100_000
+    tracemalloc.start()
+    with pytest.raises(PrivateDataError, match=r"table\.npz"):
+        read_npz(path, 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
 
 
 def test_objects_are_never_unpickled(tmp_path: Path) -> None:

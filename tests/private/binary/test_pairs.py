@@ -11,13 +11,20 @@ from dpopt.errors import PrivateDataError
 from dpopt.private.binary import text_blocks
 from dpopt.private.binary.items import Items
 from dpopt.private.binary.pairs import read_pairs
+from dpopt.private.table_reading import TableReading
 from dpopt.queries.schema import Schema
 
 
 def cells(
-    path: Path, items: Items, *, columns: tuple[int, int] | None = None, header: bool = True
+    path: Path,
+    items: Items,
+    *,
+    columns: tuple[int, int] | None = None,
+    header: bool = True,
+    separator: str | None = None,
 ) -> list[list[int]]:
-    found = read_pairs(path, items, pair_columns=columns, header=header)
+    form = TableReading(separator=separator).pairs_form()
+    found = read_pairs(path, items, pair_columns=columns, header=header, form=form)
     return sorted(np.stack([found.dense(i) for i in range(len(found))], axis=1).tolist())
 
 
@@ -28,22 +35,28 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "columns", "header"),
+    ("text", "columns", "header", "separator"),
     [
-        ("user,item\nann,0\nbob,1\nann,2\n\nann,0\n", None, True),
-        ("ann\t0\nbob\t1\nann\t2", None, False),
-        ("ann;0\nbob;1\nann;2\n", None, False),
-        ("ann 0\r\nbob   1\r\n  ann 2 \r\n", None, False),
-        ("ann::0::5::99\nbob::1::4::98\nann::2::5::97\n", (1, 2), False),
-        ("rating,item,user\n5,0,ann\n3,1,bob\n,2,ann\n", (3, 2), True),
-        ('user,item\n"ann, ""the"" one",0\nbob,"1"\n"ann, ""the"" one",2\n', None, True),
-        ("\ufeffuser,item\nå,0\nß,1\nå,2\n", None, True),
+        ("user,item\nann,0\nbob,1\nann,2\n\nann,0\n", None, True, None),
+        ("ann\t0\nbob\t1\nann\t2", None, False, "\t"),
+        ("ann;0\nbob;1\nann;2\n", None, False, ";"),
+        ("ann 0\r\nbob   1\r\n  ann 2 \r\n", None, False, "blanks"),
+        ("ann::0::5::99\nbob::1::4::98\nann::2::5::97\n", (1, 2), False, "::"),
+        ("rating,item,user\n5,0,ann\n3,1,bob\n,2,ann\n", (3, 2), True, None),
+        ('user,item\n"ann, ""the"" one",0\nbob,"1"\n"ann, ""the"" one",2\n', None, True, None),
+        ("\ufeffuser,item\nå,0\nß,1\nå,2\n", None, True, None),
     ],
 )
 def test_one_record_for_each_user(
-    tmp_path: Path, text: str, columns: tuple[int, int] | None, header: bool
+    tmp_path: Path, text: str, columns: tuple[int, int] | None, header: bool, separator: str | None
 ) -> None:
-    assert cells(written(tmp_path, text), Items(3), columns=columns, header=header) == [[0, 1, 0], [1, 0, 1]]
+    found = cells(written(tmp_path, text), Items(3), columns=columns, header=header, separator=separator)
+    assert found == [[0, 1, 0], [1, 0, 1]]
+
+
+def test_lines_may_have_more_columns_than_the_declared_ones(tmp_path: Path) -> None:
+    path = written(tmp_path, "ann,0,5\nbob,1\nann,2,7,8\n")
+    assert cells(path, Items(3), columns=(1, 2), header=False) == [[0, 1, 0], [1, 0, 1]]
 
 
 def test_items_may_be_names_and_numbered_from_one(tmp_path: Path) -> None:
@@ -53,7 +66,7 @@ def test_items_may_be_names_and_numbered_from_one(tmp_path: Path) -> None:
 
 
 def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_blocks, "_BLOCK_BYTES", 32)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 32)
     pairs = [(user, item) for item in range(7) for user in range(20) if (user + item) % 3]
     path = written(tmp_path, "".join(f"user{user},{item}\n" for user, item in pairs))
     expected = np.zeros((20, 7), dtype=int)
@@ -64,16 +77,17 @@ def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("text", "columns", "header", "message"),
     [
-        ("a,0\nb,1\n", None, True, "starts with a pair, the item '0'.*--no-header"),
-        ("user,item\na,0\n", None, False, "line 1: 'item' is no item; leave --no-header"),
-        ("u,i,r\na,0,5\n", None, True, "3 columns in its first line; say which.*--pair-columns 1,2"),
+        ("user,item\na,0\n", None, False, "line 1: 'item' is no item(.|\n)*leave --no-header"),
+        ("u,i,r\na,0,5\n", None, True, "3 columns in its first line.*say which.*--pair-columns 1,2"),
         ("u\na\n", None, True, "one column in its first line"),
-        ("u,i\na,0\n", (1, 3), True, "2 columns in its first line, and --pair-columns names column 3"),
-        ("u,i\na,0\nb,1,2\n", None, True, "line 3: 3 columns, and the first line has 2"),
-        ("u,i\n\na,0\nb\n", None, True, "line 4: 1 column, and"),
+        ("u,i\na,0\n", (1, 3), True, "2 columns in its first line.*--pair-columns names column 3"),
+        ("u,i\na,0\nb,1,2\n", None, True, "line 3: 3 fields"),
+        ("u,i\n\na,0\nb\n", None, True, "line 4: 1 field"),
         ("u,i\na,0\n ,1\n", None, True, "line 3: no user"),
         ("u,i\na,0\nb,\n", None, True, "line 3: no item"),
         ("u,i\na,0\nb,7\n", None, True, "line 3: '7' is no item"),
+        ("a,0\na\tb\n", None, False, "line 2: 1 field(.|\n)*--separator"),
+        ("a,0,1\n", (4, 1), False, "expected at least 4 columns"),
         ("u,i\n", None, True, "holds no pair"),
         ("", None, True, "holds no pair"),
         ("\n\n", None, False, "holds no pair"),

@@ -1,0 +1,223 @@
+"""What several releases cost together, where each may be chosen after the outputs of those before it have been seen.
+
+A release costs rho of zCDP, and epsilon of pure differential privacy where it has one (`Cost`). Three sums can tell that a
+total budget is kept:
+
+    pure    sum epsilon_i <= epsilon          if all releases have an epsilon
+    zcdp    sum rho_i <= rho                  rho the budget, or the largest rho that implies its (epsilon, delta)
+    renyi   sum d_i <= epsilon - c(a, delta)  one order a > 1, fixed by the budget before the first release
+
+    d_i    = the least of a rho_i, epsilon_i and ln[(e^(a epsilon_i) + e^((1 - a) epsilon_i)) / (1 + e^(epsilon_i))] / (a - 1)
+    c(a,d) = (ln(1/d) - ln a) / (a - 1) - ln(a / (a - 1))
+
+d_i bounds the Renyi divergence of order a: the last term is that of randomized response, of which every pure mechanism is a
+post-processing. As zCDP alone a release of Laplace noise would cost far more than it does; `renyi` is what lets both kinds
+stand in one budget. c is the conversion of `zcdp_epsilon` at this order, and a is the order at which the whole budget, spent in
+zCDP, converts: where no release has an epsilon, `renyi` and `zcdp` are the same.
+
+Any one of them is enough, though the owner looks at outputs before choosing the next release; one order for all paths is what
+makes it true.
+
+Privacy: B12 in docs/privacy.md.
+
+Source: Rogers, Roth, Ullman and Vadhan 2016 (adaptively chosen parameters); Feldman and Zrnic 2021 (Renyi filter); Canonne,
+Kamath and Steinke 2020, Proposition 12 (conversion); Kairouz, Oh and Viswanath 2015 (randomized response).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant, columns_of
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.conversions import UNIT, zcdp_order
+from dpopt.accounting.sums import sum_upward
+from dpopt.errors import AccountingError
+
+THEOREMS = {
+    "pure": "pure differential privacy: epsilons add up",
+    "zcdp": "zCDP: rhos add up (Bun and Steinke 2016)",
+    "renyi": "Renyi divergences of one fixed order add up (Renyi filter, Feldman and Zrnic 2021)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one release costs: rho of zCDP, and epsilon of pure differential privacy or None.
+
+    Raises
+    ------
+    AccountingError
+        If a number is negative or not a number.
+    """
+
+    rho: float
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("rho", self.rho), ("epsilon", self.epsilon)):
+            if value is not None and not value >= 0.0:
+                raise AccountingError(f"{name} of a release: found {value!r}, expected a number from 0 on")
+
+    @classmethod
+    def of_charges(cls, charges: Sequence[Charge], *, group: int = 1) -> Cost:
+        """Return what charges cost together between tables that are `group` neighbouring steps apart.
+
+        Raises
+        ------
+        AccountingError
+            If they hold under different relations.
+        """
+        columns = columns_of(charges).for_groups(group)
+        rho = columns.rho()
+        if len(columns.rhos) or not math.isfinite(rho):
+            return cls(rho)
+        epsilon = columns.epsilon(Accountant.PURE, 0.0)
+        return cls(min(rho, pure_rho(epsilon)), epsilon)
+
+    @classmethod
+    def of_budget(cls, budget: Budget) -> Cost | None:
+        """Return what a release that spends all of a budget costs; None where its accountant is not additive.
+
+        The budget is one for whatever the result is for: a group of records is in the budget's own numbers.
+        """
+        if budget.accountant is Accountant.PURE:
+            epsilon = float(budget.epsilon or 0.0)
+            return cls(pure_rho(epsilon), epsilon)
+        if budget.accountant is not Accountant.ZCDP:
+            return None
+        return cls(budget.amount)
+
+    def within(self, other: Cost) -> bool:
+        """Return whether neither number is above that of another cost; no epsilon is above every epsilon."""
+        return self.rho <= other.rho and _infinite(self.epsilon) <= _infinite(other.epsilon)
+
+    def larger(self, other: Cost) -> Cost:
+        """Return the larger of both numbers."""
+        epsilon = max(_infinite(self.epsilon), _infinite(other.epsilon))
+        return Cost(max(self.rho, other.rho), epsilon if math.isfinite(epsilon) else None)
+
+
+def pure_rho(epsilon: float) -> float:
+    """Return rho = epsilon tanh(epsilon / 2), rounded up, of which zCDP every epsilon-differentially private mechanism is.
+
+    The worst is randomized response, whose loss takes the two values +-epsilon and has the mean m = epsilon tanh(epsilon / 2).
+    For such a law ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4 ln(p / (1 - p))), with w = 2 epsilon,
+    2 p - 1 = tanh(epsilon / 2), ln(p / (1 - p)) = epsilon). With t = a - 1 the Renyi divergence of order a is at most
+    m + (a - 1) m = a m. It is below epsilon^2 / 2. Checked by `tests/accounting/test_many_releases.py`. Privacy: B11 in
+    docs/privacy.md.
+
+    Source: Kearns and Saul 1998, Lemma 1; Kairouz, Oh and Viswanath 2015.
+    """
+    return epsilon * math.tanh(epsilon / 2.0) * (1.0 + 2.0**-50)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What some releases cost together, by the sum that leaves the most of a budget.
+
+    Attributes
+    ----------
+    theorem : str
+        A key of `THEOREMS`.
+    used : float
+        The sum, rounded up.
+    limit : float
+        What it may be, rounded down.
+    """
+
+    theorem: str
+    used: float
+    limit: float
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the budget is kept."""
+        return self.used <= self.limit
+
+    @property
+    def share(self) -> float:
+        """The share of the budget that is used; infinite where there is none."""
+        if self.used == 0.0:
+            return 0.0
+        return self.used / self.limit if self.limit > 0.0 else math.inf
+
+
+def total_of(budget: Budget, costs: Sequence[Cost]) -> Total:
+    """Return what releases cost together against a total budget, by the best of the sums above.
+
+    Parameters
+    ----------
+    budget : Budget
+        Of all releases: with the accountant `PURE` (delta 0) or `ZCDP`.
+    costs : sequence of Cost
+        Under the relation and for the unit of the budget.
+
+    Raises
+    ------
+    AccountingError
+        For a budget with another accountant.
+    """
+    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
+        raise AccountingError(
+            f"a budget over many releases: found the accountant {budget.accountant.value!r}, expected 'pure' or 'zcdp'"
+        )
+    totals = [_pure_total(budget, costs)] if budget.rho is None else []
+    if budget.accountant is Accountant.ZCDP:
+        rho = budget.amount
+        totals.append(Total("zcdp", _sum([cost.rho for cost in costs]), rho))
+        if budget.rho is None:
+            order = zcdp_order(float(budget.epsilon or 0.0), budget.delta)
+            used = _sum([renyi_divergence(cost, order) for cost in costs])
+            totals.append(Total("renyi", used, order * rho * (1.0 - 4.0 * UNIT)))
+    kept = [total for total in totals if total.is_kept]
+    return min(kept or totals, key=lambda total: total.share)
+
+
+def renyi_divergence(cost: Cost, order: float) -> float:
+    """Return d of the head of this file: a bound of the Renyi divergence of this order, rounded up."""
+    by_rho = order * cost.rho * (1.0 + 4.0 * UNIT)
+    if cost.epsilon is None or not math.isfinite(cost.epsilon):
+        return by_rho
+    epsilon, rest = cost.epsilon, order - 1.0
+    # ln(e^(a e) + e^((1 - a) e)) = a e + ln(1 + e^((1 - 2 a) e)); likewise ln(1 + e^e) = e + ln(1 + e^-e).
+    saved = math.log1p(math.exp(-epsilon)) - math.log1p(math.exp(-(2.0 * order - 1.0) * epsilon))
+    response = epsilon - saved / rest + 16.0 * UNIT * (epsilon + 1.0 / rest)
+    return min(by_rho, epsilon, max(response, 0.0))
+
+
+def left_for(budget: Budget, costs: Sequence[Cost]) -> Cost:
+    """Return what one more release may cost: rho if it has no epsilon, and epsilon if it is pure; each up to 1e-9 of it."""
+
+    def room(cost: Callable[[float], Cost]) -> float:
+        return _largest(lambda amount: total_of(budget, [*costs, cost(amount)]).is_kept)
+
+    return Cost(room(Cost), room(lambda amount: Cost(pure_rho(amount), amount)))
+
+
+def _pure_total(budget: Budget, costs: Sequence[Cost]) -> Total:
+    return Total("pure", _sum([_infinite(cost.epsilon) for cost in costs]), float(budget.epsilon or 0.0))
+
+
+def _sum(values: Sequence[float]) -> float:
+    return math.inf if math.inf in values else sum_upward(np.array(values, dtype=np.float64))
+
+
+def _infinite(epsilon: float | None) -> float:
+    return math.inf if epsilon is None else epsilon
+
+
+def _largest(allowed: Callable[[float], bool]) -> float:
+    """Return the largest number up to 2^60 that is allowed, to 1e-9 of it; 0 if nothing above 2^-60 is."""
+    low, high = 2.0**-60, 2.0**60
+    if not allowed(low):
+        return 0.0
+    while high > low * (1.0 + 1e-9):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low

@@ -1,0 +1,174 @@
+"""Releases whose number of records is measured first: from what was asked to a job, and on to the release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpopt.accounting.ledger import Account
+from dpopt.algorithms.any_plan import Plan
+from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.choosing import CANDIDATES
+from dpopt.algorithms.folder_files import TRANSCRIPT, missing_folders, remove_unfinished, withdraw
+from dpopt.algorithms.job import LEAST_BYTES, Job
+from dpopt.algorithms.measured_plan import NOISE
+from dpopt.algorithms.measured_size import PublicSize, measure_size, split_contents, with_size_measured
+from dpopt.algorithms.outcome import Run, Sources
+from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.progress import Progress, Silent, stage
+from dpopt.algorithms.release import NOTHING_ON_FILE, REFUSALS, play_run, refuse_ended, refuse_unreviewed
+from dpopt.algorithms.release_folder import add_plan, create_folder
+from dpopt.algorithms.settings import AUTO
+from dpopt.algorithms.stating import plan_and_statement
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import AccountingError, PlanError
+from dpopt.private.dataset import PrivateDataset
+from dpopt.private.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.noise import Noise
+from dpopt.private.public_facts import check_schema
+from dpopt.transcript.journal import FileJournal, Journal, JournalContents, MemoryJournal
+
+_TRIED_SIZES = (10_000, 10_000_000)
+"""Public numbers of records; what is refused for both of them is refused before the number is measured."""
+
+
+def check_plannable(asked: Asked) -> None:
+    """Refuse what no number of records makes plannable, before the number is measured.
+
+    Raises
+    ------
+    DpoptError
+        As the plan of ten million records is refused.
+    """
+    settings = asked.settings
+    request = settings.request(_TRIED_SIZES[0], with_size_measured(settings.budget()))
+    names = CANDIDATES if settings.algorithm == AUTO else (settings.algorithm,)
+    refusals: list[PlanError | AccountingError] = []
+    for size in _TRIED_SIZES:
+        for name in names:
+            try:
+                plan = plan_of(name, replace(request, size=size), asked.workload)
+                _job(asked, plan, asked.statement)  # refuses what cannot be written
+            except (PlanError, AccountingError) as refusal:
+                refusals.append(refusal)
+            else:
+                return
+    raise refusals[-1]
+
+
+def job_of(asked: Asked, size: PublicSize, told: Progress) -> Job:
+    """Return the job for a public number of records: a function of what was asked and of that number."""
+    plan, statement = plan_and_statement(
+        asked.settings, size.number, asked.workload, told, form=asked.form, budget=size.budget
+    )
+    return _job(asked, plan, {**statement, **asked.statement})
+
+
+def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
+    output = asked.settings.output(asked.schema, answers_only=plan.algorithm == NOISE)
+    return Job(plan, asked.schema, asked.workload, output, statement)
+
+
+def release_asked(
+    dataset: PrivateDataset,
+    asked: Asked,
+    folder: Path | None,
+    *,
+    noise: Noise | None = None,
+    check: Callable[[Job], None] = lambda job: None,
+    progress: Progress | None = None,
+    account: Account | None = None,
+) -> SyntheticRelease:
+    """Measure the number of records, make a job with it, and run it.
+
+    Parameters
+    ----------
+    dataset : PrivateDataset
+        The table.
+    asked : Asked
+        The public inputs.
+    folder : Path or None
+        New or empty folder; None keeps everything in memory.
+    noise : Noise, optional
+        For tests; anything but the default marks the ledger as not private.
+    check : callable, optional
+        Called with the job before it runs; may refuse it. The number of records is charged by then.
+    progress : Progress, optional
+    account : Account, optional
+        From where it is paid besides; the whole budget is reserved there before the number of records is drawn.
+
+    Raises
+    ------
+    DpoptError
+        As `release`, and where no plan can be made for the number of records. Until that is measured nothing is spent.
+    """
+    refuse_unreviewed(asked.schema, accepted=asked.settings.accept_draft)
+    check_plannable(asked)
+    if account is not None:
+        asked = replace(asked, reservation=account.reservation)
+    first = _Stage(dataset, asked, folder, noise, check, progress or Silent(), account)
+    if folder is None:
+        return first.go_on(MemoryJournal(), NOTHING_ON_FILE)
+    made = missing_folders(folder)
+    journal = create_folder(folder, asked, expected_bytes=LEAST_BYTES)
+    try:
+        return first.go_on(journal, NOTHING_ON_FILE)
+    except (*REFUSALS, MemoryError):
+        if (folder / TRANSCRIPT).stat().st_size == 0:
+            withdraw(folder, made)
+        raise
+    finally:
+        journal.close()
+
+
+def resume_asked(
+    folder: Path,
+    dataset: PrivateDataset,
+    asked: Asked,
+    *,
+    check: Callable[[Job], None] = lambda job: None,
+    progress: Progress | None = None,
+    account: Account | None = None,
+) -> SyntheticRelease:
+    """Continue a run that was interrupted before it had a plan, without spending anything twice; see `release.resume`."""
+    refuse_ended(folder)
+    journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
+    try:
+        remove_unfinished(folder)
+        first = _Stage(dataset, asked, folder, None, check, progress or Silent(), account)
+        return first.go_on(journal, contents)
+    finally:
+        journal.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stage:
+    """A run that has no plan yet; see `release_asked`."""
+
+    dataset: PrivateDataset
+    asked: Asked
+    folder: Path | None
+    noise: Noise | None
+    check: Callable[[Job], None]
+    progress: Progress
+    account: Account | None
+
+    def go_on(self, journal: Journal, contents: JournalContents) -> SyntheticRelease:
+        """Measure the number of records, unless it is on file, and play the plan that is made with it."""
+        check_schema(self.dataset, self.asked.schema)
+        budget = self.asked.settings.budget()
+        past, rest = split_contents(contents, budget)
+        with stage(self.progress, "counting records"):
+            size = measure_size(self.dataset, budget, journal, past, noise=self.noise, account=self.account)
+        with stage(self.progress, "planning"):
+            job = job_of(self.asked, size, self.progress)
+        if not is_trusted(None, self.noise):
+            job = replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
+        self.check(job)
+        if self.folder is not None:
+            add_plan(self.folder, job)
+        sources = Sources(noise=self.noise)
+        run = Run(self.dataset, job, journal, rest, sources, self.progress, self.account)
+        return play_run(run, self.folder)

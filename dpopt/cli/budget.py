@@ -1,0 +1,109 @@
+"""`dpopt budget create` and `show`: the owner's budget over many releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import application, command
+from dpopt.cli.plan import print_json
+
+if TYPE_CHECKING:
+    from dpopt.transcript.budget_contents import BudgetContents
+
+budget_group = typer.Typer(
+    help="The owner's budget over many releases.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+application.add_typer(budget_group, name="budget")
+
+
+@command("create", group=budget_group)
+def create(
+    *,
+    file: Annotated[
+        Path, typer.Argument(help="New file. Private: for the owner of the tables, not for publication.")
+    ],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon", help="The total; alone for releases with Laplace noise only, else with --delta."
+        ),
+    ] = None,
+    delta: options.DeltaOption = None,
+    rho: options.RhoOption = None,
+    neighbours: Annotated[
+        str,
+        typer.Option("--neighbours", help="add-remove (one more or one fewer) or replace (one changed)."),
+    ] = "add-remove",
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person",
+            help="The column that names a person: the budget is for all rows of one person, not for one record.",
+        ),
+    ] = None,
+) -> None:
+    """Make a file that holds a total budget; releases with --budget FILE reserve their costs in it."""
+    from dpopt.cli.reports import console
+    from dpopt.transcript.budget_ledger import BudgetLedger
+
+    made = BudgetLedger.create(
+        file, epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours, person=person
+    ).contents()
+    console().print(f"{_total(made)} for {made.unit}, {made.relation.value} neighbours; written to {file}")
+
+
+@command("show", group=budget_group)
+def show(
+    *,
+    file: Annotated[Path, typer.Argument(help="File of 'dpopt budget create'.")],
+    as_json: options.JsonOption = False,
+) -> None:
+    """List the releases that a budget paid for, what they cost, and what is left."""
+    from dpopt.transcript.budget_ledger import BudgetLedger
+
+    contents = BudgetLedger(file).contents()
+    if as_json:
+        print_json(contents.to_json())
+        return
+    _print(contents)
+
+
+def _print(contents: BudgetContents) -> None:
+    from rich.table import Table
+
+    from dpopt.accounting.many_releases import THEOREMS
+    from dpopt.cli.reports import console
+
+    out = console()
+    out.print(
+        f"{_total(contents)} for {contents.unit}, {contents.relation.value} neighbours; since {contents.created}"
+    )
+    if contents.releases:
+        at = f"epsilon at delta = {contents.delta:g}"
+        table = Table()
+        for name in ("date (UTC)", "command", "rho", at, "pure epsilon"):
+            table.add_column(name, no_wrap=not name.startswith(("pure", "epsilon")))
+        table.add_column("converted")
+        for release in contents.releases:
+            pure = "" if release.cost.epsilon is None else f"{release.cost.epsilon:.6g}"
+            costs = (f"{release.cost.rho:.6g}", f"{release.epsilon(contents.delta):.6g}", pure)
+            table.add_row(release.date[:16].replace("T", " "), release.command, *costs, release.note)
+        out.print(table)
+    total = contents.total()
+    out.print(f"used: {total.share:.2%} of the budget, by {THEOREMS[total.theorem]}")
+    out.print(f"left for one more release: {contents.left_told()}")
+
+
+def _total(contents: BudgetContents) -> str:
+    budget = contents.budget
+    if budget.rho is not None:
+        return f"a total of rho = {budget.rho:g}"
+    return f"a total of epsilon = {budget.epsilon:g}" + (
+        f" at delta = {budget.delta:g}" if budget.delta else ""
+    )

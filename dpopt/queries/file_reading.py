@@ -1,0 +1,120 @@
+"""The bytes and texts of files that dpopt reads besides private tables: limited in size, UTF-8, refused in one line."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpopt.errors import DpoptError
+
+MOST_BYTES = 2**30
+"""Of a file of text or JSON, at most."""
+_BLOCK = 2**20
+_DAMAGE = (
+    *(
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ),
+    *(AssertionError, zipfile.BadZipFile, zlib.error),
+)
+
+
+@contextmanager
+def damage_as(error: type[DpoptError], place: str) -> Iterator[None]:
+    """Raise `error` in place of whatever Python, NumPy and zipfile raise where a file holds something else than it should.
+
+    Parameters
+    ----------
+    error : type
+        What is raised; an error of dpopt is one of them already and passes.
+    place : str
+        What is said of the file, before the reason.
+    """
+    try:
+        yield
+    except DpoptError:
+        raise
+    except _DAMAGE as problem:
+        raise error(f"{place}: {_said(problem)}") from problem
+
+
+def _said(problem: BaseException) -> str:
+    if isinstance(problem, KeyError):
+        return f"{problem.args[0]!r} is missing or unknown"
+    if isinstance(problem, MemoryError):
+        return "it does not fit into memory"
+    if isinstance(problem, RecursionError):
+        return "it is nested too deeply"
+    return f"{problem}" or type(problem).__name__
+
+
+def read_bytes(
+    path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int = MOST_BYTES
+) -> bytes:
+    """Return the bytes of a file.
+
+    Parameters
+    ----------
+    path
+        A file, or anything that can be read to its end.
+    place : str
+        Names the file in messages.
+    error : type
+        What is raised.
+    most : int
+        Bytes, at most; no more are ever in memory.
+
+    Raises
+    ------
+    error
+        If the file cannot be read, or is longer.
+    """
+    parts, left = [], most + 1
+    try:
+        with Path(path).open("rb") as file:
+            while left and (part := file.read(min(left, _BLOCK))):
+                parts.append(part)
+                left -= len(part)
+    except OSError as problem:
+        raise error(f"{place} cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:  # a NUL in the path
+        raise error(f"{place} cannot be read: {problem}; expected the path of a file") from problem
+    if not left:
+        raise error(f"{place} has more than {most:,} bytes; it is no such file, or too large to be read")
+    return b"".join(parts)
+
+
+def read_text(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> str:
+    """Return the text of a file in UTF-8, without the byte order mark that may stand before it.
+
+    Raises
+    ------
+    error
+        As `read_bytes`; or if it is no UTF-8, holds a NUL, or a byte order mark at the beginning of another line, as where
+        files were joined: the mark does not show, and would make another name of the same.
+    """
+    data = read_bytes(path, place, error)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise error(
+            f"{place} cannot be read: it is not UTF-8 text (line {line:,} holds the byte 0x{data[problem.start]:02x}); convert "
+            "it"
+        ) from problem
+    for sign, name in (("\0", "a NUL"), ("\ufeff", "a byte order mark")):
+        found = text.find(sign) if sign == "\0" or text.startswith(sign) else text.find("\n" + sign)
+        if found >= 0:
+            line = text.count("\n", 0, found + 1) + 1
+            raise error(f"{place} cannot be read: line {line:,} holds {name}, which does not show; remove it")
+    return text

@@ -1,0 +1,99 @@
+"""How files come to be: whole or not at all, with the permissions that umask and folder give, or for the owner alone.
+
+No other file makes files of users, so that nothing is wider than the umask allows and nothing private wider than 0600.
+The journal of a run, which grows line by line, is the one exception.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+PUBLIC, PRIVATE = 0o666, 0o600
+"""Modes of new files before the umask, or the folder's default list of access, narrows them."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # never through a link, never onto a file that is there
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
+    """Give a stream for a file that appears whole or not at all: under another name in its folder, on the disk, then renamed.
+
+    A file of this name is replaced. Nothing is left behind where the body, or the writing, fails; a killed process leaves a
+    file whose name begins with a dot and ends with ".tmp".
+
+    Parameters
+    ----------
+    path
+        Where the file is to be.
+    private
+        Whether only the owner may read it: for all that depends on a table without a charge.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, or `path` is something else than a file.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "it is there and is no plain file", str(target))
+    handle, temporary = _beside(target, PRIVATE if private else PUBLIC)
+    try:
+        with os.fdopen(handle, "wb", buffering=2**20) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    flush_folder(target.parent)
+
+
+def open_private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file that only its owner may read, and make it if it is not there; one that is wider becomes narrower.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or belongs to another user.
+    """
+    handle = os.open(path, flags | os.O_CREAT, PRIVATE)
+    try:
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~PRIVATE:
+            os.fchmod(handle, stat.S_IMODE(found.st_mode) & PRIVATE)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def flush_folder(folder: Path) -> None:
+    """Make the names in a folder last through a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def unfinished_files(folder: Path, name: str = "*") -> Iterator[Path]:
+    """Yield what `whole_file` left of files of this name where it was killed, or is writing now."""
+    return folder.glob(f".{name}.*.tmp")
+
+
+def _beside(target: Path, mode: int) -> tuple[int, Path]:
+    """Open a new file in the same folder; return its handle and its path."""
+    number = 0
+    while True:
+        path = target.with_name(f".{target.name}.{os.getpid()}-{number}.tmp")
+        try:
+            return os.open(path, _NEW, mode), path
+        except FileExistsError:  # another thread is at it, or a killed process of this number was
+            number += 1

@@ -1,0 +1,246 @@
+"""What a budget file holds, as values: the total, the releases, what they cost together, and what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.conversions import zcdp_epsilon
+from dpopt.accounting.many_releases import THEOREMS, Cost, Total, left_for, total_of
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError
+from dpopt.transcript.journal import entry_of
+
+VERSION = 1
+TOLD_DELTA = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedRelease:
+    """What is on file of one release.
+
+    Attributes
+    ----------
+    reservation : str
+        The mark by which a resumed run finds it; it says nothing, and stands in the statement of the release as well.
+    date : str
+        When it was reserved, in universal time.
+    command : str
+    cost : Cost
+        In the budget's own relation and unit.
+    note : str
+        The theorem by which the cost was converted, "" if it was not.
+    """
+
+    reservation: str
+    date: str
+    command: str
+    cost: Cost
+    note: str = ""
+
+    def epsilon(self, delta: float) -> float:
+        """Return the cost in epsilon at a delta."""
+        converted = zcdp_epsilon(self.cost.rho, delta)
+        return converted if self.cost.epsilon is None else min(converted, self.cost.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetContents:
+    """What a budget file holds.
+
+    Attributes
+    ----------
+    budget : Budget
+        The total.
+    relation : NeighbouringRelation
+    person : str or None
+        The column that names the person whom the budget is for; None where it is for one record.
+    created : str
+    releases : tuple of ReservedRelease
+        In the order in which they were first reserved.
+    length : int
+        Bytes of the whole lines.
+    """
+
+    budget: Budget
+    relation: NeighbouringRelation
+    person: str | None
+    created: str
+    releases: tuple[ReservedRelease, ...] = ()
+    length: int = 0
+
+    @property
+    def unit(self) -> str:
+        """For whom the budget holds, in words."""
+        return "one record" if self.person is None else f"one person (column {self.person!r})"
+
+    @property
+    def delta(self) -> float:
+        """The delta at which costs are told in epsilon: the budget's own, if it has one."""
+        return self.budget.delta or TOLD_DELTA
+
+    def total(self) -> Total:
+        """Return what all releases cost together, spent or reserved."""
+        return total_of(self.budget, [release.cost for release in self.releases])
+
+    def left(self) -> Cost:
+        """Return what one more release may cost: in rho, or in epsilon if it is pure."""
+        return left_for(self.budget, [release.cost for release in self.releases])
+
+    def left_told(self) -> str:
+        """Return what one more release may cost, in words."""
+        left = self.left()
+        pure = f"pure epsilon = {left.epsilon:.6g}"
+        if left.rho == 0.0:
+            return pure
+        epsilon = zcdp_epsilon(left.rho, self.delta)
+        return f"rho = {left.rho:.6g}, or epsilon = {epsilon:.6g} at delta = {self.delta:g}, or {pure}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the budget, each release and what is left, as a JSON object."""
+        total, left = self.total(), self.left()
+        return {
+            "budget": {name: value for name, value in self.budget.to_json().items() if name != "accountant"},
+            "neighbours": self.relation.value,
+            "unit": self.unit,
+            "created": self.created,
+            "releases": [
+                {
+                    "date": release.date,
+                    "command": release.command,
+                    "rho": release.cost.rho,
+                    "epsilon": release.epsilon(self.delta),
+                    "delta": self.delta,
+                    "pure_epsilon": release.cost.epsilon,
+                    "converted": release.note or None,
+                    "reservation": release.reservation,
+                }
+                for release in self.releases
+            ],
+            "theorem": THEOREMS[total.theorem],
+            "used_share": _finite(total.share),
+            "left": {
+                "rho": left.rho,
+                "epsilon": zcdp_epsilon(left.rho, self.delta),
+                "delta": self.delta,
+                "pure_epsilon": left.epsilon,
+            },
+        }
+
+
+def read_contents(name: str, data: bytes) -> BudgetContents:
+    """Return what the whole lines of a budget file hold.
+
+    Raises
+    ------
+    BudgetError
+        If it is no budget file, or a line is damaged.
+    """
+    lines = data.removesuffix(b"\n").split(b"\n")
+    first = entry_of(lines[0] + b"\n")
+    if first is None or first.get("dpopt_budget") != VERSION:
+        raise BudgetError(f"{name} is no budget file of this version; make one with 'dpopt budget create'")
+    releases: dict[str, ReservedRelease] = {}
+    try:
+        budget, person, created = (
+            Budget.from_json(first["budget"]),
+            _person(first["person"]),
+            str(first["date"]),
+        )
+        relation = NeighbouringRelation(first["neighbours"])
+        for number, line in enumerate(lines[1:], start=2):
+            release = _release(number, entry_of(line + b"\n"))
+            known = releases.get(release.reservation)
+            # A later line of one release has the larger cost; it began when the first was written.
+            releases[release.reservation] = release if known is None else replace(release, date=known.date)
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise BudgetError(
+            f"{name} is damaged: {error}. Restore it from a copy that holds all releases: what a damaged line reserved may "
+            "have been drawn"
+        ) from error
+    return BudgetContents(budget, relation, person, created, tuple(releases.values()), len(data))
+
+
+def _person(named: object) -> str | None:
+    if named is not None and not isinstance(named, str):
+        raise TypeError(f"line 1: {named!r} names no person")
+    return named
+
+
+def _release(number: int, entry: Mapping[str, Any] | None) -> ReservedRelease:
+    if entry is None:
+        raise ValueError(f"line {number} is not what was written")
+    texts = [entry[key] for key in ("reservation", "date", "command", "note")]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"line {number} is no reservation")
+    reservation, date, command, note = texts
+    return ReservedRelease(reservation, date, command, Cost(entry["rho"], entry["epsilon"]), note)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def steps_between(
+    contents: BudgetContents, relation: NeighbouringRelation, person: str | None
+) -> tuple[int, str]:
+    """Return how many neighbouring steps of a release make one of the budget, and the theorem in words.
+
+    Add-remove to replace-one: a replacement is a removal and an addition, so two steps: epsilon twice, rho four times.
+    Replace-one to add-remove: never. A guarantee for tables of the same public size says nothing of tables of different ones:
+    to publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.md.
+
+    Raises
+    ------
+    BudgetError
+        If there is no such theorem, or the units are different.
+    """
+    if person != contents.person:
+        found = "one record" if person is None else f"one person (column {person!r})"
+        raise BudgetError(
+            f"the budget is for {contents.unit}, the release for {found}: one guarantee does not follow from the other. "
+            f"{_unit_advice(contents.person)}"
+        )
+    if relation is contents.relation:
+        return 1, ""
+    if relation is NeighbouringRelation.ADD_REMOVE:
+        return 2, "add-remove to replace-one: a replacement is a removal and an addition (group of two)"
+    raise BudgetError(
+        "the budget holds for add-remove neighbours, the release for replace-one, and what holds for tables of one public size "
+        "says nothing of tables of different sizes. Release with --neighbours add-remove, or keep a budget made with "
+        "'dpopt budget create --neighbours replace'"
+    )
+
+
+def _unit_advice(person: str | None) -> str:
+    if person is None:
+        return "Leave --person out, or keep another budget made with 'dpopt budget create --person COLUMN'"
+    return f"Release with --person {person} and --rows-per-person, or keep another budget for records"
+
+
+def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: str) -> None:
+    """Refuse a release that would exceed the total; `what` says what tells its cost.
+
+    Raises
+    ------
+    BudgetError
+        With what is left.
+    """
+    costs = [release.cost for release in contents.releases]
+    if total_of(contents.budget, [*costs, cost]).is_kept:
+        return
+    if cost.epsilon is None and contents.budget.accountant is Accountant.PURE:
+        raise BudgetError(
+            f"{name} is a total without delta and pays pure releases only, and this one costs rho = {cost.rho:.6g} by {what}. "
+            "Release with --accountant pure, or without --delta where a command has no accountant; or keep a budget with a "
+            "delta ('dpopt budget create --delta'). Nothing was drawn"
+        )
+    pure = "" if cost.epsilon is None else f" (pure epsilon = {cost.epsilon:.6g})"
+    raise BudgetError(
+        f"{name}: the release may cost rho = {cost.rho:.6g}{pure} by {what}, and what is left allows {contents.left_told()}. "
+        "Ask for less; 'dpopt budget show' lists what was spent. Nothing was drawn"
+    )

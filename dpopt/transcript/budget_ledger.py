@@ -1,0 +1,327 @@
+"""The owner's budget over many releases, in a file that no release contains.
+
+Each line is ``{"crc":"xxxxxxxx","entry":{...}}``, as in the journal: the first states the total budget, for which neighbours
+and for whom it holds; each further one is a reservation of a release. Lines are added and never changed. Nothing of a table is
+in it: costs, dates and names of commands. The file can be read by its owner alone.
+
+A reservation is made under a lock, after everything on file has been read and added up, and is on the disk before
+`Ledger.spend` returns for the first time, so before the first draw. Whatever ends a run later leaves its reservation. A last
+line without its end was never followed by a draw, since whoever wrote it did not learn that it is on the disk: the next
+reservation replaces it. Any other line that does not read back as it was written stops everything, since what it held was
+perhaps drawn. Privacy: A8 in docs/privacy.md.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.many_releases import Cost
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import AccountingError, BudgetError
+from dpopt.queries.file_reading import read_bytes
+from dpopt.queries.written_files import flush_folder
+from dpopt.transcript.budget_contents import (
+    VERSION,
+    BudgetContents,
+    read_contents,
+    refuse_overspending,
+    steps_between,
+)
+from dpopt.transcript.journal import Entry, entry_of, line_of
+
+DEFAULT_DELTA = 1e-9
+"""The delta of a budget in rho where none is given: its epsilon is reported there, and nothing depends on it."""
+SECONDS_TO_WAIT = 60.0
+_PRIVATE = 0o600
+_BELOW = 1.0 - 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLedger:
+    """A budget over many releases: what each may spend is reserved in a file, and no more than the total.
+
+    Parameters
+    ----------
+    path : path
+        A file that `BudgetLedger.create` or `dpopt budget create` made.
+
+    Examples
+    --------
+    >>> budget = dpopt.BudgetLedger.create("owner.budget", epsilon=3, delta=1e-6)  # doctest: +SKIP
+    >>> dpopt.synthesize(
+    ...     "table.csv", schema, workload, budget=budget, epsilon=1, delta=1e-9
+    ... )  # doctest: +SKIP
+    """
+
+    path: Path
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        object.__setattr__(self, "path", Path(path))
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+        neighbours: str = "add-remove",
+        person: str | None = None,
+    ) -> BudgetLedger:
+        """Make a new file that holds a total budget.
+
+        Parameters
+        ----------
+        path : path
+            A new file.
+        epsilon, delta, rho :
+            The total: epsilon alone (releases with Laplace noise only), epsilon and delta, or rho of zCDP.
+        neighbours : str
+            add-remove (one more or one fewer) or replace (one changed).
+        person : str, optional
+            The column that names a person: the budget is for all rows of one person, not for one record.
+
+        Raises
+        ------
+        BudgetError
+            If it is no budget, or the file is there or cannot be written.
+        """
+        budget = _total_budget(epsilon, delta, rho)
+        try:
+            relation = NeighbouringRelation(neighbours)
+        except ValueError:
+            known = ", ".join(member.value for member in NeighbouringRelation)
+            raise BudgetError(
+                f"neighbours of a budget: found {neighbours!r}, expected one of {known}"
+            ) from None
+        _check_person(person, relation)
+        made = cls(path)
+        entry: Entry = {
+            "dpopt_budget": VERSION,
+            "budget": budget.to_json(),
+            "neighbours": relation.value,
+            "person": person,
+            "date": _now(),
+        }
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            file = os.open(made.path, flags, _PRIVATE)
+        except FileExistsError:
+            raise BudgetError(
+                f"{path} exists already, and may hold what was spent; name another file"
+            ) from None
+        except OSError as error:
+            raise BudgetError(f"{path} cannot be made: {error.strerror}; name another file") from error
+        _write_and_close(file, line_of(entry), made.path)
+        return made
+
+    def contents(self) -> BudgetContents:
+        """Return what is on file.
+
+        Raises
+        ------
+        BudgetError
+            If it cannot be read, is no budget file, or a line is damaged.
+        """
+        data = self._bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if entry_of(data[len(whole) :] + b"\n") is not None:
+            whole = data  # a line that lacks its end only: what it reserves counts
+        return read_contents(self.path.name, whole)
+
+    def open_account(
+        self,
+        command: str,
+        asked: Budget,
+        relation: NeighbouringRelation,
+        *,
+        person: str | None = None,
+        reservation: str | None = None,
+    ) -> Account:
+        """Return an account for one release, if the budget has room for what was asked; nothing is reserved yet.
+
+        Called before the table is read. Two releases may find room for one at the same time: the second is refused when it
+        reserves, before its first draw.
+
+        Parameters
+        ----------
+        command : str
+            What is released, for the list of releases.
+        asked : Budget
+            The most that the release may spend.
+        relation : NeighbouringRelation
+            The one under which it is charged.
+        person : str, optional
+            The column that names a person, where the unit of the release is a person.
+        reservation : str, optional
+            That of an earlier run which is continued.
+
+        Raises
+        ------
+        BudgetError
+            If the release would cost more than is left, or speaks of other neighbours or another unit than the budget.
+        """
+        contents = self.contents()
+        steps, _ = steps_between(contents, relation, person)
+        known = {release.reservation for release in contents.releases}
+        cost = Cost.of_budget(asked)
+        if cost is not None and reservation not in known:
+            # What is asked holds for the unit of the release already; only a replacement is two steps. A plan costs a little
+            # less than what was asked, and is what counts in the end: ten times 0.1 shall fit into 1.
+            pure = None if cost.epsilon is None else cost.epsilon * steps * _BELOW
+            cost = Cost(cost.rho * steps**2 * _BELOW, pure)
+            refuse_overspending(self.path.name, contents, cost, asked.describe())
+        return Account(self, command, person, reservation or uuid.uuid4().hex)
+
+    def reserve(self, account: Account, charges: Sequence[Charge], group: int) -> None:
+        """Put on file what a release costs a group of so many records, once for each reservation; on the disk on return.
+
+        A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has to be
+        repeated), the difference is added. Privacy: A8 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the total would be exceeded, or the file cannot be read or written; nothing is reserved then.
+        """
+        with self._locked():
+            contents = self.contents()
+            relation = charges[0].relation if charges else contents.relation
+            steps, note = steps_between(contents, relation, account.person)
+            if group > 1:
+                note = f"one person, at most {group:,} rows: group privacy"
+            cost = Cost.of_charges(charges, group=steps * group)
+            held = next((one for one in contents.releases if one.reservation == account.reservation), None)
+            others = [one for one in contents.releases if one is not held]
+            if held is not None:
+                if cost.within(held.cost):
+                    return
+                cost = cost.larger(held.cost)
+            refuse_overspending(self.path.name, replace(contents, releases=tuple(others)), cost, "its plan")
+            entry: Entry = {
+                "reservation": account.reservation,
+                "date": _now(),
+                "command": account.command,
+                "rho": cost.rho,
+                "epsilon": cost.epsilon,
+                "note": note,
+            }
+            self._append(line_of(entry), contents.length)
+
+    def _append(self, line: bytes, length: int) -> None:
+        """Add a line after `length` bytes of whole lines; what follows them is a torn one."""
+        try:
+            if not self._bytes()[:length].endswith(b"\n"):
+                line = b"\n" + line
+            file = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+            os.ftruncate(file, length)
+            os.lseek(file, 0, os.SEEK_END)
+        except OSError as error:
+            raise BudgetError(
+                f"{self.path} cannot be written: {error.strerror}; nothing was drawn"
+            ) from error
+        _write_and_close(file, line, self.path)
+
+    def _bytes(self) -> bytes:
+        return read_bytes(
+            self.path, f"the budget file {self.path} (made with 'dpopt budget create')", BudgetError
+        )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        place = self.path.resolve()  # one lock, by whatever link the file is named
+        lock = FileLock(place.with_name(f".{place.name}.lock"), timeout=SECONDS_TO_WAIT, mode=_PRIVATE)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise BudgetError(
+                f"another process has been writing {self.path.name} for {SECONDS_TO_WAIT:.0f} seconds; wait until it ends"
+            ) from None
+        except OSError as error:
+            raise BudgetError(
+                f"the folder of {self.path.name} cannot be written, where the lock of the file is: {error.strerror}"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """From where one release is paid: what a `Ledger` asks before its first charge.
+
+    Attributes
+    ----------
+    budget : BudgetLedger
+    command : str
+    person : str or None
+    reservation : str
+        The mark under which the release is on file.
+    """
+
+    budget: BudgetLedger
+    command: str
+    person: str | None
+    reservation: str
+
+    def reserve(self, charges: Sequence[Charge], group: int) -> None:
+        """Reserve charges on file; see `BudgetLedger.reserve`."""
+        self.budget.reserve(self, charges, group)
+
+
+def _total_budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget:
+    if (epsilon is None) == (rho is None):
+        raise BudgetError(
+            "a budget over many releases is epsilon, epsilon and delta, or rho: found "
+            f"epsilon = {epsilon!r} and rho = {rho!r}"
+        )
+    try:
+        if rho is not None:
+            return Budget(None, DEFAULT_DELTA if delta is None else delta, float(rho), Accountant.ZCDP)
+        if delta is None:
+            return Budget(float(epsilon or 0.0), 0.0, None, Accountant.PURE)
+        return Budget(float(epsilon or 0.0), delta, None, Accountant.ZCDP)
+    except AccountingError as error:
+        raise BudgetError(str(error)) from error
+
+
+def _check_person(person: object, relation: NeighbouringRelation) -> None:
+    if person is not None and not (isinstance(person, str) and person):
+        raise BudgetError(f"the column that names a person: found {person!r}, expected a name")
+    if person is not None and relation is NeighbouringRelation.REPLACE_ONE:
+        raise BudgetError(
+            "a budget for persons holds for add-remove neighbours: a person who is replaced by another may have another number "
+            "of rows, so that the number of records is not public. Leave --neighbours replace out"
+        )
+
+
+def _write_and_close(file: int, data: bytes, path: Path) -> None:
+    try:
+        try:
+            while data:
+                data = data[os.write(file, data) :]
+            os.fsync(file)
+        finally:
+            os.close(file)
+        flush_folder(path.parent)
+    except OSError as error:
+        hint = "make room" if error.errno == errno.ENOSPC else "name another file"
+        raise BudgetError(f"{path} cannot be written: {error.strerror}; {hint}. Nothing was drawn") from error
+
+
+def _now() -> str:
+    return datetime.now(tz=UTC).isoformat(timespec="seconds")

@@ -1,0 +1,163 @@
+"""Pairs of files of which one record once decided how all others were read, or whether they were read at all.
+
+That a release ends with an error is an outcome like any other here: it tells apart what it does not happen on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.synthesize import synthesize
+from dpopt.errors import DpoptError
+from dpopt.private.on_invalid import OnInvalid
+from dpopt.private.table_reading import TableReading
+from dpopt.queries.attribute import Attribute, AttributeKind
+from dpopt.queries.schema import Schema
+from dpopt.queries.workload import workload_from_json
+from experiments.audit.bounds import Observation
+from experiments.audit.files import ADD_REMOVE, Canary
+
+NODES = 700
+VALUES = Schema((Attribute("b", AttributeKind.NUMERIC, edges=(0.0, 1.0, 2.0)),))
+
+
+@dataclass(frozen=True, slots=True)
+class HostilePair:
+    """A pair of files, one record apart, and how they are released.
+
+    Attributes
+    ----------
+    name : str
+    canary : Canary
+    relation : str
+    release : callable
+        From a file, at epsilon, to what is looked at.
+    """
+
+    name: str
+    canary: Canary
+    relation: str
+    release: Callable[[Path, float], Observation]
+
+    def seen(self, path: Path, epsilon: float) -> Observation:
+        """Release a file; an error is an outcome."""
+        try:
+            return self.release(path, epsilon)
+        except DpoptError:
+            return Observation(("refused",))
+
+
+def largest_degree(path: Path, epsilon: float) -> Observation:
+    """Release degrees; look at the largest."""
+    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+
+    released = degrees_of_edges(path, NODES, _counts(epsilon))
+    return Observation((), (int(released.noisy[-1]),))
+
+
+def sum_of_degrees(path: Path, epsilon: float) -> Observation:
+    """Release degrees of few nodes; look at the largest ones."""
+    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+
+    released = degrees_of_edges(path, NODES, _counts(epsilon))
+    return Observation((), (int(released.noisy[-40:].sum()),))
+
+
+def histogram(path: Path, epsilon: float) -> Observation:
+    """Release a histogram of a column beside one of texts."""
+    from dpopt.algorithms.histograms.histogram_of_table import histogram_of_column
+
+    noisy = histogram_of_column(path, VALUES, "b", _counts(epsilon)).noisy[0]
+    return Observation((), tuple(int(count) for count in noisy))
+
+
+def noisy_answer(path: Path, epsilon: float) -> Observation:
+    """Release the answer to one query by `dpopt release --algorithm noise`."""
+    workload = workload_from_json({"dpopt_workload": 1, "queries": [[["b", "=", "[0, 1)"]]]}, VALUES)
+    settings = Settings(
+        algorithm="noise",
+        epsilon=epsilon,
+        accountant="pure",
+        neighbours=ADD_REMOVE,
+        n0=8,
+        predict=False,
+        reading=TableReading(on_invalid=OnInvalid.DROP),
+    )
+    released = synthesize(path, VALUES, workload, settings=settings)
+    assert released.noisy is not None
+    return Observation((), (round(float(released.noisy[0]) * 1000),))
+
+
+def pairs(path: Path, epsilon: float) -> Observation:
+    """Release the share of users that have item 1."""
+    schema = Schema.binary(2)
+    name = schema.names[1]
+    workload = workload_from_json({"dpopt_workload": 1, "queries": [[[name, "=", 1]]]}, schema)
+    settings = Settings(
+        algorithm="noise",
+        epsilon=epsilon,
+        accountant="pure",
+        neighbours=ADD_REMOVE,
+        n0=20,
+        predict=False,
+        reading=TableReading(
+            layout="pairs", header=False, pair_columns=(1, 2), separator=",", on_invalid=OnInvalid.OTHER
+        ),
+    )
+    released = synthesize(path, schema, workload, settings=settings)
+    assert released.noisy is not None
+    return Observation((), (round(float(released.noisy[0]) * 1000),))
+
+
+def _counts(epsilon: float) -> HistogramSettings:
+    """Return settings of a total reading: a line that does not fit is left out."""
+    return HistogramSettings(
+        epsilon=epsilon, neighbours=ADD_REMOVE, reading=TableReading(on_invalid=OnInvalid.DROP)
+    )
+
+
+def _edges(first: str, *kept: str) -> Canary:
+    return Canary("", kept, lambda _: first, lambda _: first, ".txt")
+
+
+HOSTILE = (
+    HostilePair(
+        "edges, separator of the first line",
+        _edges("p q", *(f"a{i} b{i},c" for i in range(299))),
+        ADD_REMOVE,
+        largest_degree,
+    ),
+    HostilePair(
+        "edges, # in names",
+        _edges("a b", *(f"#c{i} d{i}" for i in range(60)), "y z"),
+        ADD_REMOVE,
+        sum_of_degrees,
+    ),
+    HostilePair("edges, none or one", _edges("a b"), ADD_REMOVE, largest_degree),
+    HostilePair("edges, a node called NA", _edges("NA b", "c d", "e f"), ADD_REMOVE, largest_degree),
+    HostilePair("edges, a node called null", _edges("null b", "c d", "e f"), ADD_REMOVE, largest_degree),
+    HostilePair(
+        "CSV, quotes that do not close",
+        Canary(
+            "a,b", (*(f"n{i},0.5" for i in range(60)), 'say 5",0.5'), lambda _: '"5 pipe,0.5', lambda _: ""
+        ),
+        ADD_REMOVE,
+        histogram,
+    ),
+    HostilePair(
+        "CSV, no row or one",
+        Canary("a,b", (), lambda _: "n,0.5", lambda _: ""),
+        ADD_REMOVE,
+        noisy_answer,
+    ),
+    HostilePair(
+        "pairs, separator of the first line",
+        Canary("", tuple(f"u{i},1,x 0 y" for i in range(20)), lambda _: "z 1 y", lambda _: "", ".txt"),
+        ADD_REMOVE,
+        pairs,
+    ),
+)

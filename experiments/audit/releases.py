@@ -1,0 +1,278 @@
+"""Every mechanism from a file to what it releases, by the functions that its command calls, on tiny tables and plans.
+
+The file is read, what it holds is counted, charged and drawn with the operating system's generator in each run.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from math import floor, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.conversions import zcdp_rho
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+from dpopt.queries.workload import Workload, workload_from_json
+from experiments.audit.bounds import Observation
+from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
+
+DELTA = 1e-6
+LARGEST_STEP = 8.0
+TWO_ROUNDS, ONE_ROUND = {"rounds": 2, "draws": 1}, {"rounds": 1, "draws": 1}
+ONE_SELECTION = {"records": 1, "selections": 1}
+_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run is asked for: its budget, relation, and a folder for files."""
+
+    epsilon: float
+    relation: str
+    folder: Path
+    gaussian: bool = False
+
+    def counts(self, **more: Any) -> HistogramSettings:
+        """Return the settings of releases of counts."""
+        delta = DELTA if self.gaussian else None
+        return HistogramSettings(epsilon=self.epsilon, delta=delta, neighbours=self.relation, **more)
+
+    @property
+    def budget(self) -> Budget:
+        """The budget."""
+        return self.counts().budget()
+
+    @property
+    def neighbours(self) -> NeighbouringRelation:
+        """The relation."""
+        return NeighbouringRelation(self.relation)
+
+    @property
+    def size(self) -> int | None:
+        """The public number of records under add-remove; under replace-one it is that of the table."""
+        return SIZE if self.relation == ADD_REMOVE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What left: what is looked at, and what the release states of its privacy."""
+
+    seen: Observation
+    privacy: Mapping[str, Any]
+
+
+Release = Callable[[Path, Asked], Released]
+
+
+def _numbers_of(*arrays: Any) -> tuple[int, ...]:
+    return tuple(int(value) for array in arrays for value in np.asarray(array).reshape(-1))
+
+
+def _counted(released: Any, path: Sequence[object] = ()) -> Released:
+    """Return what a release of noisy counts holds."""
+    noisy = released.noisy
+    values = _numbers_of(*noisy) if isinstance(noisy, list | tuple) else _numbers_of(noisy)
+    return Released(Observation(tuple(path), values), released.privacy)
+
+
+def histogram(path: Path, asked: Asked) -> Released:
+    """A histogram of two bins."""
+    from dpopt.algorithms.histograms.histogram_of_table import histogram_of_column
+
+    return _counted(histogram_of_column(path, SCHEMA, "b", asked.counts()))
+
+
+def grid(path: Path, asked: Asked) -> Released:
+    """A grid of two columns with two bins each."""
+    from dpopt.algorithms.histograms.grid_of_table import histogram_of_columns
+
+    return _counted(histogram_of_columns(path, SCHEMA, ("b", "c"), asked.counts()))
+
+
+def sorted_counts(path: Path, asked: Asked) -> Released:
+    """The counts of two values in order."""
+    from dpopt.algorithms.histograms.sorted_of_table import sorted_counts_of_column
+
+    return _counted(sorted_counts_of_column(path, SCHEMA, "a", asked.counts()))
+
+
+def degrees(path: Path, asked: Asked) -> Released:
+    """The degrees of a graph with a declared number of nodes."""
+    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+
+    return _counted(degrees_of_edges(path, 4 if asked.epsilon >= 1 else 24, asked.counts()))
+
+
+def degrees_of_noisy_nodes(path: Path, asked: Asked) -> Released:
+    """The degrees of a graph whose number of nodes is bought: how far nodes beside the two largest seem to have an edge."""
+    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+
+    released = degrees_of_edges(path, None, asked.counts())
+    ends = 2 * max(1, round(2 / asked.epsilon))  # of the edges that one file has and the other has not
+    seen = np.clip(released.noisy[-ends - 2 : -2], 0, 1).sum()
+    return Released(Observation((), (int(seen),)), released.privacy)
+
+
+def intervals(path: Path, asked: Asked) -> Released:
+    """Two intervals by binary search, and their noisy counts."""
+    return _partition(path, asked, ("b",), intervals=2)
+
+
+def printed_intervals(path: Path, asked: Asked) -> Released:
+    """Intervals by binary search alone, as Blum, Ligett and Roth print them."""
+    return _partition(path, asked, ("b",), intervals=2, weights="printed")
+
+
+def boxes(path: Path, asked: Asked) -> Released:
+    """Boxes of two columns by noisy medians."""
+    return _partition(path, asked, ("c", "b"), cuts=1)
+
+
+def _partition(path: Path, asked: Asked, columns: tuple[str, ...], **how: Any) -> Released:
+    from dpopt.algorithms.intervals.interval_settings import IntervalSettings
+    from dpopt.algorithms.intervals.partition_of_table import partition_of_columns
+
+    released = partition_of_columns(
+        path, SCHEMA, columns, IntervalSettings(asked.counts(), n=asked.size, **how)
+    )
+    partition = released.partition
+    return _counted(released, _numbers_of(partition.starts, partition.stops))
+
+
+def summary(path: Path, asked: Asked) -> Released:
+    """Noisy counts of the values of a column."""
+    from dpopt.algorithms.summaries.release_summary import summary_of_table
+
+    return _counted(
+        summary_of_table(path, ONE_BIT, 1, asked.budget, relation=asked.neighbours, size=asked.size)
+    )
+
+
+def decision_lists(path: Path, asked: Asked) -> Released:
+    """Rows that are decision lists of one literal at most."""
+    from dpopt.algorithms.decision_lists.release_lists import summary_of_lists
+    from dpopt.queries.decision_lists import ListFamily, RowKind
+
+    family = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
+    return _counted(summary_of_lists(path, family, asked.budget, relation=asked.neighbours, size=asked.size))
+
+
+def halfspaces(path: Path, asked: Asked) -> Released:
+    """Sides of points under one projection to two dimensions, for a direction and its antipode."""
+    from dpopt.algorithms.halfspaces.planning import Shape
+    from dpopt.algorithms.halfspaces.release_halfspaces import halfspaces_of_table
+    from dpopt.queries.halfspaces import PointColumns, Scaling
+
+    released = halfspaces_of_table(
+        path,
+        PointColumns(("b", "c"), Scaling.UNIT),
+        asked.budget,
+        margin=0.1,
+        relation=asked.neighbours,
+        size=asked.size,
+        shapes=(Shape(2, 1, 2),),
+    )
+    return _counted(released)
+
+
+def sanitizer(path: Path, asked: Asked) -> Released:
+    """The generic sanitizer of disjunctions of up to two of two columns' values, degree 1."""
+    from dpopt.algorithms.sanitizers.release_sanitizer import sanitize_table
+    from dpopt.algorithms.sanitizers.symmetric_families import symmetric_family
+    from dpopt.polynomials.minimax import best_polynomial
+    from dpopt.polynomials.targets import Target
+    from dpopt.queries.chosen_literals import ChosenLiterals
+
+    target = Target.disjunction(2)
+    family = symmetric_family(
+        ChosenLiterals.of(SCHEMA, ("a", "b"), "positive"), target, best_polynomial(target, 1).polynomial
+    )
+    return _counted(sanitize_table(path, family, asked.budget, relation=asked.neighbours, size=asked.size))
+
+
+def net(path: Path, asked: Asked) -> Released:
+    """The net mechanism among two databases of one record."""
+    from dpopt.algorithms.net_release import select_from_net
+
+    found = select_from_net(
+        path,
+        ONE_BIT,
+        one_query(),
+        [np.array([[0]]), np.array([[1]])],
+        epsilon=asked.epsilon,
+        neighbours=asked.relation,
+        n0=asked.size,
+    )
+    spent = found.ledger.spent()
+    return Released(Observation((found.candidate,)), {"epsilon_by_accountant": {"pure": spent.epsilon}})
+
+
+def one_query() -> Workload:
+    """Return the workload of one query, whether a holds."""
+    return workload_from_json({"dpopt_workload": 1, "queries": [[["a", "=", True]]]}, ONE_BIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """A `dpopt release` with an algorithm, whose transcript is looked at."""
+
+    algorithm: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    marginals: bool = False
+
+    def __call__(self, path: Path, asked: Asked) -> Released:
+        """Release into a new folder and read its transcript."""
+        from dpopt.algorithms.settings import Settings
+        from dpopt.algorithms.synthesize import synthesize
+
+        out = asked.folder / f"release-{next(_numbers)}"
+        settings = Settings(
+            algorithm=self.algorithm,
+            epsilon=asked.epsilon,
+            delta=DELTA if asked.gaussian else None,
+            accountant="zcdp" if asked.gaussian else "pure",
+            neighbours=asked.relation,
+            n0=asked.size,
+            predict=False,
+            **self.options,
+        )
+        workload = "marginals:1" if self.marginals else one_query()
+        released = synthesize(path, ONE_BIT, workload, out=out, settings=settings)
+        lines = (out / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
+        shutil.rmtree(out)
+        return Released(
+            observed([json.loads(line)["entry"] for line in lines]), released.statement["privacy"]
+        )
+
+
+def observed(entries: Sequence[Mapping[str, Any]]) -> Observation:
+    """Return what a transcript tells beyond what the plan and the entries before say: draws, selections, noisy counts."""
+    path: list[object] = []
+    values: list[int] = []
+    for entry in entries:
+        if entry["kind"] == "draw":
+            path.append((tuple(entry["queries"]), tuple(entry["counts"])))
+        elif entry["kind"] == "query selection":
+            path.append((entry["query"], entry["negated"]))
+        elif entry["kind"] == "selection":
+            path.append(entry["candidate"])
+        elif entry["kind"] == "database":
+            path.append((tuple(entry["elements"]), tuple(entry["counts"])))
+        elif entry["kind"] == "measurement":
+            values += entry["values"]
+    return Observation(tuple(path), tuple(values))
+
+
+def dqrs(path: Path, asked: Asked) -> Released:
+    """DQRS in two rounds, with the step that uses up the budget where that is allowed."""
+    range_ = sqrt(8 * zcdp_rho(asked.epsilon, DELTA))
+    step = min(LARGEST_STEP, floor(1000 * range_ * SIZE) / 1000)
+    return Synthesis("dqrs", {**TWO_ROUNDS, "step": step})(path, asked)

@@ -1,0 +1,190 @@
+"""Releases that measure the number of records: every kind of them, without a declared number, by its defaults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpopt import Schema, synthesize
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.size import SIZE
+from dpopt.algorithms.decision_lists.release_lists import summary_of_lists
+from dpopt.algorithms.halfspaces.planning import Shape
+from dpopt.algorithms.halfspaces.release_halfspaces import halfspaces_of_table
+from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
+from dpopt.algorithms.intervals.interval_settings import IntervalSettings
+from dpopt.algorithms.intervals.partition_of_table import partition_of_columns
+from dpopt.algorithms.measured_size import MARGIN, measured_note
+from dpopt.algorithms.net_release import select_from_net
+from dpopt.algorithms.replay import replay
+from dpopt.algorithms.sanitizers.release_sanitizer import sanitize_table
+from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.algorithms.summaries.release_summary import summary_of_table
+from dpopt.algorithms.synthesize import continue_run
+from dpopt.errors import BudgetError, PlanError
+from dpopt.queries.halfspaces import PointColumns, Scaling
+from dpopt.queries.schema import Attribute, AttributeKind
+from dpopt.transcript.budget_ledger import BudgetLedger
+from tests.exact_sanitizer_loss import symmetric
+from tests.exact_summary_loss import UNIVERSES
+from tests.tiny_lists import family_of
+
+ROWS = 600
+SCHEMA = Schema(
+    (
+        Attribute("a", AttributeKind.BOOLEAN),
+        Attribute("age", AttributeKind.NUMERIC, edges=tuple(range(0, 33, 2)), integer=True),
+    )
+)
+BUDGETS = {
+    "pure": Budget(50.0, 0.0, None, Accountant.PURE),
+    "rho": Budget(None, 1e-9, 20.0, Accountant.ZCDP),
+}
+
+
+def frame() -> pd.DataFrame:
+    """Return a table of ROWS records."""
+    place = np.arange(ROWS)
+    return pd.DataFrame({"a": place % 2 == 0, "age": place % 32, "b": np.array(["x", "y"])[place % 2]})
+
+
+def points() -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return ROWS points of the unit circle."""
+    angles = np.arange(ROWS) * 0.7
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def intervals(budget: Budget) -> Any:
+    counts = HistogramSettings(budget.epsilon, None if budget.rho is None else budget.delta, budget.rho)
+    return partition_of_columns(frame(), SCHEMA, ("age",), IntervalSettings(counts))
+
+
+RELEASES: dict[str, tuple[Callable[[Budget], Any], float]] = {
+    "summary": (lambda budget: summary_of_table(frame(), SCHEMA, 1, budget, columns=("a",)), MARGIN),
+    "lists": (lambda budget: summary_of_lists(["x1:1, else:0"] * ROWS, family_of(2, 1), budget), MARGIN),
+    "halfspaces": (
+        lambda budget: halfspaces_of_table(
+            points(), PointColumns(("x", "y"), Scaling.UNIT), budget, margin=0.3, shapes=[Shape(1, 3, 1)]
+        ),
+        0.0,
+    ),
+    "intervals": (intervals, MARGIN),
+    "sanitizer": (lambda budget: sanitize_table(frame(), symmetric(UNIVERSES["mixed"]), budget), 0.0),
+}
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_of_one_file_measures_the_number_that_nobody_declared(name: str, budget: Budget) -> None:
+    make, margin = RELEASES[name]
+    made = make(budget)
+    plan = made.figures if name == "sanitizer" else made.plan
+    (charge,) = plan.budget.earlier
+    deviation = charge.parameter**-1 * 2**0.5 if budget.rho is None else (2 * charge.parameter) ** -0.5
+    assert abs(plan.size - ROWS - margin * deviation) < 12 * deviation + 1
+    assert made.privacy["charges"][0]["mechanism"].endswith(f"noise on {SIZE}")
+    assert made.privacy["private"]
+    assert made.privacy["epsilon"] == budget.whole().epsilon
+    if name != "sanitizer":  # holds its statement against its figures in a way of its own
+        stated_privacy(made.privacy, plan)
+
+
+def test_a_selection_from_a_net_measures_it_too() -> None:
+    chosen = select_from_net(frame(), SCHEMA, "marginals:1", [np.zeros((2, 2), int)], epsilon=50)
+    first, second = chosen.ledger.entries
+    assert first.label == SIZE
+    assert chosen.ledger.spent().epsilon == pytest.approx(50, rel=1e-4)
+    assert second.parameter == pytest.approx(49.5, rel=1e-5)
+
+
+@pytest.mark.parametrize("accountant", ["zcdp", "gdp", "theorem", "pure"])
+def test_a_release_says_the_number_and_guarantees_the_whole_budget(tmp_path: Path, accountant: str) -> None:
+    made = synthesize(
+        frame(),
+        SCHEMA,
+        "marginals:1",
+        out=tmp_path / "out",
+        algorithm="dualquery",
+        accountant=accountant,
+        epsilon=100.0,
+        delta=1e-6,
+        rounds=3,
+        draws=2,
+        step="0.1",
+        predict=False,
+    )
+    privacy = made.statement["privacy"]
+    assert privacy["relation"] == "add-remove"
+    assert privacy["epsilon"] == 100.0
+    assert [charge["label"] for charge in privacy["charges"]][:2] == [SIZE, "round 1"]
+    others = {key: value for key, value in privacy["epsilon_by_accountant"].items() if key != "delta"}
+    assert {key for key, value in others.items() if isinstance(value, float)} == {accountant}
+    kinds = [
+        json.loads(line)["entry"]["kind"]
+        for line in (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()
+    ]
+    assert kinds[:4] == ["charge", "measurement", "reserve", "charge"]
+    assert not (tmp_path / "out" / "request.json").exists()
+    replay(tmp_path / "out", tmp_path / "again")
+
+
+def test_what_no_number_makes_plannable_is_refused_before_it_is_measured(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"algorithm": "projection", "accountant": "gdp", "epsilon": 1.0, "delta": 1e-6}
+    with pytest.raises(PlanError, match="found gdp"):
+        synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", predict=False, **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("size", "kind"), [(500, "warning"), (100_000, "note")])
+def test_noise_that_matters_is_a_warning(size: int, kind: str) -> None:
+    text = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP))
+    assert text.startswith(f"{kind}: the number of records, {size:,}")
+    assert ("--n0" in text) is (kind == "warning")
+
+
+def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_path: Path) -> None:
+    """Also where the run ends between the number and the plan; what continues it reserves nothing again."""
+    budget = BudgetLedger.create(tmp_path / "budget", epsilon=100)
+    asked: dict[str, Any] = {"algorithm": "noise", "accountant": "pure", "epsilon": 60.0, "predict": False}
+    with (
+        mock.patch("dpopt.algorithms.sized_release.add_plan", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
+    (held,) = budget.contents().releases
+    assert held.cost.epsilon == pytest.approx(60, rel=1e-9)
+    with pytest.raises(BudgetError, match="--budget"):
+        continue_run(tmp_path / "out", frame())
+    with pytest.raises(BudgetError):
+        synthesize(frame(), SCHEMA, "marginals:1", budget=budget, **asked)
+    made = continue_run(tmp_path / "out", frame(), budget=budget)
+    assert made.statement["privacy"]["charges"][0]["label"] == SIZE
+    assert budget.contents().releases == (held,)
+
+
+def test_a_plan_that_no_charge_stands_for_is_not_paid_from_the_owners_budget(tmp_path: Path) -> None:
+    budget = BudgetLedger.create(tmp_path / "budget", epsilon=9, delta=1e-6)
+    asked: dict[str, Any] = {"algorithm": "dualquery", "accountant": "gdp", "epsilon": 8.0, "delta": 1e-6}
+    with pytest.raises(PlanError, match="declare it with --n0"):
+        synthesize(frame(), SCHEMA, "marginals:1", budget=budget, predict=False, **asked)
+    assert budget.contents().releases == ()
+
+
+def test_a_number_that_is_lost_in_its_noise_keeps_the_whole_reservation_and_says_so(tmp_path: Path) -> None:
+    budget = BudgetLedger.create(tmp_path / "owner.budget", rho=30.0)
+    asked: dict[str, Any] = {"algorithm": "noise", "rho": 20.0, "delta": 1e-9, "predict": False}
+    with (
+        mock.patch("dpopt.algorithms.measured_size.LEAST_DEVIATIONS", 1e9),
+        pytest.raises(PlanError, match="keeps the whole reservation"),
+    ):
+        synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
+    (found,) = budget.contents().releases
+    assert found.cost.rho == pytest.approx(20.0, rel=1e-3)

@@ -1,0 +1,178 @@
+"""`dpopt budget`, and `--budget` on the commands that spend."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from dpopt.transcript.budget_ledger import BudgetLedger
+from tests.algorithms.small_runs import ROWS
+from tests.algorithms.test_ledgers import table_of
+from tests.cli.command_line import call, inputs, refuse, succeed
+
+WHERE = ["--neighbours", "add-remove", "--n0", ROWS]
+COMMANDS: dict[str, list[object]] = {
+    "release": ["--workload", "marginals:1", "--algorithm", "noise", "--delta", 1e-6, "--no-predict", *WHERE],
+    "histogram release": ["--column", "age"],
+    "grid release": ["--column", "age", "--column", "smoker", "--ordered"],
+    "intervals release": ["--column", "age", "--n", ROWS],
+    "sorted release": ["--column", "age"],
+    "summary release": ["--k", 1, "--columns", "smoker", "--n0", ROWS],
+    "degrees release": ["--nodes", 10],
+    "lists release": ["--variables", "x1,x2", "--k", 1, "--n0", ROWS],
+    "halfspaces release": ["--columns", "x,y", "--margin", 0.5, "--n0", ROWS],
+}
+WITHOUT_SCHEMA = ("degrees release", "lists release", "halfspaces release")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_that_spends_is_refused_where_nothing_is_left(command: str, tmp_path: Path) -> None:
+    succeed("budget", "create", tmp_path / "short", "--epsilon", 0.1, "--delta", 1e-9)
+    table, schema = inputs(tmp_path)
+    declared = [] if command in WITHOUT_SCHEMA else ["--schema", schema]
+    table = table_of(command.split(maxsplit=1)[0], tmp_path) if command in WITHOUT_SCHEMA else table
+    arguments = [*command.split(), table, *declared, "-o", tmp_path / "out", "--epsilon", 0.5]
+    message = refuse(*arguments, *COMMANDS[command], "--budget", tmp_path / "short")
+    assert "left" in message
+    assert not (tmp_path / "out").exists()
+    assert json.loads(succeed("budget", "show", tmp_path / "short", "--json"))["releases"] == []
+
+
+def test_show_lists_releases_and_what_is_left(tmp_path: Path) -> None:
+    table, schema = inputs(tmp_path)
+    budget = tmp_path / "owner.budget"
+    assert "one record, add-remove" in succeed("budget", "create", budget, "--epsilon", 1, "--delta", 1e-6)
+    asked = [table, "--schema", schema, "--epsilon", 0.5, "--budget", budget]
+    succeed("histogram", "release", *asked, "--column", "age", "-o", tmp_path / "h.json")
+    text = succeed("budget", "show", budget)
+    assert "histogram" in text
+    assert "used: 50.00% of the budget, by pure differential privacy" in text
+    assert "pure epsilon = 0.5" in text
+    more = ["--epsilon", 0.25, "--budget", budget, "--out", tmp_path / "out"]
+    succeed("release", table, "--schema", schema, *COMMANDS["release"], *more)
+    shown = json.loads(succeed("budget", "show", budget, "--json"))
+    assert [one["command"] for one in shown["releases"]] == ["histogram", "release"]
+    assert "Renyi" in shown["theorem"]
+    assert 0.5 < shown["used_share"] < 1.0
+    assert shown["left"]["pure_epsilon"] < 0.5
+    assert "reservation" in json.loads((tmp_path / "out" / "release.json").read_text())["privacy"]
+
+
+@pytest.mark.parametrize("size", [["--n0", ROWS], []], ids=["declared", "measured"])
+def test_the_replay_of_a_release_that_is_paid_from_a_budget_is_the_release(
+    size: list[object], tmp_path: Path
+) -> None:
+    table, schema = inputs(tmp_path)
+    budget, out = tmp_path / "owner.budget", tmp_path / "out"
+    succeed("budget", "create", budget, "--epsilon", 1000, "--delta", 1e-6)
+    asked = [
+        "--workload",
+        "marginals:1",
+        "--algorithm",
+        "noise",
+        "--epsilon",
+        500,
+        "--delta",
+        1e-9,
+        "--no-predict",
+    ]
+    succeed("release", table, "--schema", schema, *asked, *size, "--out", out, "--budget", budget)
+    mark = json.loads((out / "release.json").read_text())["privacy"]["reservation"]
+    assert mark == json.loads(succeed("budget", "show", budget, "--json"))["releases"][0]["reservation"]
+    assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
+
+
+@pytest.mark.parametrize("size", [["--n0", ROWS], []], ids=["declared", "measured"])
+def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(
+    size: list[object], tmp_path: Path
+) -> None:
+    table, schema = inputs(tmp_path)
+    budget, out = tmp_path / "owner.budget", tmp_path / "out"
+    succeed("budget", "create", budget, "--epsilon", 1000, "--delta", 1e-6)
+    asked = [
+        "--workload",
+        "marginals:1",
+        "--algorithm",
+        "noise",
+        "--epsilon",
+        500,
+        "--delta",
+        1e-9,
+        "--no-predict",
+    ]
+    reserve = BudgetLedger.reserve
+
+    def stop(*reservation: Any) -> None:
+        reserve(*reservation)
+        raise KeyboardInterrupt
+
+    with mock.patch.object(BudgetLedger, "reserve", stop):
+        stopped = call("release", table, "--schema", schema, *asked, *size, "--out", out, "--budget", budget)
+    assert f"continue with 'dpopt resume {out} TABLE --budget {budget}'" in stopped.stderr
+    assert b'"charge"' not in (out / "transcript.jsonl").read_bytes()
+    reserved = budget.read_bytes()
+    succeed("resume", out, table, "--budget", budget)
+    assert budget.read_bytes() == reserved
+    (release,) = json.loads(succeed("budget", "show", budget, "--json"))["releases"]
+    assert json.loads((out / "release.json").read_text())["privacy"]["reservation"] == release["reservation"]
+    assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
+
+
+def test_a_total_without_delta_says_that_it_pays_pure_releases_only(tmp_path: Path) -> None:
+    table, schema = inputs(tmp_path)
+    succeed("budget", "create", tmp_path / "pure", "--epsilon", 1)
+    asked = [table, "--schema", schema, "--epsilon", 0.5, *COMMANDS["release"], "--budget", tmp_path / "pure"]
+    message = refuse("release", *asked, "--out", tmp_path / "out")
+    assert "--accountant pure" in message
+    assert "--delta" in message
+
+
+def test_a_run_goes_on_with_its_budget(tmp_path: Path) -> None:
+    succeed("budget", "create", tmp_path / "owner.budget", "--rho", 1)
+    assert (
+        "not paid"
+        not in call("resume", tmp_path / "none", tmp_path / "t", "--budget", tmp_path / "owner.budget").output
+    )
+    refuse("resume", tmp_path / "none", tmp_path / "t", "--budget", tmp_path / "owner.budget")
+
+
+def test_a_replaced_record_costs_two_steps_and_the_list_says_so(tmp_path: Path) -> None:
+    table, schema = inputs(tmp_path)
+    budget = tmp_path / "owner.budget"
+    succeed("budget", "create", budget, "--epsilon", 1, "--neighbours", "replace")
+    asked = [table, "--schema", schema, "--column", "age", "--epsilon", 0.5, "--budget", budget]
+    succeed("histogram", "release", *asked, "-o", tmp_path / "h.json")
+    shown = json.loads(succeed("budget", "show", budget, "--json"))
+    assert shown["used_share"] == pytest.approx(1.0)
+    assert "group of two" in shown["releases"][0]["converted"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        ["--epsilon", 1, "--rho", 1],
+        ["--epsilon", -1],
+        ["--rho", 1, "--person", "p", "--neighbours", "replace"],
+    ],
+)
+def test_what_is_no_budget_is_refused(wrong: list[object], tmp_path: Path) -> None:
+    refuse("budget", "create", tmp_path / "owner.budget", *wrong)
+    assert not (tmp_path / "owner.budget").exists()
+
+
+def test_plans_for_persons_say_so_and_cost_the_same_with_more_noise(tmp_path: Path) -> None:
+    _, schema = inputs(tmp_path)
+    asked = ["--schema", schema, "--epsilon", 1, "--json"]
+    one = json.loads(succeed("histogram", "plan", *asked, "--column", "age"))
+    three = json.loads(succeed("histogram", "plan", *asked, "--column", "age", "--rows-per-person", 3))
+    scales = [[level["scale"] for level in plan["levels"]] for plan in (one, three)]
+    assert scales[1] == pytest.approx([3 * scale for scale in scales[0]], rel=1e-6)
+    told = ["plan", "--schema", schema, "--workload", "marginals:1", "--epsilon", 1, "--delta", 1e-6]
+    quick = [*told, "--algorithm", "noise", "--no-predict", "--rows-per-person", 3]
+    assert "for one person (all rows of a person, at most 3, counted together)" in succeed(*quick, *WHERE)
+    assert "add-remove" in refuse(*quick, "--neighbours", "replace", "--n", 10)

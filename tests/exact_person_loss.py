@@ -1,0 +1,109 @@
+"""The exact privacy loss where one person has several rows: tables that differ by all rows of a person.
+
+The runs and their laws are those of the checks for single records; only the pairs of tables are further apart, and what is held
+against them is what a budget for persons says of the same charges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.algorithms.histograms.histogram_plan import plan_histogram
+from dpopt.queries.bins import Bins
+from tests.exact_bin_loss import Counts, Drawn, histogram_game
+from tests.exact_loss import DELTAS, DIGITS, ORDERS, Game, as_decimal, check_renyi, hockey_stick
+from tests.exact_measuring_loss import SIZE, log_moment
+from tests.tiny_measuring import law_of_selection, selection
+from tests.tiny_runs import ADD_REMOVE, Table, universe
+
+BINS, ROWS = 3, 2
+LARGEST = 1e300
+
+
+def persons(rows: int, records: Sequence[tuple[int, ...]]) -> Iterator[tuple[Table, Table]]:
+    """Return tables without and with one person of 1 to `rows` rows, beside 0 to 2 rows of others."""
+    for others in range(ROWS + 1):
+        for table in combinations_with_replacement(records, others):
+            for own in range(1, rows + 1):
+                for person in combinations_with_replacement(records, own):
+                    yield table, tuple(sorted((*table, *person)))
+
+
+def check_histogram(budget: Budget) -> float:
+    """Check a histogram that spends a budget for persons; return the largest share of the budget that is lost."""
+    plan = plan_histogram(Bins("x", BINS), budget)
+    game, reached = histogram_game(plan), 0.0
+    for one, two in persons(budget.group, [(bin_,) for bin_ in range(BINS)]):
+        without, with_person = game.played(_counts(one)).drawn, game.played(_counts(two)).drawn
+        reached = max(reached, lost_between(without, with_person, budget))
+    return reached
+
+
+def _counts(table: Table) -> Counts:
+    return tuple(np.bincount([record[0] for record in table], minlength=BINS).tolist())
+
+
+def lost_between(one: Sequence[Drawn], two: Sequence[Drawn], budget: Budget) -> float:
+    """Assert that what was drawn on two tables tells no more than a budget; return the share of it."""
+    drawn = [
+        (np.abs(np.subtract(first.counts, second.counts)).tolist(), first.scale)
+        for first, second in zip(one, two, strict=True)
+    ]
+    if budget.rho is None:
+        epsilon = sum((Fraction(sum(moves)) / Fraction(scale) for moves, scale in drawn), Fraction(0))
+        assert epsilon <= Fraction(budget.epsilon or 0.0), f"lost {float(epsilon)} of {budget.epsilon}"
+        return float(epsilon / Fraction(budget.epsilon or 0.0))
+    rho = max(
+        sum(log_moment(scale, moves, order) for moves, scale in drawn) / (order * (order - 1))
+        for order in ORDERS
+    )
+    assert rho <= budget.rho * (1 + 1e-9), f"lost {rho} of {budget.rho}"
+    return rho / budget.rho
+
+
+def check_draws(game: Game, rows: int) -> Decimal:
+    """Check a run of DualQuery; return the largest share of the person's pure epsilon that is lost."""
+    reached = Decimal(0)
+    for one, two in persons(rows, universe(game.workload.schema)):
+        if one:
+            reached = max(reached, check_person(game.charges(one), game.law(one), game.law(two), rows))
+    return reached
+
+
+def check_selection(rows: int) -> Decimal:
+    """Check a selection by the exponential mechanism; return the largest share of the person's pure epsilon that is lost."""
+    what = selection()
+    law, charge = law_of_selection(what, ADD_REMOVE, SIZE), what.charge(ADD_REMOVE)
+    records = [(a, b) for a in range(2) for b in range(3)]
+    pairs = {(tuple(law(one)), tuple(law(two))) for one, two in persons(rows, records) if one}
+    with localcontext(DIGITS):
+        return max(
+            check_person([charge], [as_decimal(p) for p in one], [as_decimal(p) for p in two], rows)
+            for one, two in pairs
+        )
+
+
+def check_person(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal], rows: int) -> Decimal:
+    """Assert that no divergence between two laws exceeds what budgets for persons say of the charges; return a share."""
+    with localcontext(DIGITS):
+        ratios = [p / q for p, q in zip(one, two, strict=True)]
+        worst: Decimal = max(max(ratios).ln(), -min(ratios).ln())
+        pure = Decimal(Budget(LARGEST, 0.0, None, Accountant.PURE, rows).spent(charges).epsilon)
+        assert worst <= pure + Decimal("1e-40"), f"pure loss {worst}, charged {pure}"
+        for accountant in (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP):
+            for delta in DELTAS:
+                spent = Budget(LARGEST, delta, None, accountant, rows).spent(charges)
+                if Decimal(spent.epsilon) < worst:
+                    found = max(hockey_stick(one, two, ratios, Decimal(spent.epsilon).exp()))
+                    assert found <= Decimal(delta), f"{accountant.value}: {found}, charged delta {delta}"
+        rho = Budget(LARGEST, 1e-9, None, Accountant.ZCDP, rows).spent(charges).rho
+        check_renyi(rho, one, two, ratios)
+        return worst / pure
