@@ -1,11 +1,28 @@
-"""What the owner is told of rows that break declared rules: on the terminal, not private, stored nowhere."""
+"""What the owner is told of rows that do not fit or break declared rules: on the terminal, not private, stored nowhere."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from rich.table import Table
 
 from dpopt.cli.reports import console
+from dpopt.private.read_table import NonPrivateFit
 from dpopt.private.rule_report import NonPrivateRuleReport
+
+
+def report_fit(table: Path, fit: NonPrivateFit) -> None:
+    """Print what of a table does not fit its schema, and how many rows are counted."""
+    out = console()
+    if not fit.misfits and fit.counted == fit.rows:
+        out.print(f"{table} fits the schema", markup=False)
+        return
+    if fit.misfits:
+        out.print(f"{table} does not fit the schema everywhere (NOT private; stored nowhere)", markup=False)
+        out.print(fit.misfits, markup=False)
+    out.print(
+        f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)"
+    )
 
 
 def report_broken_rules(report: NonPrivateRuleReport) -> None:

@@ -65,8 +65,8 @@ def check(
     """
     from dpopt.algorithms.rule_conflicts import legal_record
     from dpopt.cli.reports import console
-    from dpopt.cli.rule_report import report_broken_rules
-    from dpopt.private.read_table import read_table
+    from dpopt.cli.rule_report import report_broken_rules, report_fit
+    from dpopt.private.read_table import fit_of_table
     from dpopt.private.rule_report import broken_rows
     from dpopt.queries.schema import Schema
 
@@ -80,8 +80,8 @@ def check(
             named = f"{rule.name}: " if rule.name else ""
             console().print(f"{number}. {named}{rule.describe()}")
         return
-    dataset = read_table(table, declared, reading.reading(declared))
+    dataset, fit = fit_of_table(table, declared, reading.reading(declared))
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
-    console().print(f"{table} fits the schema")
+    report_fit(table, fit)
     report_broken_rules(report)

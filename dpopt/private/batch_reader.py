@@ -113,6 +113,10 @@ class BatchReader:
         """Return which of the rows are counted, after a first pass to the end; None if all are."""
         return self._kept if self._decided is None else self._decided.result()
 
+    def what_does_not_fit(self) -> str:
+        """Return which rows and values did not fit, in words; nothing where all did. Private."""
+        return what_does_not_fit(self._source, self.problems, self.faults())
+
     def refuse_what_does_not_fit(self) -> None:
         """Refuse a table that was read to its end, if rows or values did not fit.
 
@@ -207,11 +211,15 @@ def refuse_what_does_not_fit(
     PrivateDataError
         The message names columns, lines and values.
     """
+    found = what_does_not_fit(source, columns, faults)
+    if found:
+        raise PrivateDataError(f"{source.title} does not fit the schema\n{found}")
+
+
+def what_does_not_fit(source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str]) -> str:
+    """Return which rows and values did not fit, in words; nothing where all did. Private."""
     problems = [column for column in columns if column]
-    if not faults and not problems:
-        return
     rows = sorted({row for problem in problems for row in problem.example_rows()})
     places = source.places(rows) if rows else {}
     blocks = [*faults] + [problem.message(places) for problem in problems]
-    text = "\n".join(f"  {line}" for block in blocks for line in block.splitlines())
-    raise PrivateDataError(f"{source.title} does not fit the schema\n{text}")
+    return "\n".join(f"  {line}" for block in blocks for line in block.splitlines())

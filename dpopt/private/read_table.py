@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.dataset import PrivateDataset
+from dpopt.private.on_invalid import OnInvalid
 from dpopt.private.open_table import AnyTable, open_table
 from dpopt.private.table_reading import TableReading
 from dpopt.private.table_sources import Progress, TableSource
@@ -61,6 +64,44 @@ def read_table(
     reader.refuse_what_does_not_fit()
     refuse_without_rows(source, reader.rows, how)
     return PrivateDataset.from_codes(schema, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivateFit:
+    """How much of a table fits a schema, for its owner only; publishing it would reveal something about records.
+
+    Attributes
+    ----------
+    rows, counted : int
+        Rows of the table, and those of them that a release counts.
+    misfits : str
+        Which rows and values do not fit, a line each; empty where all do.
+    """
+
+    rows: int
+    counted: int
+    misfits: str
+
+
+def fit_of_table(
+    table: AnyTable, schema: Schema, reading: TableReading | None = None
+) -> tuple[PrivateDataset, NonPrivateFit]:
+    """Read a table as `read_table` does, and count what does not fit: exact, not private, for the owner only.
+
+    The table is read twice.
+
+    Raises
+    ------
+    PrivateDataError, SchemaError
+        As `read_table`.
+    """
+    from dpopt.private.batch_reader import BatchReader
+
+    dataset = read_table(table, schema, reading)
+    strict = replace(reading or TableReading(), on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
+    reader = BatchReader.first_pass(open_table(table, strict), schema, strict)
+    reader.read_through()
+    return dataset, NonPrivateFit(reader.rows, dataset._rows, reader.what_does_not_fit())
 
 
 def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> None:

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from experiments.audit.cells import EPSILONS, Cell, all_cells, audit, audit_hostile, named
+from experiments.audit.cells import EPSILONS, Cell, all_cells, audit, audit_hostile
 from experiments.audit.exact_laws import LAWS, exact_row
 from experiments.audit.hostile import HOSTILE
 from experiments.audit.markdown import markdown
@@ -86,7 +86,7 @@ def _tasks(part: str, options: argparse.Namespace) -> Iterator[tuple[str, Audit]
         planted = [
             cell for cell in all_cells((1.0,), planted=True) if not options.quick or cell.mechanism in QUICK
         ]
-        yield from _cells(planted, options.planted_runs, 1 - CONFIDENCE)
+        yield from _cells(planted, options.runs, 1 - CONFIDENCE)
     elif part == "hostile":
         for number, pair in enumerate(HOSTILE):
             yield pair.name, partial(audit_hostile, number, min(options.runs, HOSTILE_RUNS), alpha)
@@ -99,19 +99,13 @@ def _tasks(part: str, options: argparse.Namespace) -> Iterator[tuple[str, Audit]
 def _cells(cells: list[Cell], runs: int, alpha: float) -> Iterator[tuple[str, Audit]]:
     for cell in cells:
         key = f"{cell.mechanism}, {cell.relation}, {cell.epsilon:g}"
-        yield key, partial(audit, cell, runs * named(cell.mechanism).runs, alpha)
+        yield key, partial(audit, cell, runs, alpha)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.audit")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="some of the parts (all)")
-    parser.add_argument(
-        "--runs",
-        type=int,
-        default=1000,
-        help="runs on either file (1,000; some mechanisms take twice as many)",
-    )
-    parser.add_argument("--planted-runs", type=int, default=1500, help="the same with planted noise (1,500)")
+    parser.add_argument("--runs", type=int, default=4000, help="runs on either file (4,000)")
     parser.add_argument("--processes", type=int, default=2, help="processes at once (2)")
     parser.add_argument(
         "--quick", action="store_true", help="two mechanisms and few runs: shows that it runs"
@@ -120,7 +114,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--document", type=Path, help="put the tables into this document")
     options = parser.parse_args(arguments)
     if options.quick:
-        options.runs, options.planted_runs, options.processes = QUICK_RUNS, QUICK_RUNS, 1
+        options.runs, options.processes = QUICK_RUNS, 1
     return options
 
 

@@ -20,6 +20,8 @@ from experiments.audit.planted import no_noise, noise_times
 from experiments.audit.releases import DELTA, Asked, Released
 
 EPSILONS = (1.0, 0.1, 4.0)
+HALF = 0.5
+"""What all noise is multiplied by where it is planted."""
 REACH_OF_RHO = 1.5
 """Under zCDP the two files are so many records apart that their rho is about this."""
 
@@ -37,7 +39,7 @@ class Cell:
 def all_cells(epsilons: tuple[float, ...] = EPSILONS, *, planted: bool = False) -> list[Cell]:
     """Return every mechanism at every epsilon under add-remove, and under replace-one, where it is audited, at 1."""
     return [
-        Cell(mechanism.name, relation, epsilon, mechanism.planted if planted else 1.0)
+        Cell(mechanism.name, relation, epsilon, HALF if planted else 1.0)
         for epsilon in epsilons
         for mechanism in MECHANISMS
         for relation in mechanism.relations

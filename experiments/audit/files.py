@@ -72,6 +72,10 @@ def table_of(true: int, false: int) -> Canary:
     return Canary(HEADER, (TRUE,) * true + (FALSE,) * false, lambda _: TRUE, lambda _: FALSE)
 
 
+BOTH_LITERALS = Canary(
+    HEADER, (TRUE,) * (SIZE // 2) + (FALSE,) * (SIZE // 2), lambda _: "true,1.5,0.5", lambda _: FALSE
+)
+"""The record that moves a sum of the sanitizer the most."""
 HALVES, ALL_TRUE, ALL_FALSE = table_of(SIZE // 2, SIZE // 2), table_of(SIZE, 0), table_of(0, SIZE)
 NEARLY_EMPTY, FEWER_TRUE = table_of(0, 1), table_of(SIZE // 2 - 1, SIZE // 2 + 1)
 EDGES = Canary(

@@ -18,6 +18,7 @@ from experiments.audit.files import (
     ADD_REMOVE,
     ALL_FALSE,
     ALL_TRUE,
+    BOTH_LITERALS,
     EDGES,
     FEWER_TRUE,
     HALVES,
@@ -48,10 +49,6 @@ class Mechanism:
     reach : float
         How many epsilon apart the two files are, at least one record: events of exponential mechanisms, and of noise spread
         over many counts, are far from their claim on neighbours, and nearer to it where more records differ.
-    runs : int
-        How many times as many runs as the others it gets.
-    planted : float
-        What all noise is multiplied by where it is to be found.
     """
 
     name: str
@@ -61,8 +58,6 @@ class Mechanism:
     pure: bool = True
     relations: tuple[str, ...] = (ADD_REMOVE,)
     reach: float = 1.0
-    runs: int = 1
-    planted: float = 0.5
 
 
 BOTH = (ADD_REMOVE, REPLACE)
@@ -72,16 +67,16 @@ MECHANISMS = (
     Mechanism("grid", HALVES, releases.grid),
     Mechanism("sorted counts", NEARLY_EMPTY, releases.sorted_counts),
     Mechanism("degrees, declared nodes", EDGES, releases.degrees),
-    Mechanism("degrees, noisy nodes", EDGES, releases.degrees_of_noisy_nodes, reach=2, planted=0.25),
-    Mechanism("intervals", FEWER_TRUE, releases.intervals, reach=2, planted=0.25),
+    Mechanism("degrees, noisy nodes", EDGES, releases.degrees_of_noisy_nodes, reach=2),
+    Mechanism("intervals", FEWER_TRUE, releases.intervals, reach=2),
     Mechanism("intervals, printed weights", HALVES, releases.printed_intervals, reach=2),
-    Mechanism("boxes", HALVES, releases.boxes, reach=2, runs=2, planted=0.25),
+    Mechanism("boxes", HALVES, releases.boxes, reach=2),
     Mechanism("summary", HALVES, releases.summary, relations=BOTH, reach=2),
     Mechanism("decision lists", LISTS, releases.decision_lists),
     Mechanism("halfspaces", POINTS, releases.halfspaces, reach=2),
-    Mechanism("sanitizer", HALVES, releases.sanitizer, reach=2, runs=2),
-    Mechanism("dualquery", ALL_TRUE, Synthesis("dualquery", TWO_ROUNDS), relations=BOTH, reach=2, runs=2),
-    Mechanism("dqrs", ALL_TRUE, releases.dqrs, gaussian=True, reach=2, runs=2),
+    Mechanism("sanitizer", BOTH_LITERALS, releases.sanitizer, reach=2),
+    Mechanism("dualquery", ALL_TRUE, Synthesis("dualquery", TWO_ROUNDS), relations=BOTH, reach=2),
+    Mechanism("dqrs", ALL_TRUE, releases.dqrs, gaussian=True, reach=2),
     Mechanism("fem", ALL_FALSE, Synthesis("fem", ONE_ROUND), reach=2),
     Mechanism("sepfem", ALL_FALSE, Synthesis("sepfem", ONE_ROUND), reach=2),
     Mechanism("projection", HALVES, Synthesis("projection", {"records": 1}, marginals=True)),

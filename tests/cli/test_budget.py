@@ -26,6 +26,18 @@ COMMANDS: dict[str, list[object]] = {
     "lists release": ["--variables", "x1,x2", "--k", 1, "--n0", ROWS],
     "halfspaces release": ["--columns", "x,y", "--margin", 0.5, "--n0", ROWS],
 }
+LARGE = [
+    "--workload",
+    "marginals:1",
+    "--algorithm",
+    "noise",
+    "--epsilon",
+    500,
+    "--delta",
+    1e-9,
+    "--no-predict",
+]
+"""A release for which the number of records can be measured: there are few of them."""
 WITHOUT_SCHEMA = ("degrees release", "lists release", "halfspaces release")
 
 
@@ -69,18 +81,7 @@ def test_the_replay_of_a_release_that_is_paid_from_a_budget_is_the_release(
     table, schema = inputs(tmp_path)
     budget, out = tmp_path / "owner.budget", tmp_path / "out"
     succeed("budget", "create", budget, "--epsilon", 1000, "--delta", 1e-6)
-    asked = [
-        "--workload",
-        "marginals:1",
-        "--algorithm",
-        "noise",
-        "--epsilon",
-        500,
-        "--delta",
-        1e-9,
-        "--no-predict",
-    ]
-    succeed("release", table, "--schema", schema, *asked, *size, "--out", out, "--budget", budget)
+    succeed("release", table, "--schema", schema, *LARGE, *size, "--out", out, "--budget", budget)
     mark = json.loads((out / "release.json").read_text())["privacy"]["reservation"]
     assert mark == json.loads(succeed("budget", "show", budget, "--json"))["releases"][0]["reservation"]
     assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
@@ -93,17 +94,6 @@ def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(
     table, schema = inputs(tmp_path)
     budget, out = tmp_path / "owner.budget", tmp_path / "out"
     succeed("budget", "create", budget, "--epsilon", 1000, "--delta", 1e-6)
-    asked = [
-        "--workload",
-        "marginals:1",
-        "--algorithm",
-        "noise",
-        "--epsilon",
-        500,
-        "--delta",
-        1e-9,
-        "--no-predict",
-    ]
     reserve = BudgetLedger.reserve
 
     def stop(*reservation: Any) -> None:
@@ -111,7 +101,7 @@ def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(
         raise KeyboardInterrupt
 
     with mock.patch.object(BudgetLedger, "reserve", stop):
-        stopped = call("release", table, "--schema", schema, *asked, *size, "--out", out, "--budget", budget)
+        stopped = call("release", table, "--schema", schema, *LARGE, *size, "--out", out, "--budget", budget)
     assert f"continue with 'dpopt resume {out} TABLE --budget {budget}'" in stopped.stderr
     assert b'"charge"' not in (out / "transcript.jsonl").read_bytes()
     reserved = budget.read_bytes()

@@ -75,7 +75,19 @@ def test_a_table_that_does_not_fit_is_refused_and_repairs_are_allowed(table: Pat
     table.write_text(text, encoding="utf-8")
     schema = schema_file(tmp_path, RULES[:2], attributes=WITH_BUCKETS.to_json()["attributes"])
     assert "'elsewhere' is not a declared value" in refuse("schema", "check", table, "--schema", schema)
-    assert "fits the schema" in succeed("schema", "check", table, "--schema", schema, "--on-invalid", "other")
+    said = succeed("schema", "check", table, "--schema", schema, "--on-invalid", "other")
+    assert "'elsewhere' is not a declared value" in said
+    assert "200 of 200 rows are counted (NOT private" in said
+    kept = codes()[:, 3] != 1
+    said = succeed("schema", "check", table, "--schema", schema, "--on-invalid", "drop")
+    assert f"{kept.sum()} of 200 rows are counted" in said
+
+
+def test_the_rows_that_are_counted_of_persons_are_told(table: Path, tmp_path: Path) -> None:
+    person = ["--person", "town", "--rows-per-person", 3]
+    said = succeed("schema", "check", table, "--schema", schema_file(tmp_path, RULES), *person)
+    assert "12 of 200 rows are counted" in said
+    assert "does not fit" not in said
 
 
 def test_a_rule_that_the_schema_cannot_tell_is_refused_by_its_name(tmp_path: Path) -> None:
