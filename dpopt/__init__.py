@@ -3,17 +3,27 @@
 Records stay in one room; what leaves it has been charged first and is public from then on; everything that optimizes
 works on public values only, with solvers that can be swapped. The rooms, in the order in which data flow:
 
-queries       what can be asked: schema, clauses, workloads; counting and satisfaction as functions of arrays
+schema        what a record may be: attributes, values, bins, rules on records
+schema        what a record may be: attributes, values, bins, rules on records
+queries       what can be asked: clauses, workloads; counting and satisfaction as functions of arrays
 accounting    what privacy costs: charges, composition theorems, conversions, the ledger
 private       the trusted side: records, mechanisms, randomness, and the curators, its only door
 transcript    what has crossed the boundary: released values, and the journal of charge, draw and record
-formulations  from mathematics to programs
+models        from mathematics to programs
 programs      what can be optimized, as plain arrays; results, certificates, the solver protocol
 solvers       from a program to a result, one file per solver
 inference     from noisy answers to weighted records that fit them, and how well any could
 polynomials   polynomials near predicates, each with a proof that none is nearer
-algorithms    drivers: plan, run, release
+releases      what every release shares: files, output, ledgers, progress
+algorithms    releases of records: plan, run, release
+synopses      releases that answer by themselves: histograms, intervals, summaries, ...
+comparison    solvers held against each other
 cli           the command line
+files         reading and writing files, with limits
+arrays        read-only arrays
+compilation   compiled kernels
+public_random seeded public numbers
+threads       work in threads
 errors        every error, one family
 __main__      `python -m dpopt` is the command `dpopt`
 
@@ -42,19 +52,19 @@ if TYPE_CHECKING:
     from dpopt.algorithms.synthesize import synthesize as synthesize
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
-    from dpopt.private.binary.bit_file import write_bit_file as write_bit_file
-    from dpopt.private.binary.bit_table import bit_table as bit_table
-    from dpopt.private.draft_schema import draft_schema as draft_schema
-    from dpopt.private.read_binary_table import read_binary_table as read_binary_table
-    from dpopt.private.read_table import read_table as read_table
-    from dpopt.private.table_reading import TableReading as TableReading
-    from dpopt.queries.attribute import Attribute as Attribute
-    from dpopt.queries.attribute import AttributeKind as AttributeKind
+    from dpopt.private.readers.binary.bit_file import write_bit_file as write_bit_file
+    from dpopt.private.readers.binary.bit_table import bit_table as bit_table
+    from dpopt.private.readers.draft.schema import draft_schema as draft_schema
+    from dpopt.private.readers.read_binary_table import read_binary_table as read_binary_table
+    from dpopt.private.readers.read_table import read_table as read_table
+    from dpopt.private.readers.table_reading import TableReading as TableReading
     from dpopt.queries.clauses import Clauses as Clauses
-    from dpopt.queries.rules.rule import Rule as Rule
-    from dpopt.queries.schema import Schema as Schema
-    from dpopt.queries.workload import Workload as Workload
-    from dpopt.queries.workload import parse_workload as parse_workload
+    from dpopt.queries.workloads.workload import Workload as Workload
+    from dpopt.queries.workloads.workload import parse_workload as parse_workload
+    from dpopt.schema.attribute import Attribute as Attribute
+    from dpopt.schema.attribute import AttributeKind as AttributeKind
+    from dpopt.schema.rules.rule import Rule as Rule
+    from dpopt.schema.schema import Schema as Schema
     from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger
 
 __version__ = "0.1.0"
@@ -63,8 +73,8 @@ __version__ = "0.1.0"
 # tests/repository/test_public_names.py compares the two.
 _PUBLIC_NAMES: dict[str, str] = {
     "Accountant": "dpopt.accounting.accountants",
-    "Attribute": "dpopt.queries.attribute",
-    "AttributeKind": "dpopt.queries.attribute",
+    "Attribute": "dpopt.schema.attribute",
+    "AttributeKind": "dpopt.schema.attribute",
     "Budget": "dpopt.accounting.budget",
     "BudgetLedger": "dpopt.transcript.budget_ledger",
     "Clauses": "dpopt.queries.clauses",
@@ -72,39 +82,48 @@ _PUBLIC_NAMES: dict[str, str] = {
     "DualQueryPlan": "dpopt.algorithms.plan",
     "NeighbouringRelation": "dpopt.accounting.relations",
     "PlanRequest": "dpopt.algorithms.plan_request",
-    "Rule": "dpopt.queries.rules.rule",
-    "Schema": "dpopt.queries.schema",
+    "Rule": "dpopt.schema.rules.rule",
+    "Schema": "dpopt.schema.schema",
     "Settings": "dpopt.algorithms.settings",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
-    "TableReading": "dpopt.private.table_reading",
-    "Workload": "dpopt.queries.workload",
-    "bit_table": "dpopt.private.binary.bit_table",
+    "TableReading": "dpopt.private.readers.table_reading",
+    "Workload": "dpopt.queries.workloads.workload",
+    "bit_table": "dpopt.private.readers.binary.bit_table",
     "continue_run": "dpopt.algorithms.synthesize",
-    "draft_schema": "dpopt.private.draft_schema",
+    "draft_schema": "dpopt.private.readers.draft.schema",
     "evaluate": "dpopt.algorithms.evaluate",
     "make_plan": "dpopt.algorithms.planning",
-    "parse_workload": "dpopt.queries.workload",
+    "parse_workload": "dpopt.queries.workloads.workload",
     "predict_error": "dpopt.algorithms.simulation",
-    "read_binary_table": "dpopt.private.read_binary_table",
-    "read_table": "dpopt.private.read_table",
+    "read_binary_table": "dpopt.private.readers.read_binary_table",
+    "read_table": "dpopt.private.readers.read_table",
     "replay": "dpopt.algorithms.replay",
     "reweight_release": "dpopt.algorithms.reweighted_release",
     "synthesize": "dpopt.algorithms.synthesize",
-    "write_bit_file": "dpopt.private.binary.bit_file",
+    "write_bit_file": "dpopt.private.readers.binary.bit_file",
 }
 
 _ROOMS = (
     "accounting",
     "algorithms",
+    "arrays",
     "cli",
+    "comparison",
+    "compilation",
     "errors",
-    "formulations",
+    "files",
     "inference",
+    "models",
     "polynomials",
     "private",
     "programs",
+    "public_random",
     "queries",
+    "releases",
+    "schema",
     "solvers",
+    "synopses",
+    "threads",
     "transcript",
 )
 

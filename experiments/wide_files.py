@@ -73,7 +73,7 @@ def netflix_file(folder: Path, *, quick: bool = False) -> WideTable:
 
 def bits_file(folder: Path, columns: int, *, quick: bool = False) -> WideTable:
     """Return a table of biased random bits, written to a folder where it is not there yet: 12.5 kB for each column."""
-    from dpopt.private.binary.bit_file import write_bit_file
+    from dpopt.private.readers.binary.bit_file import write_bit_file
 
     rows = 300 if quick else 100_000
     table = WideTable("random bits", folder / f"bits-{rows}-{columns}.bits", rows, columns, "bits")

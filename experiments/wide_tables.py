@@ -15,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.arrays import freeze
-from dpopt.queries.binary_columns import BinaryColumns, SparseColumns
-from dpopt.queries.compilation import kernel
-from dpopt.queries.compiled import population_count
+from dpopt.arrays import freeze
+from dpopt.compilation import kernel
+from dpopt.queries.counting.binary_columns import BinaryColumns, SparseColumns
+from dpopt.queries.counting.compiled import population_count
 
 CLASSES = 8  # hidden classes of records and of columns
 SAME, OTHER = (

@@ -1,6 +1,6 @@
 """The public population that the catalogue's instances were made from; kept as it was, so that they can be made again.
 
-Predictions use `dpopt.algorithms.population`, which follows what real tables look like and may change.
+Predictions use `dpopt.releases.public_population.population`, which follows what real tables look like and may change.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.public_choice import permutation, public_stream, uniforms
-from dpopt.queries.schema import Schema
+from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
+from dpopt.schema.schema import Schema
 
 CLASSES = 6
 _CLASS_DECAY = 0.6

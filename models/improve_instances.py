@@ -16,10 +16,10 @@ from pathlib import Path
 from instance_table import instance_files, write_table
 from instance_text import Known, with_known
 
+from dpopt.comparison.instances import read_instance
 from dpopt.errors import DpoptError
-from dpopt.formulations import Formulation, accepting_max_csp
-from dpopt.formulations.instances import read_instance
-from dpopt.formulations.relaxation_bound import relaxation_bound
+from dpopt.models import Formulation, accepting_max_csp
+from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.programs import MaxCsp, SolveLimits, SolveResult, certify
 from dpopt.solvers import get_solver
 

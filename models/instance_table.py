@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpopt.formulations.instances import Instance, read_instance
+from dpopt.comparison.instances import Instance, read_instance
 
 MODELS = Path(__file__).parent
 PAGE = MODELS / "INSTANCES.md"

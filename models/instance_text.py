@@ -1,4 +1,4 @@
-"""An instance of the catalogue as the text of its .toml file; `dpopt.formulations.instances` reads it back."""
+"""An instance of the catalogue as the text of its .toml file; `dpopt.comparison.instances` reads it back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.formulations.clause_text import text_from_clauses, text_from_record
-from dpopt.formulations.instances import Instance
+from dpopt.comparison.clause_text import text_from_clauses, text_from_record
+from dpopt.comparison.instances import Instance
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.threshold_circuit import ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 LAST = "tolerance = 0.0"  # the line after what is known
 _HOW = re.compile("record: (.*); bound: (.*); proven bound: (.*)")

@@ -22,18 +22,18 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
-from dpopt.formulations.best_response import best_response
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.query_weights import ExactSampler
-from dpopt.private.randomness import SeededWords
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.threshold_circuit import NO_RULES
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.rules.threshold_circuit import NO_RULES
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 
 ROWS = 20_000

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.public_choice import permutation, public_stream
-from dpopt.queries.threshold_circuit import ThresholdCircuit, starts
+from dpopt.releases.public_population.public_choice import permutation, public_stream
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 
 BROKEN = 20  # a count or a comparison is broken by at most one record in so many
 Terms = dict[int, NDArray[np.int64]]

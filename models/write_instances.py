@@ -22,9 +22,9 @@ from instance_text import Known, instance_text
 from public_rounds import FAMILIES, Family, rounds
 
 from dpopt.algorithms.replay import load
-from dpopt.formulations.best_response import best_response
-from dpopt.formulations.instances import Instance, read_instance
-from dpopt.formulations.max_csp_as_mip import Formulation, max_csp_as_mip
+from dpopt.comparison.instances import Instance, read_instance
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.max_csp_as_mip import Formulation, max_csp_as_mip
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.programs import MaxCsp
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit, starts
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit, starts
 
 Sizes = Sequence[int]
 

@@ -26,14 +26,14 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.grid_plan import GridPlan
-from dpopt.algorithms.histograms.release_grid import release_grid
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.algorithms.histograms.release_sorted import SortedPlan, release_sorted
-from dpopt.algorithms.histograms.tree_plan import TreePlan
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.bin_curator import BinCurator
-from dpopt.private.bin_measurement import BinMeasurement
+from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.measurements.bin_measurement import BinMeasurement
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.grids.grid_plan import GridPlan
+from dpopt.synopses.histograms.grids.release_grid import release_grid
+from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.sorted.release_sorted import SortedPlan, release_sorted
+from dpopt.synopses.histograms.tree_plan import TreePlan
 from tests.exact_law import exp_minus
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment
@@ -124,7 +124,7 @@ class BinGame:
     def played(self, counts: Counts, script: Sequence[int] = ()) -> Played:
         noise = Watching(script)
         # The laws are the real ones, so that the claim of this noise to be private is taken.
-        with mock.patch("dpopt.private.bin_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True):
             charges = tuple(self.play(bin_counts(counts, graph=self.graph), noise))
         assert len(noise.drawn) == len(charges), (
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"

@@ -31,12 +31,12 @@ from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery import BestResponder, Round
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import Encoding, FreeAttributes
-from dpopt.private.dqrs_curator import DqrsCurator
-from dpopt.private.query_weights import QueryWeights
-from dpopt.private.randomness import RandomWords
-from dpopt.private.reused_draws import KeptQueries
+from dpopt.private.curators.dqrs_curator import DqrsCurator
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_weights import QueryWeights
+from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.programs.limits import SolveLimits
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 from tests.exact_loss import (
     DELTAS,
     DIGITS,
@@ -172,7 +172,7 @@ class DqrsGame:
         plan, ledger = self.plan, Ledger(self.plan.budget, self.plan.relation)
         ledger.reserve(plan.charges())
         # The scripted draws of these tests follow the real law, so their claim to be private is taken.
-        with mock.patch("dpopt.private.curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.dualquery_curator.is_trusted", return_value=True):
             return DqrsCurator(
                 dataset_of(self.workload.schema, table),
                 self.workload.clauses,

@@ -26,11 +26,11 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fem import run
 from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan
 from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
-from dpopt.private.fem_curator import FemCurator
-from dpopt.private.query_selection import QuerySelection
-from dpopt.private.randomness import RandomWords
+from dpopt.private.curators.fem_curator import FemCurator
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.programs.limits import SolveLimits
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 from dpopt.solvers.registry import get_solver
 from tests.exact_law import logarithm
 from tests.exact_loss import DIGITS, as_decimal, check_losses
@@ -62,7 +62,7 @@ class Watch:
         ) -> int:
             self.events.append("draw")
             points = Points()
-            with mock.patch("dpopt.private.query_selection.uniform_below", points.uniform_below):
+            with mock.patch("dpopt.private.selections.query_selection.uniform_below", points.uniform_below):
 
                 def drawn(point: int) -> int:
                     points.next = point

@@ -17,13 +17,13 @@ import numpy as np
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
-from dpopt.algorithms.halfspaces.release_halfspaces import release_halfspaces
-from dpopt.private.halfspace_curator import HalfspaceCurator
-from dpopt.private.halfspace_measurement import HalfspaceMeasurement
-from dpopt.private.halfspace_points import HalfspacePoints
-from dpopt.queries.arrays import freeze
-from dpopt.queries.halfspaces import DIRECTION_UNIT, PointColumns, Projections, Scaling
+from dpopt.arrays import freeze
+from dpopt.private.curators.halfspace_curator import HalfspaceCurator
+from dpopt.private.measurements.halfspace_measurement import HalfspaceMeasurement
+from dpopt.private.readers.read_points import HalfspacePoints
+from dpopt.queries.halfspaces.halfspaces import DIRECTION_UNIT, PointColumns, Projections, Scaling
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
+from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from tests.exact_bin_loss import AMPLE, Drawn, Watching, stated
 from tests.exact_summary_loss import _concentrated_share, _pure_share, moves_between
 from tests.tiny_runs import ADD_REMOVE, EventJournal
@@ -108,7 +108,7 @@ class HalfspaceGame:
     def played(self, table: Table) -> tuple[tuple[Drawn, ...], tuple[Charge, ...]]:
         noise = Watching()
         # The laws are the real ones, so that the claim of this noise to be private is taken.
-        with mock.patch("dpopt.private.halfspace_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.halfspace_curator.is_trusted", return_value=True):
             charges = tuple(self.play(points_of(table), noise))
         assert len(noise.drawn) == len(charges), (
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import total_rho
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-from dpopt.algorithms.intervals.partition_release import PartitionRelease
-from dpopt.algorithms.intervals.release_intervals import release_intervals
-from dpopt.algorithms.intervals.release_split import release_split
-from dpopt.algorithms.intervals.split_plan import SplitPlan
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.noise import Noise
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.intervals.interval_plan import IntervalPlan
+from dpopt.synopses.intervals.partition_release import PartitionRelease
+from dpopt.synopses.intervals.release_intervals import release_intervals
+from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.split_plan import SplitPlan
 from tests.exact_bin_loss import ROWS, Counts, Pair, record_neighbours, stated
 from tests.exact_law import exp_minus, logarithm
 from tests.exact_loss import ORDERS
@@ -118,7 +118,7 @@ class SearchGame:
         while True:
             noise = Deciding(script, self.mass_scales, self.gaussian)
             # The laws are the real ones, so that the claim of this noise to be private is taken.
-            with mock.patch("dpopt.private.bin_curator.is_trusted", return_value=True):
+            with mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True):
                 released = self.play(BinCounts.from_counts(np.array(counts, dtype=np.int64)), noise)
             yield Path(
                 tuple(noise.outcomes),

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.randomness import ScriptedWords
+from dpopt.private.mechanisms.randomness import ScriptedWords
 
 _BITS = 420
 _LN = Context(prec=60)

@@ -15,12 +15,12 @@ from unittest import mock
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.decision_lists.list_plan import ListPlan
-from dpopt.algorithms.decision_lists.release_lists import release_lists
-from dpopt.private.list_curator import ListCounts, ListCurator
-from dpopt.private.list_table import PrivateLists
-from dpopt.queries.decision_lists import ListFamily
-from dpopt.queries.list_coefficients import ListCoefficients
+from dpopt.private.curators.list_curator import ListCounts, ListCurator
+from dpopt.private.tables.list_table import PrivateLists
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.synopses.decision_lists.list_plan import ListPlan
+from dpopt.synopses.decision_lists.release_lists import release_lists
 from tests.exact_bin_loss import AMPLE, Drawn, Watching, stated
 from tests.exact_summary_loss import _concentrated_share, _pure_share, moves_between
 from tests.tiny_lists import Row, family_of, private, random_coefficients, rows_of
@@ -75,7 +75,7 @@ class ListGame:
     def played(self, table: Table) -> tuple[tuple[Drawn, ...], tuple[Charge, ...]]:
         noise = Watching()
         # The laws are the real ones, so that the claim of this noise to be private is taken.
-        with mock.patch("dpopt.private.list_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.list_curator.is_trusted", return_value=True):
             charges = tuple(self.play(private(self.family, table), noise))
         assert len(noise.drawn) == len(charges), (
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"

@@ -20,8 +20,8 @@ from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.measurement import Measurement
-from dpopt.private.selection import Selection
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.selections.selection import Selection
 from tests.exact_law import logarithm
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.tiny_measuring import law_of_selection, measured_counts, neighbours

@@ -20,11 +20,11 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.small_database_universe import Universe
-from dpopt.private.net_curator import NetCurator
-from dpopt.private.net_draw import draw_listed, multiset_of
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import RandomWords, SystemWords
-from dpopt.queries.workload import Workload
+from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.queries.workloads.workload import Workload
 from tests.exact_fem_loss import range_between
 from tests.exact_loss import DIGITS, as_decimal, check_losses
 from tests.tiny_measuring import neighbours
@@ -103,8 +103,8 @@ class NetGame:
 
         curator, ledger = self.curator(table)
         with (
-            mock.patch("dpopt.private.net_draw.draw_listed", watching),
-            mock.patch("dpopt.private.net_curator.draw_listed", watching),
+            mock.patch("dpopt.private.mechanisms.net.net_draw.draw_listed", watching),
+            mock.patch("dpopt.private.curators.net_curator.draw_listed", watching),
         ):
             self.select(curator)
         assert len(watched) == 1, f"drawn {len(watched)} times"
@@ -116,7 +116,7 @@ class NetGame:
             assert point.drawn == 1, f"drawn {point.drawn} times"
             return place
 
-        with mock.patch("dpopt.private.net_draw.whole_below", point.whole_below):
+        with mock.patch("dpopt.private.mechanisms.net.net_draw.whole_below", point.whole_below):
             for rank, points in intervals(drawn, point):
                 owned[self.place_of(rank)] += points
         return [Fraction(points, point.total) for points in owned], ledger.entries

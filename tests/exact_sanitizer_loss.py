@@ -15,13 +15,18 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.algorithms.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.sanitizer_curator import CoefficientSums, SanitizerCurator
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.monomials import LISTED, POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, SymmetricFamily, TableFamily
+from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.monomials import LISTED, POWERS, SETS, Monomials
+from dpopt.queries.polynomial_families.family import (
+    FunctionFamily,
+    PolynomialFamily,
+    SymmetricFamily,
+    TableFamily,
+)
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from tests.exact_bin_loss import AMPLE, Drawn, Watching, stated
 from tests.exact_summary_loss import (
     MIXED,
@@ -156,7 +161,7 @@ class SanitizerGame(SummaryGame):
 
     def played(self, table: Table) -> tuple[tuple[Drawn, ...], tuple[Charge, ...]]:
         """Play with the claim of the noise to be private taken."""
-        with mock.patch("dpopt.private.sanitizer_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.sanitizer_curator.is_trusted", return_value=True):
             return super().played(table)
 
 

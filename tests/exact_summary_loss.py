@@ -20,12 +20,12 @@ from dpopt.accounting.accountants import total_rho
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary_plan import SummaryPlan
-from dpopt.private.conjunction_curator import ConjunctionCounts, ConjunctionCurator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.conjunction_curator import ConjunctionCounts, ConjunctionCurator
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from tests.exact_bin_loss import AMPLE, Drawn, Watching, laplace_cells, stated
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment
@@ -130,7 +130,7 @@ class SummaryGame:
     def played(self, table: Table) -> tuple[tuple[Drawn, ...], tuple[Charge, ...]]:
         noise = Watching()
         # The laws are the real ones, so that the claim of this noise to be private is taken.
-        with mock.patch("dpopt.private.conjunction_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.conjunction_curator.is_trusted", return_value=True):
             charges = tuple(self.play(dataset_of(self.schema, table), noise))
         assert len(noise.drawn) == len(charges), (
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"

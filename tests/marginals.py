@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
 
 
 def domains_of(codes: Sequence[Sequence[int]]) -> Domains:

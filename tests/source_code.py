@@ -19,7 +19,7 @@ class SourceFile:
     Attributes
     ----------
     path : str
-        Relative to the folder that holds `dpopt`, for example ``dpopt/queries/schema.py``.
+        Relative to the folder that holds `dpopt`, for example ``dpopt/schema/schema.py``.
     tree : ast.Module
         Its syntax tree.
     """

@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.queries import Attribute, AttributeKind, Clauses, Schema
-from dpopt.queries.attribute import value_text
+from dpopt.queries import Clauses
+from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.attribute import value_text
 
 Literal = tuple[int, int, bool]
 Row = tuple[list[Literal], int]

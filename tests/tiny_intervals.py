@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-from dpopt.algorithms.intervals.split_plan import SplitPlan
+from dpopt.synopses.intervals.interval_plan import IntervalPlan
+from dpopt.synopses.intervals.split_plan import SplitPlan
 from tests.exact_bin_loss import AMPLE, ROWS
 
 

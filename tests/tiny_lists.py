@@ -9,9 +9,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.list_table import PrivateLists
-from dpopt.queries.decision_lists import ListFamily, RowKind
-from dpopt.queries.list_coefficients import ListCoefficients
+from dpopt.private.tables.list_table import PrivateLists
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.queries.decision_lists.families import ListFamily, RowKind
 
 Row = tuple[tuple[tuple[int, bool], ...], tuple[int, ...]]
 """Literals (variable, whether it is the variable itself), and one bit more than literals."""

@@ -17,12 +17,12 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.measurement import Measurement
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.selection import Selection
-from dpopt.queries.domains import Domains
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.selections.selection import Selection
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Record, Table, dataset_of, universe
 
 SCHEMA = Schema(
@@ -105,7 +105,7 @@ class Measuring:
         self.ledger.reserve(self.charges)
         spend = self.ledger.spend
         self._spend = spend
-        with mock.patch("dpopt.private.measuring_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.measuring_curator.is_trusted", return_value=True):
             self.curator = MeasuringCurator(
                 dataset_of(self.schema, self.table),
                 self.ledger,
@@ -122,7 +122,7 @@ class Measuring:
             self.weights.append(list(weights))
             return self.chosen
 
-        return mock.patch("dpopt.private.measuring_curator.draw_candidate", draw)
+        return mock.patch("dpopt.private.curators.measuring_curator.draw_candidate", draw)
 
     def select(
         self,

@@ -19,10 +19,10 @@ from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.multiplicative_plan import MARGINALS, MWEM, QUERIES, MultiplicativePlan
-from dpopt.private.multiplicative_curator import MultiplicativeCurator
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
 from tests.exact_fem_loss import Points
 from tests.exact_law import logarithm
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
@@ -73,7 +73,7 @@ class TinyRound:
         self.noise = Exact(self.events)
         self.ledger = Ledger(self.plan.budget, self.plan.relation)
         self.ledger.reserve(self.plan.charges())
-        with mock.patch("dpopt.private.multiplicative_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.multiplicative_curator.is_trusted", return_value=True):
             self.curator = MultiplicativeCurator(
                 dataset_of(SCHEMA, self.table),
                 self.queries,
@@ -103,7 +103,7 @@ class TinyRound:
             return 0
 
         with (
-            mock.patch("dpopt.private.multiplicative_scores.uniform_below", points.uniform_below),
+            mock.patch("dpopt.private.selections.multiplicative_scores.uniform_below", points.uniform_below),
             mock.patch.object(self.curator._queries, "draw", draw),
         ):
             self.curator.select_query(public, round=number)
@@ -120,7 +120,7 @@ class TinyRound:
             weights.extend(found)
             return 0
 
-        with mock.patch("dpopt.private.multiplicative_scores.draw_candidate", draw):
+        with mock.patch("dpopt.private.selections.multiplicative_scores.draw_candidate", draw):
             self.curator.select_marginal(
                 public, score=score, penalties=np.array(penalties, dtype=np.int64), round=number
             )

@@ -18,16 +18,16 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery import BestResponder, Round, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.query_weights import QuerySampler, QueryWeights
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
-from dpopt.queries.kernels import satisfied
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, workload_from_json
+from dpopt.queries.counting.kernels import satisfied
+from dpopt.queries.workloads.workload import Workload, workload_from_json
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import Entry, MemoryJournal
 
 Record = tuple[int, ...]
@@ -154,7 +154,8 @@ def play(
     journal = MemoryJournal()
     # The scripted samplers of these tests follow the real law, so their claim to be private is taken.
     with mock.patch(
-        "dpopt.private.curator.is_trusted", lambda given, noise: given is None or given.is_private
+        "dpopt.private.curators.dualquery_curator.is_trusted",
+        lambda given, noise: given is None or given.is_private,
     ):
         curator = Curator(
             dataset_of(schema, table),

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.private.binary.bit_file import write_bit_file
-from dpopt.private.binary.bit_table import bit_table
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.binary_columns import BinaryColumns
+from dpopt.private.readers.binary.bit_file import write_bit_file
+from dpopt.private.readers.binary.bit_table import bit_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.binary_columns import BinaryColumns
 
 Bits = NDArray[np.bool_]
 

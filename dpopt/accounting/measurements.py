@@ -3,7 +3,7 @@
 A measurement adds independent integer noise to a vector of counts. `moved` is by how much one record moves that vector: an
 upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0 and 1 the two
 are one number. Over M marginals it is M under add-remove (the record counts once in each) and 2 M under replace-one (it
-leaves one cell and enters another); `dpopt.queries.sensitivity` bounds it for any clauses.
+leaves one cell and enters another); `dpopt.queries.sensitivity.clauses` bounds it for any clauses.
 """
 
 from __future__ import annotations

@@ -9,11 +9,10 @@ on released values only.
 | settings.py, plan_request.py | what a user may say; what of it a plan needs |
 | any_plan.py, plans.py, players.py, outcome.py | what all algorithms share: plans, makers, drivers, what a run ends with |
 | choosing.py, stating.py | which algorithm `auto` takes; what is known of a plan before any record is read |
-| ledgers.py | the one maker of ledgers: reserved within a plan's own budget, paid from the owner's |
 | stated_privacy.py | what a file says of its privacy, held against what its own plan costs |
 | plan.py, planning.py, budget_fit.py | the plan of DualQuery, and the way to it from a budget |
 | explain.py, accuracy.py, simulation.py | what a plan costs, promises and is predicted to do |
-| population.py, public_table.py, public_baselines.py | the public population of predictions; trivial data sets on it |
+| public_table.py, public_baselines.py | the public table of predictions; trivial data sets on it |
 | binary_population.py, binary_simulation.py, assumed_fill.py | the same for wide tables; their assumed share of ones |
 | dualquery.py, play_dualquery.py, past.py, dualquery_statement.py | DualQuery: the rounds, from a job to an outcome |
 | measured_plan.py, measured_planning.py, candidates.py | the plans of noise, projection and adaptive |
@@ -30,25 +29,14 @@ on released values only.
 | asked.py, measured_size.py, sized_release.py | where the number of records is measured: what was asked, the number, the job |
 | synthesize.py, job.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | reweighting.py, reweighted_release.py | likelier weights for the records of DualQuery; the release with them |
-| release_folder.py, folder_files.py, statement.py, write_answers.py | the folder, its files, release.json; noisy answers |
-| new_files.py, archives.py | whether a new file can be written; .npz archives of releases that answer by themselves |
-| kept_records.py, memory.py | how a round's record is kept and written; the memory that a run will take |
-| synthetic.py, synthetic_release.py, write_records.py, table_output.py | the synthetic records, as values and as files |
-| output_format.py, write_wide.py, wide_output.py | formats and their limits; wide records of zeros and ones as files |
-| free_attributes.py, mentioned_attributes.py | attributes that no drawn query, or no workload, speaks of: what fills them |
-| public_choice.py | public random choices, each with its own stream |
-| solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
+| release_folder.py, statement.py, write_answers.py | the release folder; release.json; noisy answers as a file |
+| memory.py | the memory that a run will take |
+| synthetic.py, synthetic_release.py | the synthetic records, as values and as files |
+| output_format.py, write_wide.py | formats and their limits; wide records of zeros and ones as files |
+| free_attributes.py | what fills attributes that no drawn query speaks of |
 | certify.py, certify_report.py, certified_accuracy.py | bounds for a finished run of DualQuery, and what they prove |
 | evaluate.py | a release against its table; NOT private |
-| demo_population.py, progress.py | the demonstration's people; how a driver tells where it stands |
 | run_log.py, round_figures.py | the log of a run, a line for each round |
-| histograms/ | histograms over ordered bins, and sorted counts; a room with a card of its own |
-| intervals/ | intervals and boxes of nearly equal counts, found on the private side; likewise |
-| summaries/ | noisy counts of small conjunctions that answer queries of many literals; likewise |
-| sanitizers/ | the paper's own release of families of polynomials; likewise |
-| decision_lists/ | tables whose rows are decision lists; likewise |
-| halfspaces/ | noisy sides of projected points; likewise |
-| comparison/ | solvers held against each other; likewise |
 
 A new algorithm is a plan type with its reader in any_plan.py, a maker of plans in plans.py, a driver with its `play` and
 `rebuild` in players.py, a name in settings.py and, where `auto` may take it, a prediction in choosing.py. release.py, replay.py

@@ -11,9 +11,9 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured_size import is_measured
 from dpopt.algorithms.settings import Settings, choice
 from dpopt.errors import ReleaseFolderError
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.schema import Schema
 
 REQUEST_VERSION = 1
 RESERVATION = "reservation"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.budget_fit import LARGEST_SPARSE_FILL
-from dpopt.private.table_reading import Layout
-from dpopt.queries.schema import Schema
+from dpopt.private.readers.table_reading import Layout
+from dpopt.schema.schema import Schema
 
 ONES_IN_A_RECORD = 40
 """Ones that a record of a sparse table is assumed to have: 9, 34, 37, 93 and 165 are the means of five public tables of

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.plan_request import check_fill
-from dpopt.algorithms.population import CLASS_DECAY, CLASSES
-from dpopt.algorithms.public_choice import permutation, public_stream, uniforms
+from dpopt.public_random import PublicRandom
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.public_random import PublicRandom
+from dpopt.releases.public_population.population import CLASS_DECAY, CLASSES
+from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
 
 SHIFT, EXPONENT = 10, 0.65
 ACTIVITY = ((0.25, 0.4), (0.7, 0.3), (1.4, 0.2), (3.0, 0.08), (8.0, 0.02))

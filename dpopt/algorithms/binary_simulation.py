@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from dpopt.algorithms.binary_population import BinaryPopulation, binary_population
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.private.query_weights import ExactSampler, QueryWeights
-from dpopt.private.randomness import SeededWords
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.schema import Schema
 
 SIZE = 100_000
 """Answers of the law are rounded to so many parts; the weights depend on the data through eta q(D) alone."""
@@ -78,7 +78,7 @@ def play_on_binary(
     drawn queries best (with less effort), its other attributes filled by the plan's rule, weights moved by its answers. Free
     attributes that would be estimated get their first value.
     """
-    from dpopt.queries.kernels import satisfied
+    from dpopt.queries.counting.kernels import satisfied
     from dpopt.solvers.registry import get_solver
 
     bits = plan.encoding is Encoding.BITS

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.private.selection import MOST_CANDIDATES
-from dpopt.queries.arrays import freeze
-from dpopt.queries.domains import Domains
+from dpopt.private.selections.selection import MOST_CANDIDATES
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.domains import Domains
 
 MOST_CELLS = 250_000
 """Marginals with more cells are never measured as a whole: their cells would drown in noise; their parts are."""

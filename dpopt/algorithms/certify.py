@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.kept_records import kept, record_from_json, record_to_json
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
-from dpopt.formulations.as_mip import accepting_max_csp
-from dpopt.formulations.best_response import best_response
-from dpopt.formulations.formulation import Formulation
-from dpopt.formulations.relaxation_bound import RelaxationBound, relaxation_bound
+from dpopt.models.best_responses.as_mip import accepting_max_csp
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
 from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.solver import Solver, why_refused
-from dpopt.queries.bit_records import WIDE, BitRecords
+from dpopt.queries.counting.bit_records import WIDE, BitRecords
+from dpopt.releases.kept_records import kept, record_from_json, record_to_json
 
 NOT_ASKED = "not asked: the proven bound shows that the record is optimal"
 NO_SOLVER = "not asked: no solver was named"

@@ -21,7 +21,7 @@ from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.small_database_plan import SmallDatabasePlan
 from dpopt.algorithms.small_database_simulation import predict_small_database
 from dpopt.errors import AccountingError, DpoptError, PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 CANDIDATES = ("projection", "adaptive", "dualquery")
 """Algorithms with records that `auto` chooses among: on public tables one of them always had the least mean error."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery import BestResponder, PastRound, Round
 from dpopt.algorithms.dualquery import run as play_rounds
-from dpopt.private.dqrs_curator import DqrsCurator
+from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.transcript.journal import Journal
 
 

@@ -21,7 +21,7 @@ from dpopt.algorithms.plan import (
 )
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import AccountingError, PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 DQRS = "dqrs"
 DEFAULT_DQRS_STEP = Decimal("0.7")

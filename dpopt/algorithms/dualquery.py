@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.kept_records import KeptRecord, codes_of, kept, record_from_json, record_to_json
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
-from dpopt.formulations.best_response import best_response
-from dpopt.formulations.reading import read_record
-from dpopt.private.curator import Curator
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.reading import read_record
+from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import Certificate, certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult, Termination
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.releases.kept_records import KeptRecord, codes_of, kept, record_from_json, record_to_json
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import SampledQueries
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.evaluation import non_private_errors
-from dpopt.private.public_facts import check_schema
-from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
-from dpopt.queries.bit_records import BitRecords
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.schema import Schema
+from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.schema.schema import Schema
 
 
 def evaluate(
@@ -114,6 +114,6 @@ def _zeros(schema: Schema) -> NDArray[np.int32]:
 
 
 def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.answer_kernels import shares_on_records
+    from dpopt.queries.counting.answer_kernels import shares_on_records
 
     return shares_on_records(clauses, records, schema.sizes)

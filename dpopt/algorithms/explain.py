@@ -19,7 +19,7 @@ from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan, Encoding, whole_numb
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 _LARGEST_SIZE = 10**15
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.fem_plan import FemPlan
-from dpopt.algorithms.folder_files import TRANSCRIPT
 from dpopt.algorithms.past import check_reservation
 from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
 from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
-from dpopt.private.fem_curator import FemCurator
-from dpopt.queries.arrays import freeze
+from dpopt.private.curators.fem_curator import FemCurator
+from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.transcript.journal import Entry, Journal, JournalContents
 from dpopt.transcript.selected_query import SelectedQuery
 

@@ -19,7 +19,7 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_limits, whole_number
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import AccountingError, PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 FEM, SEPFEM = "fem", "sepfem"
 FEM_ALGORITHMS = (FEM, SEPFEM)

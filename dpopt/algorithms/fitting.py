@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.kept_records import bit_records_from_json, records_to_json
 from dpopt.algorithms.measured import Answered
 from dpopt.algorithms.measured_plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
-from dpopt.inference.fit import fit
-from dpopt.inference.fitted import TIME_IS_UP, FitProgress, Fitted
-from dpopt.inference.problem import FitProblem, FitTerm
-from dpopt.inference.settings import FitSettings
-from dpopt.queries.arrays import frozen
-from dpopt.queries.bit_records import WIDE, BitRecords, are_kept_as_bits
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
+from dpopt.inference.records.problem import FitProblem, FitTerm
+from dpopt.inference.records.settings import FitSettings
+from dpopt.queries.counting.bit_records import WIDE, BitRecords, are_kept_as_bits
+from dpopt.releases.kept_records import bit_records_from_json, records_to_json
 from dpopt.transcript.journal import Entry
 
 OWN_SEARCH, PROVER = "local-search", "cp-sat"
@@ -55,7 +55,7 @@ def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
 
 def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64]) -> float:
     """Return half the weighted sum of squared differences of weighted records' answers to the problem's values."""
-    from dpopt.queries.answer_kernels import shares_on_records
+    from dpopt.queries.counting.answer_kernels import shares_on_records
 
     total = 0.0
     for term in problem.terms:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.plan import Encoding, FreeAttributes
-from dpopt.algorithms.public_choice import public_stream, uniforms
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.schema import Schema
+from dpopt.releases.public_population.public_choice import public_stream, uniforms
+from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 
 

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.algorithms.any_plan import Plan
-from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.measured_plan import NOISE
 from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.output_format import FORMATS, check_format, check_size, most_ones
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.private.binary.items import Items
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.bit_records import are_kept_as_bits
+from dpopt.files.json_files import sha256_of_json
+from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.json_files import sha256_of_json
+from dpopt.queries.counting.bit_records import are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Schema
-from dpopt.queries.threshold_circuit import ThresholdCircuit
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.ledgers import reserved_ledger
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.schema.schema import Schema
 
 LEAST_BYTES = 4_000_000
 """What a release folder takes beside transcript and records, generously."""

@@ -19,12 +19,12 @@ from dpopt.algorithms.candidates import candidate_marginals, domains_of, expecte
 from dpopt.algorithms.measured_past import MeasuredPast, PastDraw
 from dpopt.algorithms.measured_plan import MeasuredPlan, PlannedMeasurement
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.private.measurement import Measurement
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.selection import Selection
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.selections.selection import Selection
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 
 Drawn = TypeVar("Drawn", NoisyAnswers, SelectedMarginal)

@@ -8,7 +8,7 @@ from typing import Any
 from dpopt.algorithms.measured_plan import NOISE, PROJECTION, MeasuredPlan
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.planning import log_universe
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 FAILURE = 0.05
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dpopt.accounting.charges import Charge, ChargeKind
-from dpopt.algorithms.folder_files import TRANSCRIPT
 from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.past import check_reservation
 from dpopt.errors import TranscriptError
+from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 

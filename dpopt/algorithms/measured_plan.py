@@ -15,9 +15,9 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
-from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
-from dpopt.private.query_weights import LARGEST_SCORE, MOST_ROWS
-from dpopt.private.selection import SCORES
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
+from dpopt.private.selections.selection import SCORES
 
 NOISE, PROJECTION, ADAPTIVE = "noise", "projection", "adaptive"
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)

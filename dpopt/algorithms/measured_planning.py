@@ -23,10 +23,10 @@ from dpopt.algorithms.measured_plan import (
 )
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import PlanError
-from dpopt.formulations.noise_allocation import allocate_noise
+from dpopt.models.noise_budgets.noise_allocation import allocate_noise
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.sensitivity import count_sensitivity
-from dpopt.queries.workload import Workload
+from dpopt.queries.sensitivity.clauses import count_sensitivity
+from dpopt.queries.workloads.workload import Workload
 
 MOST_MEASURED_CELLS = 5_000_000
 """A transcript holds every measured count; beyond this many a run that measures them all would drown in noise anyway."""

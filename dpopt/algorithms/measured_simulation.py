@@ -15,19 +15,19 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fitting import RecordFitter, merged
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.measured import measure
 from dpopt.algorithms.measured_past import MeasuredPast
 from dpopt.algorithms.measured_plan import MeasuredPlan
-from dpopt.algorithms.public_choice import permutation, public_stream, uniforms
 from dpopt.algorithms.public_table import public_table
 from dpopt.algorithms.simulation import CLOSED_FORM, PredictedError
-from dpopt.private.evaluation import non_private_errors
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.answers import Answers, RecordAnswers
-from dpopt.queries.sensitivity import count_sensitivity
-from dpopt.queries.workload import Workload
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.queries.counting.answers import Answers, RecordAnswers
+from dpopt.queries.sensitivity.clauses import count_sensitivity
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.ledgers import reserved_ledger
+from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
 from dpopt.transcript.journal import MemoryJournal
 
 ROWS = 20_000

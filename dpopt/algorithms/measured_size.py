@@ -16,13 +16,13 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import amount_for
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.size import SizeMeasurement
-from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.plan_request import LARGEST_SIZE
 from dpopt.errors import DpoptError, PlanError, TranscriptError
-from dpopt.private.closed import Closed
-from dpopt.private.noise import Noise
-from dpopt.private.public_facts import public_size
-from dpopt.private.size_curator import SizeCurator
+from dpopt.private.curators.size_curator import SizeCurator
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.public_facts import public_size
+from dpopt.releases.ledgers import reserved_ledger
 from dpopt.transcript.journal import Entry, Journal, JournalContents, MemoryJournal
 from dpopt.transcript.released import NoisyAnswers
 

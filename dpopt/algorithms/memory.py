@@ -21,12 +21,12 @@ from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import PlanError
-from dpopt.private.batch_reader import BATCH_BYTES
-from dpopt.private.table_sources import BATCH_ROWS
-from dpopt.queries.bit_records import are_kept_as_bits, octets_for
+from dpopt.private.readers.batch_reader import BATCH_BYTES
+from dpopt.private.readers.table_sources import BATCH_ROWS
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.bit_records import are_kept_as_bits, octets_for
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 MEMORY_INFORMATION = Path("/proc/meminfo")
 STATUS = Path("/proc/self/statm")
@@ -105,7 +105,7 @@ def _memory_of_fit(plan: MeasuredPlan, workload: Workload, counted: int) -> Expe
     """
     if plan.fit is None or workload.marginals is not None:
         return None
-    from dpopt.queries.counting import MOST_BYTES  # imports numba
+    from dpopt.queries.counting.counting import MOST_BYTES  # imports numba
 
     clauses, d = workload.clauses, len(workload.schema)
     m, width = len(clauses), clauses.attributes.shape[1]
@@ -155,7 +155,7 @@ def expected_memory(
     resumed
         The transcript of an earlier run is read, too.
     """
-    from dpopt.queries.counting import MOST_BYTES  # imports numba
+    from dpopt.queries.counting.counting import MOST_BYTES  # imports numba
 
     m = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
     width = queries.attributes.shape[1]

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_past import PastCharge
 from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
-from dpopt.private.multiplicative_curator import MultiplicativeCurator
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from dpopt.transcript.selected_query import SelectedQuery
 

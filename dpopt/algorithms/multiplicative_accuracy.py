@@ -16,7 +16,7 @@ from dpopt.algorithms.multiplicative_plan import (
     QUERIES,
     MultiplicativePlan,
 )
-from dpopt.private.multiplicative_scores import UNITS
+from dpopt.private.selections.multiplicative_scores import UNITS
 
 FAILURE = 0.05
 

@@ -7,7 +7,6 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.mentioned_attributes import random_bits, random_codes
 from dpopt.algorithms.multiplicative_plan import (
     DATA_STEP,
     EXACT,
@@ -18,14 +17,15 @@ from dpopt.algorithms.multiplicative_plan import (
     MultiplicativePlan,
 )
 from dpopt.algorithms.multiplicative_universe import kept_as_bits, legal_start, universe_of
+from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
-from dpopt.inference.multiplicative_answers import AnswerSheet
-from dpopt.inference.multiplicative_fit import Distribution, Measured, partition_of, pulled_moves
-from dpopt.inference.multiplicative_support import weighted_cells
-from dpopt.private.multiplicative_scores import UNITS
-from dpopt.queries.arrays import freeze
-from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.workload import Workload
+from dpopt.inference.distribution.answers import AnswerSheet
+from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves
+from dpopt.inference.distribution.support import weighted_cells
+from dpopt.private.selections.multiplicative_scores import UNITS
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
 from dpopt.transcript.released import NoisyAnswers
 
 _FARTHEST = 8

@@ -15,8 +15,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
-from dpopt.private.multiplicative_scores import LARGEST_SIZE
-from dpopt.private.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 
 PMW, MWEM = "pmw", "mwem"
 MULTIPLICATIVE = (PMW, MWEM)

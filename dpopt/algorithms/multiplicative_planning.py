@@ -26,7 +26,7 @@ from dpopt.algorithms.multiplicative_universe import universe_of
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.errors import PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 MARGINAL_SHARE, QUERY_SHARE = 0.1, 0.5
 """Shares of a round's budget for its selection."""

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.candidates import domains_of
-from dpopt.algorithms.mentioned_attributes import mentioned_attributes
 from dpopt.errors import PlanError
-from dpopt.inference.multiplicative_universe import MOST_CELLS, ProductUniverse
-from dpopt.queries.bit_records import are_kept_as_bits
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.inference.distribution.universe import MOST_CELLS, ProductUniverse
+from dpopt.queries.counting.bit_records import are_kept_as_bits
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.public_population.mentioned_attributes import mentioned_attributes
+from dpopt.schema.schema import Schema
 
 _BLOCK = 1 << 18
 

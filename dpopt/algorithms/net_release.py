@@ -17,18 +17,18 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.job import check_workload
-from dpopt.algorithms.ledgers import open_account, reserved_ledger
 from dpopt.algorithms.measured_size import size_of
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.algorithms.small_database_bounds import FAILURE
 from dpopt.algorithms.small_database_planning import largest_range
 from dpopt.errors import PlanError
-from dpopt.private.net_curator import NetCurator
-from dpopt.private.open_table import AnyTable
-from dpopt.private.read_table import read_table
-from dpopt.private.table_reading import AS_USUAL, TableReading
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.ledgers import open_account, reserved_ledger
+from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 

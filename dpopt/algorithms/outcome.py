@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.progress import Progress
 from dpopt.algorithms.synthetic import SyntheticRecords
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.noise import Noise
-from dpopt.private.query_weights import QuerySampler
-from dpopt.private.randomness import RandomWords
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_weights import QuerySampler
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.progress import Progress
 from dpopt.transcript.journal import Journal, JournalContents
 
 

@@ -9,8 +9,8 @@ from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes
 from dpopt.errors import PlanError
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.schema import Schema
 
 FORMATS = ("csv", "parquet", "npz", "baskets")
 WIDE_FORMATS = ("npz", "baskets")

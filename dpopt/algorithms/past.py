@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.dualquery import PastRound
-from dpopt.algorithms.folder_files import TRANSCRIPT
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
+from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SampledQueries
 

@@ -10,24 +10,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.public_choice import public_stream, uniforms
+from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
-from dpopt.formulations.perturbed_response import (
+from dpopt.models.best_responses.perturbed_response import (
     Perturbations,
     SelectedSoFar,
     perturbations,
     perturbed_response,
     selected_so_far,
 )
-from dpopt.formulations.reading import read_record
+from dpopt.models.best_responses.reading import read_record
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult
 from dpopt.programs.solver import Solver
-from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.releases.public_population.public_choice import public_stream, uniforms
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.selected_query import SelectedQuery
 
 WORTH_A_THREAD = 0.02

@@ -16,7 +16,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
-from dpopt.private.query_weights import LARGEST_SCORE, MOST_ROWS
+from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 
 PLAN_VERSION, ALGORITHM = 1, "dualquery"
 _LARGEST_SEED = 2**31 - 1

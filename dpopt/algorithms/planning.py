@@ -30,8 +30,8 @@ from dpopt.algorithms.plan import (
 )
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.errors import PlanError
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.schema import Schema
 
 ONE_WAY_SHARE = 0.05
 """Share of the budget that noisy one-way marginals get when free attributes are estimated."""

@@ -16,7 +16,7 @@ from dpopt.algorithms.planning import make_plan
 from dpopt.algorithms.small_database_plan import SMALLDB
 from dpopt.algorithms.small_database_planning import make_small_database_plan
 from dpopt.errors import PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 
 
 def plan_of(

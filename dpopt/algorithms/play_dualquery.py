@@ -15,14 +15,14 @@ from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import Past, read_past, reservation
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.progress import stage
 from dpopt.algorithms.round_figures import figures_of_round
-from dpopt.algorithms.rule_conflicts import legal_record, require_rules_taken
 from dpopt.algorithms.synthetic import SyntheticRecords
-from dpopt.private.curator import Curator
-from dpopt.private.dqrs_curator import DqrsCurator
+from dpopt.private.curators.dqrs_curator import DqrsCurator
+from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.solver import Solver
+from dpopt.releases.progress import stage
+from dpopt.releases.rule_conflicts import legal_record, require_rules_taken
 from dpopt.transcript.journal import JournalContents
 from dpopt.transcript.released import NoisyAnswers
 
@@ -32,7 +32,7 @@ THREADS = 2
 
 def play(run_: Run) -> Outcome:
     """Play the rounds of a plan on a table, continuing after those on file; everything is charged before it is drawn."""
-    from dpopt.algorithms.solver_choice import clause_solver
+    from dpopt.releases.solver_choice import clause_solver
 
     job, progress, journal = run_.job, run_.progress, run_.journal
     plan = dualquery_plan(job.plan)

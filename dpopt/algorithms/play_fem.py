@@ -16,11 +16,11 @@ from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder, checked_batch
-from dpopt.algorithms.progress import stage
 from dpopt.algorithms.round_figures import spent_so_far
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.private.fem_curator import FemCurator
+from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.programs.limits import SolveLimits
+from dpopt.releases.progress import stage
 from dpopt.transcript.journal import JournalContents
 from dpopt.transcript.selected_query import SelectedQuery
 
@@ -33,7 +33,7 @@ THREADS = 2
 def play(run_: Run) -> Outcome:
     """Play the rounds of a plan on a table, continuing after those on file; everything is charged before it is drawn."""
     from dpopt.algorithms.play_dualquery import legal_start
-    from dpopt.algorithms.solver_choice import clause_solver
+    from dpopt.releases.solver_choice import clause_solver
     from dpopt.solvers.registry import get_solver
 
     job, progress, journal = run_.job, run_.progress, run_.journal

@@ -16,12 +16,12 @@ from dpopt.algorithms.measured_past import MeasuredPast, read_measured_past
 from dpopt.algorithms.measured_plan import NOISE, MeasuredPlan
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
-from dpopt.algorithms.progress import stage
 from dpopt.algorithms.round_figures import spent_so_far
-from dpopt.algorithms.rule_conflicts import legal_record
+from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.queries.arrays import frozen
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.releases.progress import stage
+from dpopt.releases.rule_conflicts import legal_record
 from dpopt.transcript.journal import JournalContents
 
 
@@ -87,9 +87,9 @@ def _legal(job: Job) -> NDArray[np.int32] | None:
     PlanError
         If none was found among the codes that may occur.
     """
-    from dpopt.inference.problem import FitProblem
-    from dpopt.inference.settings import FitSettings
-    from dpopt.inference.start import start_records
+    from dpopt.inference.records.problem import FitProblem
+    from dpopt.inference.records.settings import FitSettings
+    from dpopt.inference.records.start import start_records
 
     rules, sizes = job.record_rules(), job.record_sizes()
     found = legal_record(rules, sizes)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.candidates import domains_of
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.kept_records import bit_records_from_json, records_to_json
 from dpopt.algorithms.multiplicative import Played, play_rounds
 from dpopt.algorithms.multiplicative_accuracy import proven_of_records
 from dpopt.algorithms.multiplicative_learner import Learner
@@ -20,13 +19,14 @@ from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
 from dpopt.algorithms.multiplicative_universe import kept_as_bits
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
-from dpopt.algorithms.progress import stage
 from dpopt.algorithms.round_figures import spent_so_far
 from dpopt.algorithms.synthetic import SyntheticRecords
+from dpopt.arrays import frozen
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.inference.problem import FitProblem
-from dpopt.private.multiplicative_curator import MultiplicativeCurator
-from dpopt.queries.arrays import frozen
+from dpopt.inference.records.problem import FitProblem
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
+from dpopt.releases.kept_records import bit_records_from_json, records_to_json
+from dpopt.releases.progress import stage
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from dpopt.transcript.selected_query import SelectedQuery
@@ -137,7 +137,7 @@ def _learnt_on_file(job: Job, past: MultiplicativePast) -> list[tuple[int, Noisy
 
 
 def _records_entry(job: Job, learner: Learner, played: Played) -> Entry:
-    from dpopt.queries.answer_kernels import shares_on_records
+    from dpopt.queries.counting.answer_kernels import shares_on_records
 
     bounded = learner.proven_answers()  # before the last replays, which the bound knows nothing of
     p = learner.finish()
@@ -257,7 +257,7 @@ def _differences(
     job: Job, learnt: Sequence[tuple[int, NoisyAnswers]], records: SyntheticRecords
 ) -> NDArray[np.float64]:
     """Return how far the records' answers lie from the measured ones, as shares, one after the other."""
-    from dpopt.queries.answer_kernels import shares_on_records
+    from dpopt.queries.counting.answer_kernels import shares_on_records
 
     plan, workload = _plan(job), job.workload
     if not learnt:

@@ -14,18 +14,18 @@ from typing import Any
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.folder_files import TRANSCRIPT
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import check_reservation, reservation
-from dpopt.algorithms.progress import stage
 from dpopt.algorithms.small_database_plan import SmallDatabasePlan
 from dpopt.algorithms.small_database_universe import Universe
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.private.net_curator import NetCurator
-from dpopt.private.net_draw import MOST_LISTED
-from dpopt.private.net_multisets import Multisets
+from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.releases.folder_files import TRANSCRIPT
+from dpopt.releases.progress import stage
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.selected_database import SelectedDatabase
 

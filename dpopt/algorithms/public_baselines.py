@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.binary_simulation import named_part
 from dpopt.algorithms.evaluate import uniform_answers
-from dpopt.algorithms.population import public_population
-from dpopt.algorithms.public_choice import permutation, public_stream
 from dpopt.algorithms.public_table import has_binary_population
 from dpopt.algorithms.simulation import ROWS, simulated_clauses
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.evaluation import non_private_errors
-from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.public_population.population import public_population
+from dpopt.releases.public_population.public_choice import permutation, public_stream
 
 BASELINES = ("zeros", "uniform")
 MOST_CELLS = 20_000_000
@@ -75,7 +75,7 @@ def _on_binary(workload: Workload, seed: int, fill: float | None) -> list[tuple[
 
 
 def _truth_of(clauses: Clauses, record: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.kernels import satisfied
+    from dpopt.queries.counting.kernels import satisfied
 
     return satisfied(clauses, record).astype(np.float64)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dpopt.algorithms.binary_population import binary_population
-from dpopt.algorithms.population import public_population
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.workload import Workload
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.public_population.population import public_population
 
 MOST_ATTRIBUTES = 100
 """Binary attributes of a table that is written out; with more, populations are laws (see `binary_simulation`)."""

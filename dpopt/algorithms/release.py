@@ -7,20 +7,10 @@ from pathlib import Path
 
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import RESERVATION
-from dpopt.algorithms.folder_files import (
-    RELEASE,
-    REQUEST,
-    TRANSCRIPT,
-    missing_folders,
-    never_began,
-    remove_unfinished,
-    withdraw,
-)
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured_size import run_contents
 from dpopt.algorithms.outcome import Run, Sources
 from dpopt.algorithms.players import player_of
-from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import (
@@ -34,11 +24,21 @@ from dpopt.errors import (
     SolverUnavailableError,
     WorkloadError,
 )
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import NOT_PRIVATE_DRAWS, is_trusted
-from dpopt.private.public_facts import check_schema
-from dpopt.private.query_weights import QuerySampler
-from dpopt.queries.schema import Schema
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.selections.query_weights import QuerySampler
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_schema
+from dpopt.releases.folder_files import (
+    RELEASE,
+    REQUEST,
+    TRANSCRIPT,
+    missing_folders,
+    never_began,
+    remove_unfinished,
+    withdraw,
+)
+from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal, JournalContents, MemoryJournal
 
 NOTHING_ON_FILE = JournalContents([], 0, torn=False)
@@ -81,7 +81,7 @@ def release(
     progress : Progress, optional
         Told about stages and rounds.
     account : Account, optional
-        From where it is paid besides (`dpopt.algorithms.ledgers.open_account`); the folder names its reservation.
+        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation.
 
     Raises
     ------

@@ -11,7 +11,11 @@ from pathlib import Path
 
 from dpopt.algorithms.any_plan import read_plan
 from dpopt.algorithms.asked import Asked
-from dpopt.algorithms.folder_files import (
+from dpopt.algorithms.job import Job
+from dpopt.errors import ReleaseFolderError
+from dpopt.files.reading import damage_as
+from dpopt.queries.workloads.workload import workload_from_json
+from dpopt.releases.folder_files import (
     PLAN,
     REQUEST,
     SCHEMA,
@@ -25,11 +29,7 @@ from dpopt.algorithms.folder_files import (
     withdraw,
     write_json,
 )
-from dpopt.algorithms.job import Job
-from dpopt.errors import ReleaseFolderError
-from dpopt.queries.file_reading import damage_as
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import workload_from_json
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal
 
 

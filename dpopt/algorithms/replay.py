@@ -7,7 +7,6 @@ import os
 import shutil
 from pathlib import Path
 
-from dpopt.algorithms.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured_size import run_contents
 from dpopt.algorithms.outcome import Outcome
@@ -15,8 +14,9 @@ from dpopt.algorithms.players import player_of
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
-from dpopt.queries.file_reading import damage_as
-from dpopt.queries.written_files import whole_file
+from dpopt.files.reading import damage_as
+from dpopt.files.written_files import whole_file
+from dpopt.releases.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
 from dpopt.transcript.journal import read_journal
 
 INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)

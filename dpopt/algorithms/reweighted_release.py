@@ -10,12 +10,12 @@ from typing import Any
 
 from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.folder_files import check_empty, make_empty, write_json
 from dpopt.algorithms.reweighting import Reweighted, reweight, weighted_records
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.folder_files import check_empty, make_empty, write_json
 
 REWEIGHTING = "reweighting.json"
 _PRIVACY_COST = "none: weights are a function of the release alone"
@@ -117,7 +117,7 @@ def reweight_release(
 ) -> ReweightedRelease:
     """Give the records of a DualQuery release the weights under which its transcript is most likely; no privacy is spent.
 
-    maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.formulations.reweighting`, RW-1)
+    maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.models.records.reweighting`, RW-1)
 
     Parameters
     ----------

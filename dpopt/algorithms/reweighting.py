@@ -12,9 +12,9 @@ from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.synthetic import SyntheticRecords, merged
 from dpopt.errors import PlanError
-from dpopt.formulations.reweighting import TranscriptLikelihood
-from dpopt.queries.bit_records import BitRecords
+from dpopt.models.records.reweighting import TranscriptLikelihood
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.bit_records import BitRecords
 
 MOST_ROUNDS = 3_000
 """Beyond this many rounds the Hessian would not be formed at once."""
@@ -54,7 +54,7 @@ def reweight(
 ) -> Reweighted:
     """Return weights for the records of all rounds that maximize the likelihood of the released draws.
 
-    maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.formulations.reweighting`, RW-1)
+    maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.models.records.reweighting`, RW-1)
 
     by Newton steps: the quadratic model is maximized over the simplex, and the step is halved until L grows by a tenth of what
     the model's slope promises. Ends when the proven gap (RW-5) is at most `gap`.

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.progress import Figures, Pace, Silent
 from dpopt.errors import PlanError
-from dpopt.queries.written_files import open_private
+from dpopt.files.written_files import open_private
+from dpopt.releases.progress import Figures, Pace, Silent
 
 SHARES_APART = 10.0
 """Seconds between two lines on shares of one stage; rounds and steps have a line each."""

@@ -19,8 +19,8 @@ from dpopt.algorithms.plan import Encoding, FreeAttributes, whole_number
 from dpopt.algorithms.plan_request import DEFAULT_DELTA, FitRequest, PlanBy, PlanRequest
 from dpopt.algorithms.small_database_plan import SMALLDB
 from dpopt.errors import PlanError
-from dpopt.private.table_reading import AS_USUAL, TableReading
-from dpopt.queries.schema import Schema
+from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.schema.schema import Schema
 
 AUTO = "auto"
 ALGORITHMS = (

@@ -15,22 +15,22 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.binary_simulation import named_part, play_on_binary, simulated_rounds
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.ledgers import reserved_ledger
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
-from dpopt.algorithms.population import public_population
-from dpopt.algorithms.public_choice import permutation, public_stream
 from dpopt.algorithms.public_table import has_binary_population
 from dpopt.errors import PlanError
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.evaluation import non_private_errors
-from dpopt.private.query_weights import ExactSampler
-from dpopt.private.randomness import SeededWords
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.limits import SolveLimits
-from dpopt.queries.answers import RecordAnswers
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.ledgers import reserved_ledger
+from dpopt.releases.public_population.population import public_population
+from dpopt.releases.public_population.public_choice import permutation, public_stream
 from dpopt.transcript.journal import MemoryJournal
 
 MOST_QUERIES = 200_000
@@ -198,7 +198,7 @@ def share_of_records(
     clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     """Return the share of the records, (r, d), of which each clause is true, (m,)."""
-    from dpopt.queries.kernels import count_on_records
+    from dpopt.queries.counting.kernels import count_on_records
 
     return count_on_records(clauses, records, sizes) / len(records)
 
@@ -240,7 +240,7 @@ def _simulate(
     seed: int,
     on_round: Callable[[int, int, object], None],
 ) -> tuple[float, float]:
-    from dpopt.queries.kernels import count_clauses, count_on_records, pack_columns
+    from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
     from dpopt.solvers.registry import get_solver
 
     schema, bits = workload.schema, plan.encoding is Encoding.BITS

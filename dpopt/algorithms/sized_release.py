@@ -11,23 +11,23 @@ from dpopt.accounting.ledger import Account
 from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.folder_files import TRANSCRIPT, missing_folders, remove_unfinished, withdraw
 from dpopt.algorithms.job import LEAST_BYTES, Job
 from dpopt.algorithms.measured_plan import NOISE
 from dpopt.algorithms.measured_size import PublicSize, measure_size, split_contents, with_size_measured
 from dpopt.algorithms.outcome import Run, Sources
 from dpopt.algorithms.plans import plan_of
-from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import NOTHING_ON_FILE, REFUSALS, play_run, refuse_ended, refuse_unreviewed
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.settings import AUTO
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import AccountingError, PlanError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import NOT_PRIVATE_DRAWS, is_trusted
-from dpopt.private.noise import Noise
-from dpopt.private.public_facts import check_schema
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_schema
+from dpopt.releases.folder_files import TRANSCRIPT, missing_folders, remove_unfinished, withdraw
+from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.transcript.journal import FileJournal, Journal, JournalContents, MemoryJournal
 
 _TRIED_SIZES = (10_000, 10_000_000)

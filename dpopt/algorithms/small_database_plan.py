@@ -13,7 +13,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
-from dpopt.private.net_multisets import LARGEST_TARGET, MOST_RECORDS
+from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
 
 SMALLDB = "smalldb"
 LARGEST_RANGE = Decimal(1_000)

@@ -23,10 +23,15 @@ from dpopt.algorithms.small_database_bounds import (
 from dpopt.algorithms.small_database_plan import LARGEST_RANGE, LARGEST_REACH, SmallDatabasePlan
 from dpopt.algorithms.small_database_universe import Universe
 from dpopt.errors import PlanError
-from dpopt.private.net_draw import MOST_LISTED
-from dpopt.private.net_law import MOST_DEPTH
-from dpopt.private.net_multisets import LARGEST_TARGET, MOST_ELEMENTS, MOST_MULTISETS, MOST_RECORDS
-from dpopt.queries.workload import Workload
+from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
+from dpopt.private.mechanisms.net.net_law import MOST_DEPTH
+from dpopt.private.mechanisms.net.net_multisets import (
+    LARGEST_TARGET,
+    MOST_ELEMENTS,
+    MOST_MULTISETS,
+    MOST_RECORDS,
+)
+from dpopt.queries.workloads.workload import Workload
 
 _DIGITS = 6
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach

@@ -12,16 +12,16 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Run, Sources
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.public_table import public_table
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.algorithms.small_database_bounds import log_multisets
 from dpopt.algorithms.small_database_plan import LARGEST_RANGE, SmallDatabasePlan
 from dpopt.algorithms.small_database_universe import Universe
 from dpopt.errors import PlanError
-from dpopt.private.evaluation import non_private_errors
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.workload import Workload
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.progress import Silent
 from dpopt.transcript.journal import JournalContents, MemoryJournal
 
 ROWS = 20_000

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.candidates import domains_of
-from dpopt.algorithms.mentioned_attributes import mentioned_attributes, random_codes
-from dpopt.algorithms.public_choice import permutation, public_stream
 from dpopt.algorithms.small_database_bounds import without_bins
+from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.queries.arrays import freeze
-from dpopt.queries.attribute import AttributeKind
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.named_attributes import over
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.public_population.mentioned_attributes import mentioned_attributes, random_codes
+from dpopt.releases.public_population.public_choice import permutation, public_stream
+from dpopt.schema.attribute import AttributeKind
+from dpopt.schema.domains import Domains
 
 MOST_CELLS = 1 << 18
 MOST_ANSWERS = 1 << 26
@@ -128,7 +128,7 @@ class Universe:
 def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) -> NDArray[np.int8]:
     """Return what each query says of each record, (r, k): 0 or 1."""
     if isinstance(queries, MarginalSet):
-        from dpopt.queries.marginal_kernels import cells_of_records
+        from dpopt.queries.counting.marginal_kernels import cells_of_records
 
         cells = cells_of_records(queries, records)
         told = np.zeros((len(records), queries.number_of_cells), dtype=np.int8)

@@ -23,14 +23,14 @@ from dpopt.algorithms.multiplicative_universe import log_cells
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.planning import log_universe
 from dpopt.algorithms.plans import plan_of
-from dpopt.algorithms.progress import Progress
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.public_table import has_binary_population
 from dpopt.algorithms.settings import AUTO, Settings
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.algorithms.small_database_plan import SmallDatabasePlan
 from dpopt.algorithms.small_database_planning import proven_small_database
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.progress import Progress
 
 
 def plan_and_statement(

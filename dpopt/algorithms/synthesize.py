@@ -14,34 +14,34 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION, Asked
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
-from dpopt.algorithms.folder_files import check_empty
 from dpopt.algorithms.job import Job, check_bits, check_rules, check_workload
-from dpopt.algorithms.ledgers import open_account
 from dpopt.algorithms.measured_plan import NOISE
 from dpopt.algorithms.measured_size import PublicSize
 from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
 from dpopt.algorithms.output_format import check_format
 from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.progress import Progress, Silent, stage
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.rule_conflicts import legal_record
 from dpopt.algorithms.settings import Settings, choice
 from dpopt.algorithms.sized_release import job_of, release_asked, resume_asked
-from dpopt.algorithms.solver_choice import require_solver
 from dpopt.algorithms.stating import delta_warning, fill_note, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
-from dpopt.private.binary.bit_table import BitTable
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.open_dataset import check_engine, open_dataset
-from dpopt.private.open_table import AnyTable
-from dpopt.private.public_facts import public_size
-from dpopt.private.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
-from dpopt.private.rule_report import broken_rows
-from dpopt.private.table_reading import AS_USUAL, TableReading
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.engines.open_dataset import check_engine, open_dataset
+from dpopt.private.evaluation.broken_rules import broken_rows
+from dpopt.private.readers.binary.bit_table import BitTable
+from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
+from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import public_size
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.folder_files import check_empty
+from dpopt.releases.ledgers import open_account
+from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.rule_conflicts import legal_record
+from dpopt.releases.solver_choice import require_solver
+from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 
 _NOT_ENCRYPTED = (

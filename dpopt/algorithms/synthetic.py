@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.public_choice import permutation, public_stream
 from dpopt.errors import PlanError
-from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.schema import Schema
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.releases.public_population.public_choice import permutation, public_stream
+from dpopt.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)

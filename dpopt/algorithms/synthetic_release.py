@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import Round
-from dpopt.algorithms.folder_files import RELEASE, give_one_time, write_json
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.output_format import WIDE_FORMATS, WIDEST_TABLE
 from dpopt.algorithms.statement import release_statement
 from dpopt.algorithms.synthetic import SyntheticRecords
-from dpopt.algorithms.wide_output import ones_of
 from dpopt.algorithms.write_answers import write_answers
-from dpopt.algorithms.write_records import write_records
 from dpopt.algorithms.write_wide import write_wide
 from dpopt.errors import PlanError
-from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.schema import Schema
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
+from dpopt.releases.wide_output import ones_of
+from dpopt.releases.write_records import write_records
+from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +89,8 @@ class SyntheticRelease:
         PlanError
             If there are more columns than a table holds with profit; `to_sparse` gives them.
         """
-        from dpopt.algorithms.table_output import records_table
-        from dpopt.algorithms.write_records import weight_name
+        from dpopt.releases.table_output import records_table
+        from dpopt.releases.write_records import weight_name
 
         if len(self.record_schema) > WIDEST_TABLE:
             raise PlanError(
@@ -133,7 +133,7 @@ class SyntheticRelease:
 
     def answers(self) -> NDArray[np.float64]:
         """Return the release's answer to every base query of the workload, (m,): the share of synthetic records."""
-        from dpopt.queries.answer_kernels import shares_on_records
+        from dpopt.queries.counting.answer_kernels import shares_on_records
 
         if self.noisy is not None:
             return self.noisy

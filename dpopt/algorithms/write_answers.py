@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.folder_files import write_whole
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.table_output import write_answers_csv, write_answers_parquet
+from dpopt.releases.folder_files import write_whole
+from dpopt.releases.table_output import write_answers_csv, write_answers_parquet
 
 
 def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.folder_files import write_whole
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.synthetic import SyntheticRecords
-from dpopt.algorithms.wide_output import ones_of, write_baskets, write_npz, write_weights
+from dpopt.releases.folder_files import write_whole
+from dpopt.releases.wide_output import ones_of, write_baskets, write_npz, write_weights
 
 BASKETS, WEIGHTS = "synthetic.txt", "weights.txt"
 

@@ -9,7 +9,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.plan import print_json
+from dpopt.cli.commands.plan import print_json
 
 if TYPE_CHECKING:
     from dpopt.transcript.budget_contents import BudgetContents
@@ -49,7 +49,7 @@ def create(
     ] = None,
 ) -> None:
     """Make a file that holds a total budget; releases with --budget FILE reserve their costs in it."""
-    from dpopt.cli.reports import console
+    from dpopt.cli.reports.reports import console
     from dpopt.transcript.budget_ledger import BudgetLedger
 
     made = BudgetLedger.create(
@@ -78,7 +78,7 @@ def _print(contents: BudgetContents) -> None:
     from rich.table import Table
 
     from dpopt.accounting.many_releases import THEOREMS
-    from dpopt.cli.reports import console
+    from dpopt.cli.reports.reports import console
 
     out = console()
     out.print(

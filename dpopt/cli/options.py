@@ -11,8 +11,8 @@ import typer
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.private.table_reading import TableReading
-    from dpopt.queries.schema import Schema
+    from dpopt.private.readers.table_reading import TableReading
+    from dpopt.schema.schema import Schema
     from dpopt.transcript.budget_ledger import BudgetLedger
 
 TableArgument = Annotated[
@@ -336,7 +336,7 @@ class TextOptions:
         SchemaError
             If an option has another form than expected.
         """
-        from dpopt.private.table_reading import TableReading
+        from dpopt.private.readers.table_reading import TableReading
 
         return TableReading(
             separator=self.separator,
@@ -426,7 +426,7 @@ class UnitOptions:
 
     def reading(self, layout: str | None = None) -> TableReading:
         """Return how the planned table would be read; the name of its person column plays no part in a plan."""
-        from dpopt.private.table_reading import TableReading
+        from dpopt.private.readers.table_reading import TableReading
 
         person = None if self.rows_per_person is None else "person"
         return TableReading(layout, person=person, rows_per_person=self.rows_per_person)

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.formulations.coefficient_budget import (
+from dpopt.models.polynomials.coefficient_budget import (
     coefficient_program,
     limited_program,
     monomial_values,
     read_limited,
     read_split,
 )
-from dpopt.formulations.minimax_polynomial import chebyshev_values
+from dpopt.models.polynomials.minimax_polynomial import chebyshev_values
 from dpopt.polynomials.certificates import Problem, Solution
 from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point

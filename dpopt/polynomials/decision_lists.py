@@ -1,6 +1,6 @@
 """Coefficients for decision lists: from a solver's suggestion to whole numbers whose worst error is computed exactly.
 
-The problem is that of `dpopt.formulations.decision_lists`. Whatever a solver says, the coefficients are rounded to whole
+The problem is that of `dpopt.models.polynomials.decision_lists`. Whatever a solver says, the coefficients are rounded to whole
 multiples of 2^-g, and what is stated of them is exact for the rounded ones.
 """
 
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.formulations.decision_lists import list_program
+from dpopt.models.polynomials.decision_lists import list_program
 from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point
 from dpopt.programs.solver import Solver
-from dpopt.queries.decision_lists import ListFamily
-from dpopt.queries.list_coefficients import ListCoefficients
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.queries.decision_lists.families import ListFamily
 
 BITS = 20
 _LARGEST = 2.0

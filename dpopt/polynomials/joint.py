@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.formulations.approximation_plus_noise import noise_program, noise_weights
-from dpopt.formulations.coefficient_budget import read_split
+from dpopt.models.polynomials.approximation_plus_noise import noise_program, noise_weights
+from dpopt.models.polynomials.coefficient_budget import read_split
 from dpopt.polynomials.certificates import Problem, Solution
 from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point

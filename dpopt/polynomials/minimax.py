@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpopt.errors import PolynomialError
-from dpopt.formulations.minimax_polynomial import minimax_program, minimax_values
+from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.linear_solver import linear_solver, suggested_point
 from dpopt.polynomials.polynomial import Polynomial

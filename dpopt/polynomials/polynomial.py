@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
+from dpopt.files.json_files import json_list, json_object, refuse_unknown_keys
 from dpopt.polynomials.targets import WIDEST, Target
-from dpopt.queries.json_files import json_list, json_object, refuse_unknown_keys
 
 
 class Basis(enum.Enum):

@@ -7,17 +7,17 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpopt.errors import PolynomialError
-from dpopt.polynomials.certificates import Problem, Solution, Witness, verify
-from dpopt.polynomials.minimax import LeastDegree, verify_least_degree
-from dpopt.polynomials.polynomial import Basis, Polynomial, fractions_from_json
-from dpopt.polynomials.targets import Target
-from dpopt.queries.json_files import (
+from dpopt.files.json_files import (
     json_list,
     json_object,
     read_json_object,
     refuse_unknown_keys,
     write_json_object,
 )
+from dpopt.polynomials.certificates import Problem, Solution, Witness, verify
+from dpopt.polynomials.minimax import LeastDegree, verify_least_degree
+from dpopt.polynomials.polynomial import Basis, Polynomial, fractions_from_json
+from dpopt.polynomials.targets import Target
 
 VERSION = 1
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.programs.circuit_reduction import part_of
-from dpopt.queries.arrays import freeze
-from dpopt.queries.threshold_circuit import ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 
 def simplified(rules: ThresholdCircuit) -> tuple[ThresholdCircuit, str | None]:

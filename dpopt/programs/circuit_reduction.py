@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.arrays import freeze
-from dpopt.queries.threshold_circuit import ThresholdCircuit, starts
+from dpopt.arrays import freeze
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 
 _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(31)

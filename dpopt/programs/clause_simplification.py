@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.arrays import freeze
+from dpopt.arrays import freeze
 from dpopt.queries.clauses import Clauses
 
 

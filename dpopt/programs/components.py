@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.programs.circuit_reduction import part_of, with_codes
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES
+from dpopt.schema.rules.threshold_circuit import NO_RULES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

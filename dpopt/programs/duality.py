@@ -26,11 +26,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
 from dpopt.programs.dyadic import Dyadic
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.queries.arrays import freeze
 
 GRID = 2**8 * 3**2 * 5 * 7 * 11 * 13
 """Multipliers are rounded to multiples of 1 / 11,531,520: dual solutions at a vertex of a program with small whole

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.arrays import freeze
 
 MOST_RECORDS = 2048
 MOST_LITERALS = 500_000  # of all records together

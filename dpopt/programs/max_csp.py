@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
-from dpopt.queries.arrays import frozen
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 
 LARGEST_TOTAL_WEIGHT = 2**62
 
@@ -100,7 +100,7 @@ class MaxCsp:
         ProgramError
             The record has another shape, or a code out of range.
         """
-        from dpopt.queries.kernels import satisfied  # imports numba
+        from dpopt.queries.counting.kernels import satisfied  # imports numba
 
         self.require_record(record)
         return int(self.weights[satisfied(self.clauses, frozen(record, np.int32))].sum())

@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
-from dpopt.queries.arrays import frozen
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.bool_)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.programs.circuit_propagation import impossible_columns, simplified
 from dpopt.programs.circuit_reduction import with_codes
 from dpopt.programs.clause_simplification import constant_clauses, without_literals
@@ -25,7 +26,6 @@ from dpopt.programs.dominance import dominators
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import Point
-from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.queries.arrays import freeze, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)

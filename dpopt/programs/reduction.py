@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.programs.circuit_reduction import codes_told_apart, ranges, with_codes
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, as_record
-from dpopt.queries.arrays import freeze
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.threshold_circuit import starts
+from dpopt.schema.rules.threshold_circuit import starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

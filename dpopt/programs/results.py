@@ -15,8 +15,8 @@ from typing import SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import frozen
 from dpopt.errors import NoSolutionError, ProgramError
-from dpopt.queries.arrays import frozen
 
 Point = NDArray[np.int32] | NDArray[np.float64]
 """A candidate solution: codes (d,) int32 of a MaxCsp, or values (n,) float64 of a MixedIntegerProgram."""

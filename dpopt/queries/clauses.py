@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpopt.arrays import Hash, freeze, frozen
 from dpopt.errors import WorkloadError
-from dpopt.queries.arrays import Hash, freeze, frozen
-from dpopt.queries.schema import Schema
+from dpopt.schema.schema import Schema
 
 LARGEST_WIDTH = 31
 ODD, EVEN = 0xAAAAAAAA, 0x55555555  # masks of the odd and of the even numbers of true literals

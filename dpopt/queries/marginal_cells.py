@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.arrays import freeze
+from dpopt.arrays import freeze
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.domains import Domains
+from dpopt.schema.domains import Domains
 
 STEP = 1 << 21  # cells written at a time: bounds the temporary arrays
 FEW = 16  # marginals in one step that are written one after the other: scalars divide faster than arrays do

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze, frozen
 from dpopt.errors import WorkloadError
-from dpopt.queries.arrays import freeze, frozen
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
-from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_cells import cell_clauses, cells_fingerprint, shapes_fingerprint
+from dpopt.schema.domains import Domains
 
 LARGEST_WRITTEN = 50_000_000  # cells that are written out as clauses, or hashed as such
 

@@ -7,10 +7,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.arrays import freeze
+from dpopt.arrays import freeze
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
 
 Queries = TypeVar("Queries", MarginalSet, Clauses, MarginalSet | Clauses)
 

@@ -1,4 +1,4 @@
-"""The child's side of `dpopt.solvers.child_process`: `python -m dpopt.solvers.child ADAPTER PARENT`.
+"""The child's side of `dpopt.solvers.process.child_process`: `python -m dpopt.solvers.child ADAPTER PARENT`.
 
 Reads requests from standard input and writes replies to standard output, each a length (8 bytes, big-endian) and a
 pickle. Native libraries print: their standard output goes where standard error goes, never into the replies.
@@ -22,8 +22,8 @@ from typing import BinaryIO
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Program
-from dpopt.solvers.adapter import HEADER, Adapter
-from dpopt.solvers.end_with_parent import end_with_parent
+from dpopt.solvers.process.adapter import HEADER, Adapter
+from dpopt.solvers.process.end_with_parent import end_with_parent
 
 WATCH_SECONDS = 1.0
 

@@ -19,9 +19,9 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
 from dpopt.solvers.cp_sat_rules import add_rules
-from dpopt.solvers.history import History
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.process.history import History
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

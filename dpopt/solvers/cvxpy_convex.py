@@ -24,7 +24,7 @@ from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers import cvxpy_status
-from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 if TYPE_CHECKING:
     import cvxpy

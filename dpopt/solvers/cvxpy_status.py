@@ -7,7 +7,7 @@ limit too, and "user_limit" does not say which.
 from __future__ import annotations
 
 from dpopt.programs.results import Limit, Termination
-from dpopt.solvers.adapter import Verdict
+from dpopt.solvers.process.adapter import Verdict
 
 _OPTIMAL: Verdict = (Termination.OPTIMAL, None)
 _INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)

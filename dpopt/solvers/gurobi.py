@@ -20,8 +20,8 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
-from dpopt.solvers.history import History
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.process.history import History
 
 if TYPE_CHECKING:
     import gurobipy

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.threshold_circuit import ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 AtLeast = Callable[[list[int], int, int], tuple[list[list[int]], int]]
 """Literals, how many of them at least, largest variable so far: the clauses, and the largest variable then."""

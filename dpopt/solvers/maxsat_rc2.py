@@ -18,9 +18,9 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.adapter import Verdict
-from dpopt.solvers.history import History
 from dpopt.solvers.maxsat_encoding import WeightedCnf, record_of, weighted_cnf
+from dpopt.solvers.process.adapter import Verdict
+from dpopt.solvers.process.history import History
 
 _T = TypeVar("_T")
 

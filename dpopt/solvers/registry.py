@@ -18,8 +18,8 @@ from typing import cast
 
 from dpopt.errors import SolverUnavailableError
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
-from dpopt.solvers.adapter import Adapter
-from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
+from dpopt.solvers.process.adapter import Adapter
+from dpopt.solvers.process.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
 from dpopt.solvers.solver_folder import remove_left_folders
 
 ENTRY_POINTS = "dpopt.solvers"
@@ -54,7 +54,7 @@ _PULP_NEEDS: dict[str, tuple[Requirement, ...]] = {
 }
 
 SOLVERS: dict[str, Entry] = {
-    "local-search": Entry("dpopt.solvers.local_search:LocalSearch"),
+    "local-search": Entry("dpopt.solvers.local_search.search:LocalSearch"),
     "cp-sat": Entry("dpopt.solvers.cp_sat:CpSat", (_ORTOOLS,)),
     "highs": Entry("dpopt.solvers.scipy_highs:ScipyHighs", (Library("scipy", "scipy", at_least=(1, 13)),)),
     "cbc": Entry("dpopt.solvers.pulp_cbc:PulpCbc", (_PULP,), through_files=True),
@@ -126,7 +126,7 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
 
     The same name gives the same object, so that its child process is kept. Whether the solver can run here is told
     by its `availability()`. A solver of mixed-integer programs takes a MaxCsp once it is wrapped by
-    `dpopt.formulations.accepting_max_csp`. What solvers of killed processes left in the folder for temporary files is removed.
+    `dpopt.models.accepting_max_csp`. What solvers of killed processes left in the folder for temporary files is removed.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _named(name: str) -> Solver:
 
 
 def _of_entry(name: str, entry: Entry) -> Solver:
-    from dpopt.solvers.child_process import InChildProcess
+    from dpopt.solvers.process.child_process import InChildProcess
 
     if not entry.requirements:
         return cast("Callable[[], Solver]", load(entry.path))()

@@ -28,8 +28,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError
-from dpopt.queries.file_reading import read_bytes
-from dpopt.queries.written_files import flush_folder
+from dpopt.files.reading import read_bytes
+from dpopt.files.written_files import flush_folder
 from dpopt.transcript.budget_contents import (
     VERSION,
     BudgetContents,

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
-from dpopt.queries.strict_json import parse_json
-from dpopt.queries.written_files import PUBLIC, flush_folder
+from dpopt.files.strict_json import parse_json
+from dpopt.files.written_files import PUBLIC, flush_folder
 
 Entry = dict[str, Any]
 _LONGEST_LINE, _MOST_BYTES = 2**30, 2**34

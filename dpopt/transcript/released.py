@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.accounting.charges import Charge
+from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError
-from dpopt.queries.arrays import freeze, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
+from dpopt.arrays import frozen
 from dpopt.errors import TranscriptError
-from dpopt.queries.arrays import frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)

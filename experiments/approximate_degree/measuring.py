@@ -134,7 +134,7 @@ def solvers(sizes: Sequence[tuple[int, int]], names: Sequence[str]) -> Iterator[
     """Yield how far each solver's least error is from the exact one, and how long it took; exchange alone beside them."""
     import numpy as np
 
-    from dpopt.formulations.minimax_polynomial import minimax_program, minimax_values
+    from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
 
     for width, degree in sizes:
         target = Target.at_least(2, width)

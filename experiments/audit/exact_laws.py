@@ -16,9 +16,9 @@ import numpy as np
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
-from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-from dpopt.algorithms.intervals.interval_settings import IntervalSettings
+from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+from dpopt.synopses.intervals.interval_plan import IntervalPlan
+from dpopt.synopses.intervals.interval_settings import IntervalSettings
 from experiments.audit.cells import folder_in_memory, named
 from experiments.audit.files import ADD_REMOVE, FALSE, SIZE, TRUE
 from experiments.audit.mechanisms import remembered_plans

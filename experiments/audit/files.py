@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpopt.queries.attribute import Attribute, AttributeKind
-from dpopt.queries.schema import Schema
+from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.schema import Schema
 
 ADD_REMOVE, REPLACE = "add-remove", "replace"
 SIZE = 8

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import DpoptError
-from dpopt.private.on_invalid import OnInvalid
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.attribute import Attribute, AttributeKind
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import workload_from_json
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries.workloads.workload import workload_from_json
+from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.schema import Schema
+from dpopt.synopses.histograms.histogram_settings import HistogramSettings
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, Canary
 
@@ -53,7 +53,7 @@ class HostilePair:
 
 def largest_degree(path: Path, epsilon: float) -> Observation:
     """Release degrees; look at the largest."""
-    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
 
     released = degrees_of_edges(path, NODES, _counts(epsilon))
     return Observation((), (int(released.noisy[-1]),))
@@ -61,7 +61,7 @@ def largest_degree(path: Path, epsilon: float) -> Observation:
 
 def sum_of_degrees(path: Path, epsilon: float) -> Observation:
     """Release degrees of few nodes; look at the largest ones."""
-    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
 
     released = degrees_of_edges(path, NODES, _counts(epsilon))
     return Observation((), (int(released.noisy[-40:].sum()),))
@@ -69,7 +69,7 @@ def sum_of_degrees(path: Path, epsilon: float) -> Observation:
 
 def histogram(path: Path, epsilon: float) -> Observation:
     """Release a histogram of a column beside one of texts."""
-    from dpopt.algorithms.histograms.histogram_of_table import histogram_of_column
+    from dpopt.synopses.histograms.histogram_of_table import histogram_of_column
 
     noisy = histogram_of_column(path, VALUES, "b", _counts(epsilon)).noisy[0]
     return Observation((), tuple(int(count) for count in noisy))

@@ -92,15 +92,15 @@ MECHANISMS = (
 )
 
 PLANNERS = (
-    "dpopt.algorithms.histograms.histogram_of_table.plan_histogram",
-    "dpopt.algorithms.histograms.grid_of_table.plan_grid",
-    "dpopt.algorithms.histograms.sorted_of_table.plan_sorted",
-    "dpopt.algorithms.intervals.interval_settings.plan_intervals",
-    "dpopt.algorithms.intervals.interval_settings.plan_split",
-    "dpopt.algorithms.summaries.release_summary.plan_summary",
-    "dpopt.algorithms.decision_lists.release_lists.plan_lists",
-    "dpopt.algorithms.halfspaces.release_halfspaces.plan_halfspaces",
-    "dpopt.algorithms.sanitizers.release_sanitizer.plan_sanitizer",
+    "dpopt.synopses.histograms.histogram_of_table.plan_histogram",
+    "dpopt.synopses.histograms.grids.grid_of_table.plan_grid",
+    "dpopt.synopses.histograms.sorted.sorted_of_table.plan_sorted",
+    "dpopt.synopses.intervals.interval_settings.plan_intervals",
+    "dpopt.synopses.intervals.interval_settings.plan_split",
+    "dpopt.synopses.summaries.release_summary.plan_summary",
+    "dpopt.synopses.decision_lists.release_lists.plan_lists",
+    "dpopt.synopses.halfspaces.release_halfspaces.plan_halfspaces",
+    "dpopt.synopses.sanitizers.release_sanitizer.plan_sanitizer",
     "dpopt.algorithms.sized_release.plan_and_statement",
 )
 

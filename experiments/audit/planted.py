@@ -12,11 +12,12 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private import measuring_curator, multiplicative_scores
-from dpopt.private.exponential_table import ExponentialTable
-from dpopt.private.net_law import NetLaw
-from dpopt.private.noise import OpendpNoise
-from dpopt.private.reused_draws import KeptQueries
+from dpopt.private.curators import measuring_curator
+from dpopt.private.mechanisms.exponential_table import ExponentialTable
+from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.selections import multiplicative_scores
+from dpopt.private.selections.reused_draws import KeptQueries
 
 
 @contextmanager

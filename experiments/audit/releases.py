@@ -19,8 +19,8 @@ import numpy as np
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
-from dpopt.queries.workload import Workload, workload_from_json
+from dpopt.queries.workloads.workload import Workload, workload_from_json
+from dpopt.synopses.histograms.histogram_settings import HistogramSettings
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
 
@@ -85,35 +85,35 @@ def _counted(released: Any, path: Sequence[object] = ()) -> Released:
 
 def histogram(path: Path, asked: Asked) -> Released:
     """A histogram of two bins."""
-    from dpopt.algorithms.histograms.histogram_of_table import histogram_of_column
+    from dpopt.synopses.histograms.histogram_of_table import histogram_of_column
 
     return _counted(histogram_of_column(path, SCHEMA, "b", asked.counts()))
 
 
 def grid(path: Path, asked: Asked) -> Released:
     """A grid of two columns with two bins each."""
-    from dpopt.algorithms.histograms.grid_of_table import histogram_of_columns
+    from dpopt.synopses.histograms.grids.grid_of_table import histogram_of_columns
 
     return _counted(histogram_of_columns(path, SCHEMA, ("b", "c"), asked.counts()))
 
 
 def sorted_counts(path: Path, asked: Asked) -> Released:
     """The counts of two values in order."""
-    from dpopt.algorithms.histograms.sorted_of_table import sorted_counts_of_column
+    from dpopt.synopses.histograms.sorted.sorted_of_table import sorted_counts_of_column
 
     return _counted(sorted_counts_of_column(path, SCHEMA, "a", asked.counts()))
 
 
 def degrees(path: Path, asked: Asked) -> Released:
     """The degrees of a graph with a declared number of nodes."""
-    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
 
     return _counted(degrees_of_edges(path, 4 if asked.epsilon >= 1 else 24, asked.counts()))
 
 
 def degrees_of_noisy_nodes(path: Path, asked: Asked) -> Released:
     """The degrees of a graph whose number of nodes is bought: how far nodes beside the two largest seem to have an edge."""
-    from dpopt.algorithms.histograms.sorted_of_table import degrees_of_edges
+    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
 
     released = degrees_of_edges(path, None, asked.counts())
     ends = 2 * max(1, round(2 / asked.epsilon))  # of the edges that one file has and the other has not
@@ -137,8 +137,8 @@ def boxes(path: Path, asked: Asked) -> Released:
 
 
 def _partition(path: Path, asked: Asked, columns: tuple[str, ...], **how: Any) -> Released:
-    from dpopt.algorithms.intervals.interval_settings import IntervalSettings
-    from dpopt.algorithms.intervals.partition_of_table import partition_of_columns
+    from dpopt.synopses.intervals.interval_settings import IntervalSettings
+    from dpopt.synopses.intervals.partition_of_table import partition_of_columns
 
     released = partition_of_columns(
         path, SCHEMA, columns, IntervalSettings(asked.counts(), n=asked.size, **how)
@@ -149,7 +149,7 @@ def _partition(path: Path, asked: Asked, columns: tuple[str, ...], **how: Any) -
 
 def summary(path: Path, asked: Asked) -> Released:
     """Noisy counts of the values of a column."""
-    from dpopt.algorithms.summaries.release_summary import summary_of_table
+    from dpopt.synopses.summaries.release_summary import summary_of_table
 
     return _counted(
         summary_of_table(path, ONE_BIT, 1, asked.budget, relation=asked.neighbours, size=asked.size)
@@ -158,8 +158,8 @@ def summary(path: Path, asked: Asked) -> Released:
 
 def decision_lists(path: Path, asked: Asked) -> Released:
     """Rows that are decision lists of one literal at most."""
-    from dpopt.algorithms.decision_lists.release_lists import summary_of_lists
-    from dpopt.queries.decision_lists import ListFamily, RowKind
+    from dpopt.queries.decision_lists.families import ListFamily, RowKind
+    from dpopt.synopses.decision_lists.release_lists import summary_of_lists
 
     family = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
     return _counted(summary_of_lists(path, family, asked.budget, relation=asked.neighbours, size=asked.size))
@@ -167,9 +167,9 @@ def decision_lists(path: Path, asked: Asked) -> Released:
 
 def halfspaces(path: Path, asked: Asked) -> Released:
     """Sides of points under one projection to two dimensions, for a direction and its antipode."""
-    from dpopt.algorithms.halfspaces.planning import Shape
-    from dpopt.algorithms.halfspaces.release_halfspaces import halfspaces_of_table
-    from dpopt.queries.halfspaces import PointColumns, Scaling
+    from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+    from dpopt.synopses.halfspaces.planning import Shape
+    from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
 
     released = halfspaces_of_table(
         path,
@@ -185,11 +185,11 @@ def halfspaces(path: Path, asked: Asked) -> Released:
 
 def sanitizer(path: Path, asked: Asked) -> Released:
     """The generic sanitizer of disjunctions of up to two of two columns' values, degree 1."""
-    from dpopt.algorithms.sanitizers.release_sanitizer import sanitize_table
-    from dpopt.algorithms.sanitizers.symmetric_families import symmetric_family
     from dpopt.polynomials.minimax import best_polynomial
     from dpopt.polynomials.targets import Target
-    from dpopt.queries.chosen_literals import ChosenLiterals
+    from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+    from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
+    from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 
     target = Target.disjunction(2)
     family = symmetric_family(

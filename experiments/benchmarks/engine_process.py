@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.open_dataset import open_dataset
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.engines.open_dataset import open_dataset
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 
 WARM = 2  # counts after the first one, which loads kernels
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.histograms.grid_histogram import box_sums, prefix_sums
-from dpopt.algorithms.histograms.release_grid import release_grid
-from dpopt.private.bin_counts import BinCounts
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.grids.grid_histogram import box_sums, prefix_sums
+from dpopt.synopses.histograms.grids.release_grid import release_grid
 from experiments.boxes.grids import grids
 from experiments.boxes.plans import PLAIN, PLANNED, plans
 from experiments.documents import circumstances, write_results

@@ -8,9 +8,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.box_workload import cubes
-from dpopt.algorithms.histograms.grid_plan import GridPlan, plan_grid
-from dpopt.queries.grids import Level, grid_levels
+from dpopt.queries.ranges.grids import Level, grid_levels
+from dpopt.synopses.histograms.grids.box_workload import cubes
+from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 
 DELTA = 1e-9
 PLANNED, OTHER = "dpopt", "dpopt, the other shapes"

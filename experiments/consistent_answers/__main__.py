@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary_answer import ESTIMATES, SummaryAnswer
-from dpopt.algorithms.summaries.summary_plan import plan_summary
-from dpopt.queries.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary_answer import ESTIMATES, SummaryAnswer
+from dpopt.synopses.summaries.summary_plan import plan_summary
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 from experiments.polynomial_release.exact import exact_answers

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import exp
 
-from dpopt.private.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_law import NetLaw
 
 
 def median_law(values: Sequence[int], size: int, epsilon: str) -> list[Fraction]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.settings import Settings
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
 from experiments.documents import circumstances, write_results
 from experiments.figure5.picture import draw
 from experiments.machine import describe_circumstances

@@ -188,28 +188,28 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     """Return for each kind its whole files, or folders, and what reads them."""
     import dpopt
     from dpopt.algorithms.certify_report import read_rounds
-    from dpopt.algorithms.decision_lists.list_files import read_declaration, read_list_summary, read_points
-    from dpopt.algorithms.halfspaces.halfspace_files import read_halfspaces
-    from dpopt.algorithms.halfspaces.query_file import read_queries
-    from dpopt.algorithms.histograms.grid_histogram import GridHistogram
-    from dpopt.algorithms.histograms.histogram_files import read_histogram, read_released, read_sorted_counts
-    from dpopt.algorithms.intervals.partition_release import PartitionRelease
     from dpopt.algorithms.replay import load
-    from dpopt.algorithms.summaries.summary_files import read_summary
-    from dpopt.cli.declared import names_of_columns
-    from dpopt.cli.polynomial import _target
-    from dpopt.formulations.instances import read_instance
+    from dpopt.cli.reports.declared import names_of_columns
+    from dpopt.cli.synopses.polynomial import _target
+    from dpopt.comparison.instances import read_instance
     from dpopt.polynomials.solution_files import read_solution
-    from dpopt.private import halfspace_points
-    from dpopt.private.binary.bit_file import read_bit_file
-    from dpopt.private.binary.matrices import read_npz
-    from dpopt.private.binary.matrix_market import read_matrix_market
-    from dpopt.queries.bins import Bins
-    from dpopt.queries.decision_lists import ListFamily
-    from dpopt.queries.halfspaces import PointColumns, Scaling
-    from dpopt.queries.hierarchy import read_hierarchy
-    from dpopt.queries.item_workloads import read_ranks
-    from dpopt.queries.weighted_ranges import WeightedRanges
+    from dpopt.private.readers import read_points as halfspace_points
+    from dpopt.private.readers.binary.bit_file import read_bit_file
+    from dpopt.private.readers.binary.matrices import read_npz
+    from dpopt.private.readers.binary.matrix_market import read_matrix_market
+    from dpopt.queries.decision_lists.families import ListFamily
+    from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+    from dpopt.queries.ranges.bins import Bins
+    from dpopt.queries.ranges.hierarchy import read_hierarchy
+    from dpopt.queries.ranges.weighted_ranges import WeightedRanges
+    from dpopt.queries.workloads.items import read_ranks
+    from dpopt.synopses.decision_lists.list_files import read_declaration, read_list_summary, read_points
+    from dpopt.synopses.halfspaces.halfspace_files import read_halfspaces
+    from dpopt.synopses.halfspaces.query_file import read_queries
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+    from dpopt.synopses.histograms.histogram_files import read_histogram, read_released, read_sorted_counts
+    from dpopt.synopses.intervals.partition_release import PartitionRelease
+    from dpopt.synopses.summaries.summary_files import read_summary
 
     schema = dpopt.Schema.read(folder / "schema.json")
     items = dpopt.Schema.binary(4, ["a", "b", "c", "d"])

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for
-from dpopt.algorithms.halfspaces.estimators import Estimator
-from dpopt.algorithms.halfspaces.halfspace_plan import ARCS
-from dpopt.algorithms.halfspaces.planning import Shape, direct_error, plan_halfspaces, predicted
-from dpopt.algorithms.halfspaces.release_halfspaces import release_halfspaces
-from dpopt.private.halfspace_points import read_points
-from dpopt.queries.halfspaces import PointColumns, Scaling
+from dpopt.private.readers.read_points import read_points
+from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+from dpopt.synopses.halfspaces.estimators import Estimator
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS
+from dpopt.synopses.halfspaces.planning import Shape, direct_error, plan_halfspaces, predicted
+from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from experiments.documents import circumstances, write_results
 from experiments.halfspaces.points import COLUMNS, MARGIN, Case, make
 from experiments.machine import describe_circumstances

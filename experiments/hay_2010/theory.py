@@ -10,7 +10,7 @@ import numpy as np
 
 from dpopt.inference.histograms.tree_gains import TreeGains
 from dpopt.inference.histograms.tree_least_squares import range_variances
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 from experiments.hay_2010.draws import discrete_laplace, generator, variance
 from experiments.hay_2010.tree_sums import levels_of, sums_of_fewest_nodes
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 Levels = Sequence[NDArray[np.float64]]
 

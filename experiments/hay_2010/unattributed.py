@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.isotonic import (
+from dpopt.inference.histograms.sorted.isotonic import (
     expected_error_bound,
     isotonic,
     isotonic_integers,
     isotonic_median,
 )
-from dpopt.inference.histograms.monotone_posterior import monotone_posterior
+from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
 from experiments.hay_2010.draws import discrete_laplace, generator, variance
 from experiments.hay_2010.sets import SortedCounts
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.histograms.histogram_plan import plan_histogram
-from dpopt.algorithms.histograms.release_histogram import release_histogram
 from dpopt.inference.histograms.tree_gains import TreeGains
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.inference.histograms.zeroing import zero_subtrees
-from dpopt.private.bin_counts import BinCounts
-from dpopt.queries.tree import Tree
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.queries.ranges.tree import Tree
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
 from experiments.hay_2010.draws import SeededNoise, discrete_laplace, generator, variance
 from experiments.hay_2010.tree_sums import (
     largest_errors,

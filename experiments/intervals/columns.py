@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.histogram_plan import plan_histogram
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.algorithms.intervals.against_trees import tree_beside
-from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-from dpopt.algorithms.intervals.interval_planning import plan_intervals
-from dpopt.algorithms.intervals.interval_theorem import corrected_error, theorem_plan
-from dpopt.algorithms.intervals.partition_release import PartitionRelease
-from dpopt.algorithms.intervals.release_intervals import release_intervals
-from dpopt.inference.interval_partition import best_intervals
-from dpopt.private.bin_counts import BinCounts
+from dpopt.inference.histograms.interval_partition import best_intervals
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.intervals.against_trees import tree_beside
+from dpopt.synopses.intervals.interval_plan import IntervalPlan
+from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.interval_theorem import corrected_error, theorem_plan
+from dpopt.synopses.intervals.partition_release import PartitionRelease
+from dpopt.synopses.intervals.release_intervals import release_intervals
 from experiments.ranges.histograms import histograms
 
 Result = dict[str, Any]

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.grid_plan import plan_grid
-from dpopt.algorithms.histograms.release_grid import release_grid
-from dpopt.algorithms.intervals.release_split import release_split
-from dpopt.algorithms.intervals.split_planning import plan_split
-from dpopt.private.bin_counts import BinCounts
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.grids.grid_plan import plan_grid
+from dpopt.synopses.histograms.grids.release_grid import release_grid
+from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.split_planning import plan_split
 from experiments.boxes.grids import grids
 from experiments.intervals.columns import BETA, BUDGETS
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dpopt.algorithms.population import public_population
-from dpopt.algorithms.write_records import write_records
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.releases.public_population.population import public_population
+from dpopt.releases.write_records import write_records
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 ROWS = 400
 SCHEMA = Schema(

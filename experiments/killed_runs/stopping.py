@@ -111,10 +111,10 @@ def _load() -> None:
     import dpopt.algorithms.play_multiplicative
     import dpopt.algorithms.replay
     import dpopt.cli.main
-    import dpopt.cli.progress  # noqa: F401
+    import dpopt.cli.reports.progress  # noqa: F401
     from dpopt.algorithms.settings import Settings
     from dpopt.algorithms.synthesize import synthesize
-    from dpopt.queries.schema import Attribute, AttributeKind, Schema
+    from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
     schema = Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in "abc"))
     table = pd.DataFrame({name: [True, False] for name in "abc"})

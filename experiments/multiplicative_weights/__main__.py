@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from dpopt.algorithms.settings import Settings
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 from experiments.multiplicative_weights.binary_adult import bits

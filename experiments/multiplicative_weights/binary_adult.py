@@ -7,10 +7,10 @@ import gzip
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.attribute import Attribute, AttributeKind
-from dpopt.queries.public_random import PublicRandom
-from dpopt.queries.schema import Schema
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.public_random import PublicRandom
+from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.schema import Schema
 from experiments.tables import data_folder
 
 FILE = "adult/adult-mwem-27bit-counts.txt.gz"

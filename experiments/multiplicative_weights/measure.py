@@ -13,11 +13,11 @@ from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.evaluation import non_private_errors
-from dpopt.queries.answers import Answers, RecordAnswers
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.answers import Answers, RecordAnswers
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.schema import Schema
 
 Result = dict[str, Any]
 

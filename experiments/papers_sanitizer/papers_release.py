@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.algorithms.sanitizers.sanitized import SanitizedPolynomial
-from dpopt.algorithms.sanitizers.sanitizer_plan import CRUDE, EXACT, SanitizerPlan
-from dpopt.algorithms.sanitizers.symmetric_families import plan_symmetric
-from dpopt.algorithms.sanitizers.through_disjunctions import (
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.monomials import POWERS, SETS
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
+from dpopt.synopses.sanitizers.sanitizer_plan import CRUDE, EXACT, SanitizerPlan
+from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
+from dpopt.synopses.sanitizers.through_disjunctions import (
     of_polynomial,
     of_summary,
     predicted_through_disjunctions,
     predicted_through_polynomial,
     through_disjunctions,
 )
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary_plan import plan_summary
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.monomials import POWERS, SETS
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary_plan import plan_summary
 
 Result = dict[str, Any]
 SEED = 2012

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.compilation import kernel
-from dpopt.queries.compiled import population_count
+from dpopt.compilation import kernel
+from dpopt.queries.counting.compiled import population_count
 
 CHUNK = 2_000
 BLOCK = 512

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.compilation import kernel
-from dpopt.queries.literals import LiteralGroups
+from dpopt.compilation import kernel
+from dpopt.queries.conjunctions.literals import LiteralGroups
 
 Sets = NDArray[np.int64]
 Noise = NDArray[np.float64]

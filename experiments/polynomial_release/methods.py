@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.summaries.alternatives import alternatives
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary import Summary
-from dpopt.algorithms.summaries.summary_answer import CONSISTENT
+from dpopt.synopses.summaries.alternatives import alternatives
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary import Summary
+from dpopt.synopses.summaries.summary_answer import CONSISTENT
 from experiments.polynomial_release.exact import exact_answers
 from experiments.polynomial_release.largest_noise import random_sets
 from experiments.polynomial_release.other_methods import (

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpopt
-from dpopt.algorithms.summaries.noise_bounds import deviations_for
-from dpopt.algorithms.summaries.summary_plan import BETA
+from dpopt.synopses.summaries.noise_bounds import deviations_for
+from dpopt.synopses.summaries.summary_plan import BETA
 from experiments.polynomial_release.tables import Bits
 
 Answers = NDArray[np.float64]

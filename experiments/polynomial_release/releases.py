@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.noise_bounds import deviations_for
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary import Summary
-from dpopt.algorithms.summaries.summary_plan import BETA, SummaryPlan, plan_summary
-from dpopt.formulations.answer_polynomial import AnswerPolynomial
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial
 from dpopt.polynomials.targets import Target
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.subset_kernels import count_subsets
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.counting.subset_kernels import count_subsets
+from dpopt.synopses.summaries.noise_bounds import deviations_for
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary import Summary
+from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan, plan_summary
 from experiments.polynomial_release.exact import exact_answers, packed
 from experiments.polynomial_release.largest_noise import neighbours, random_sets, sets_of_largest_noise
 from experiments.polynomial_release.other_methods import direct_bound

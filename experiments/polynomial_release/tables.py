@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.write_records import write_records
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.write_records import write_records
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from experiments.tables import MissingDataError, data_folder
 
 SEED = 2012

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.histograms.histogram_plan import plan_histogram
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.private.bin_counts import BinCounts
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
 
 Release = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 PEERS = ("OpenDP tree, 2 children", "OpenDP tree, 16 children", "single bins", "single bins, not negative")

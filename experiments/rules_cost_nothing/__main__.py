@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.queries.schema import Schema
+from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 from experiments.rules_cost_nothing.plain_checks import violations

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.formulations.small_database import database_of, largest_difference, nearest_database
-from dpopt.private.net_boxes import BoxSampler
-from dpopt.private.net_law import NetLaw
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import SeededWords
+from dpopt.models.records.small_database import database_of, largest_difference, nearest_database
+from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.limits import SolveLimits
 from dpopt.solvers.registry import get_solver
 from experiments.documents import circumstances, write_results

@@ -12,8 +12,8 @@ import pandas as pd
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
-from dpopt.private.read_table import read_table
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.readers.read_table import read_table
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from experiments.tables import MissingDataError, data_folder
 
 SCHEMA = Schema(

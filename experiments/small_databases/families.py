@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.public_random import PublicRandom
+from dpopt.public_random import PublicRandom
 
 SIZE = 10_000
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
-from dpopt.formulations.best_response import best_response
+from dpopt.models.best_responses.best_response import best_response
 from dpopt.programs.limits import SolveLimits
 from dpopt.solvers.registry import available_solvers, get_solver
 from experiments.documents import circumstances, write_results

@@ -17,18 +17,18 @@ from dpopt.algorithms.choosing import predict
 from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plans import plan_of
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.read_binary_table import read_binary_table
-from dpopt.private.table_reading import Layout, TableReading
-from dpopt.queries.answer_kernels import shares_on_records
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.readers.read_binary_table import read_binary_table
+from dpopt.private.readers.table_reading import Layout, TableReading
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.answer_kernels import shares_on_records
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.progress import Silent
+from dpopt.schema.schema import Schema
 from experiments.runs import run_dpopt
 from experiments.tables import load_codes
 from experiments.wide_data.parts import DELTA, FIT_SECONDS, TRIVIAL, Row
@@ -200,7 +200,7 @@ class Measuring:
             reading = TableReading(Layout.NPZ)
             return schema, read_binary_table(table.path, schema, reading), table.rows
         if self._quick:
-            from dpopt.algorithms.population import public_population
+            from dpopt.releases.public_population.population import public_population
             from experiments.tables import QUICK_ROWS, SCHEMAS
 
             schema = Schema.read(SCHEMAS / "kdd99.json")

@@ -22,11 +22,11 @@ from dpopt.algorithms.measured_plan import (
     PlannedSelections,
 )
 from dpopt.algorithms.outcome import Sources
-from dpopt.private.measurement import Measurement
-from dpopt.private.noise import ScriptedNoise
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
 
 FIT = FitPlan(records=30, sweeps=2)

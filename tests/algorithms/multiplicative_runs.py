@@ -10,8 +10,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.multiplicative_plan import MWEM, QUERIES, Learning, MultiplicativePlan
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from tests.tiny_runs import REPLACE
 
 LEARNING = Learning(replays=1, last_replays=3, records=50)

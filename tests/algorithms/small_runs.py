@@ -17,12 +17,12 @@ from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.algorithms.write_records import write_records
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.query_weights import ExactSampler
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.write_records import write_records
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
 ROWS = 200

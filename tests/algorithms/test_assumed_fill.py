@@ -22,9 +22,9 @@ from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import fill_note, plan_and_statement
 from dpopt.algorithms.synthesize import synthesize
-from dpopt.private.binary.bit_table import bit_table
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.readers.binary.bit_table import bit_table
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA
 from tests.algorithms.test_release_with_rules import Notes
 from tests.wide_tables import FILES

@@ -10,9 +10,9 @@ import pytest
 from dpopt.algorithms import binary_population as law_module
 from dpopt.algorithms.binary_population import ACTIVITY, BinaryPopulation, binary_population, zipf_shares
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.kernels import satisfied
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.counting.kernels import satisfied
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 
 RANKS = np.array([3, 0, 2], dtype=np.int64)
 

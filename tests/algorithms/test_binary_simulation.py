@@ -18,12 +18,12 @@ from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.evaluation import non_private_errors
-from dpopt.queries.binary_columns import SparseColumns
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload, workload_from_json
+from dpopt.queries.counting.binary_columns import SparseColumns
+from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import plan, seeded
 from tests.algorithms.test_release_with_rules import Notes
 

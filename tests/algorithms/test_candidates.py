@@ -12,8 +12,8 @@ from dpopt.algorithms.candidates import candidate_marginals, domains_of, expecte
 from dpopt.algorithms.measured_plan import ADAPTIVE, PROJECTION, MeasuredPlan, PlannedSelections
 from dpopt.errors import PlanError
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from tests.algorithms.measured_runs import CLAUSES, SELECTIONS, measured_plan
 from tests.algorithms.small_runs import SCHEMA, workload
 from tests.tiny_measuring import marginals

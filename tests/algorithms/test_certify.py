@@ -20,8 +20,8 @@ from dpopt.algorithms.certify import (
 )
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
-from dpopt.formulations.best_response import best_response
-from dpopt.formulations.formulation import Formulation
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,
@@ -37,12 +37,12 @@ from dpopt.programs import (
     certify,
 )
 from dpopt.programs.solver import Solver
-from dpopt.queries.bit_records import BitRecords
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.bit_records import BitRecords
 from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import small_release
-from tests.formulations.test_relaxation_bound import Suggesting
 from tests.models.catalogue import all_records
+from tests.models.test_relaxation_bound import Suggesting
 
 
 @dataclass

@@ -19,8 +19,8 @@ from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.measured_runs import CLAUSES, measured_plan
 from tests.algorithms.small_runs import plan, workload
 from tests.algorithms.test_release_with_rules import Notes

@@ -19,11 +19,11 @@ from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import PlanError
-from dpopt.private.dqrs_curator import DqrsCurator, signed_queries
-from dpopt.private.query_weights import ExactSampler
-from dpopt.private.randomness import SeededWords
+from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.limits import SolveLimits
-from dpopt.queries.kernels import count_clauses, count_on_records, pack_columns
+from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SampledQueries

@@ -16,17 +16,17 @@ from dpopt.algorithms.dualquery import BestResponder, Round, recertify, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
 from dpopt.errors import TranscriptError
-from dpopt.formulations.best_response import best_response
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
-from dpopt.queries.bit_records import WIDE, BitRecords
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import Workload
+from dpopt.queries.counting.bit_records import WIDE, BitRecords
+from dpopt.queries.workloads.workload import Workload
+from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SampledQueries

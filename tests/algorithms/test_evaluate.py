@@ -15,7 +15,7 @@ from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release
 from tests.strategies import clause_lists, naive_truth
 

@@ -19,13 +19,13 @@ from dpopt.algorithms.fem import (
 from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan
 from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
 from dpopt.errors import TranscriptError
-from dpopt.private.fem_curator import FemCurator
-from dpopt.private.randomness import SeededWords
+from dpopt.private.curators.fem_curator import FemCurator
+from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.results import SolveResult, Termination
-from dpopt.queries.kernels import count_clauses, count_on_records, pack_columns
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import Entry, JournalContents, MemoryJournal
 from tests.tiny_runs import ADD_REMOVE, dataset_of

@@ -12,7 +12,7 @@ from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan, make_fem_plan
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import PlanError
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
 from tests.algorithms.test_fem import SCHEMA, plan_of
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)

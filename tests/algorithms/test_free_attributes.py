@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import Encoding, FreeAttributes
-from dpopt.algorithms.public_choice import public_stream, uniforms
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.queries.schema import Schema
+from dpopt.releases.public_population.public_choice import public_stream, uniforms
+from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 from tests.algorithms.small_runs import REPLACE, SCHEMA
 from tests.strategies import clauses_of

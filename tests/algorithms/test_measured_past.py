@@ -15,7 +15,7 @@ from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.past import reservation
 from dpopt.algorithms.release import release
 from dpopt.errors import TranscriptError
-from dpopt.private.randomness import SeededWords
+from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.transcript.journal import JournalContents, read_journal
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.algorithms.measured_runs import measured_job

@@ -25,9 +25,9 @@ from dpopt.algorithms.measured_plan import (
 )
 from dpopt.algorithms.plan import Encoding
 from dpopt.errors import BudgetError, DpoptError, PlanError
-from dpopt.private.measurement import Measurement
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.selection import Selection
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.selections.selection import Selection
 from dpopt.transcript.journal import MemoryJournal
 from tests.algorithms.measured_runs import CLAUSES, SELECTIONS, measured_job, measured_plan, moved_by
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, SCHEMA, plan, workload

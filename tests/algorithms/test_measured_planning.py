@@ -14,8 +14,8 @@ from dpopt.algorithms.measured_planning import make_measured_plan
 from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.settings import Settings
 from dpopt.errors import AccountingError, DpoptError, PlanError
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.measured_runs import CLAUSES, moved_by
 from tests.algorithms.small_runs import ADD_REMOVE, workload
 

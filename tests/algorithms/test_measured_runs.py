@@ -36,19 +36,19 @@ from dpopt.algorithms.measured_plan import (
 )
 from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.plans import plan_of
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError
-from dpopt.inference.fitted import Fitted
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.noise import OpendpNoise
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.inference.records.fitted import Fitted
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.progress import Silent
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.measured_runs import CLAUSES, FIT, NoNoise, measured_job, noiseless, scripted
 from tests.algorithms.small_runs import (
@@ -234,7 +234,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from dpopt.algorithms.replay import replay
 from dpopt.inference import record_search
-from dpopt.private.dataset import PrivateDataset
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.solvers import registry
 
 def absent(*_, **__):

@@ -16,7 +16,7 @@ from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.simulation import CLOSED_FORM
 from dpopt.errors import PlanError
-from dpopt.queries.workload import Workload
+from dpopt.queries.workloads.workload import Workload
 from tests.algorithms.small_runs import workload
 
 SIZE = 5000

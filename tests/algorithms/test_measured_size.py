@@ -16,22 +16,22 @@ from dpopt import Schema, synthesize
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.size import SIZE
-from dpopt.algorithms.decision_lists.release_lists import summary_of_lists
-from dpopt.algorithms.halfspaces.planning import Shape
-from dpopt.algorithms.halfspaces.release_halfspaces import halfspaces_of_table
-from dpopt.algorithms.histograms.histogram_settings import HistogramSettings
-from dpopt.algorithms.intervals.interval_settings import IntervalSettings
-from dpopt.algorithms.intervals.partition_of_table import partition_of_columns
 from dpopt.algorithms.measured_size import MARGIN, measured_note
 from dpopt.algorithms.net_release import select_from_net
 from dpopt.algorithms.replay import replay
-from dpopt.algorithms.sanitizers.release_sanitizer import sanitize_table
 from dpopt.algorithms.stated_privacy import stated_privacy
-from dpopt.algorithms.summaries.release_summary import summary_of_table
 from dpopt.algorithms.synthesize import continue_run
 from dpopt.errors import BudgetError, PlanError
-from dpopt.queries.halfspaces import PointColumns, Scaling
-from dpopt.queries.schema import Attribute, AttributeKind
+from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+from dpopt.schema.schema import Attribute, AttributeKind
+from dpopt.synopses.decision_lists.release_lists import summary_of_lists
+from dpopt.synopses.halfspaces.planning import Shape
+from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
+from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+from dpopt.synopses.intervals.interval_settings import IntervalSettings
+from dpopt.synopses.intervals.partition_of_table import partition_of_columns
+from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
+from dpopt.synopses.summaries.release_summary import summary_of_table
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.exact_sanitizer_loss import symmetric
 from tests.exact_summary_loss import UNIVERSES

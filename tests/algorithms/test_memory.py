@@ -22,11 +22,11 @@ from dpopt.algorithms.memory import (
 )
 from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.settings import Settings
+from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.queries import Clauses
-from dpopt.queries.arrays import freeze
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from tests.strategies import clause_lists, clauses_of
 
 SIZES = (3, 2, 5, 2)

@@ -40,9 +40,9 @@ from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table
 from tests.boundary.test_noninterference import RULED

@@ -22,8 +22,8 @@ from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.planning import log_universe, make_plan
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import AccountingError, PlanError
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 
 ZCDP = Budget(1.0, 1e-6, None, Accountant.ZCDP)

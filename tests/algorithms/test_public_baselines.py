@@ -7,11 +7,11 @@ import pytest
 
 from dpopt.algorithms import public_baselines as module
 from dpopt.algorithms.binary_population import binary_population
-from dpopt.algorithms.population import public_population
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.simulation import ROWS
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload, workload_from_json
+from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
+from dpopt.releases.public_population.population import public_population
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, workload
 
 POSITIVE: dict[str, Any] = {

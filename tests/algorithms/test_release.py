@@ -9,13 +9,13 @@ import pytest
 
 from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import refuse_unreviewed, release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.read_table import read_table
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.progress import Silent
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, job, seeded, small_release
 
 ESTIMATED: dict[str, Any] = {

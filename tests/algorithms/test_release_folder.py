@@ -11,14 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from dpopt.algorithms import release_folder
-from dpopt.algorithms.folder_files import (
-    check_empty,
-    make_empty,
-    missing_folders,
-    read_json,
-    withdraw,
-    write_json,
-)
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.release import refuse_ended, release, resume
 from dpopt.algorithms.release_folder import create_folder, read_job
@@ -33,7 +25,15 @@ from dpopt.errors import (
     TranscriptError,
     WorkloadError,
 )
-from dpopt.queries.schema import Schema
+from dpopt.releases.folder_files import (
+    check_empty,
+    make_empty,
+    missing_folders,
+    read_json,
+    withdraw,
+    write_json,
+)
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal
 from tests.algorithms.small_runs import AMPLE, SCHEMA, dataset, job, plan, seeded, small_release, workload
 

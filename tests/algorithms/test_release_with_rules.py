@@ -17,15 +17,15 @@ from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.past import read_past, reservation
 from dpopt.algorithms.plan import Encoding, FreeAttributes
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PlanError, RulesError, SolverUnavailableError, TranscriptError
 from dpopt.programs import Capability, Termination
-from dpopt.queries import Rule, at_most, equivalent, implies, literal
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.progress import Silent
+from dpopt.schema import Rule, at_most, equivalent, implies, literal
+from dpopt.schema.schema import Schema
 from dpopt.solvers import registry
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.small_runs import (

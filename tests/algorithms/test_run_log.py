@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms import run_log as module
-from dpopt.algorithms.progress import Pace, Silent, Together, stage
 from dpopt.algorithms.run_log import RunLog
 from dpopt.errors import PlanError
+from dpopt.releases.progress import Pace, Silent, Together, stage
 from tests.algorithms.small_runs import small_release
 
 

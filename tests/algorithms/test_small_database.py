@@ -37,9 +37,9 @@ from dpopt.algorithms.small_database_planning import (
 )
 from dpopt.algorithms.small_database_universe import Universe, answers_on_each
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.private.net_curator import NetCurator
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.private.curators.net_curator import NetCurator
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_nets import all_multisets, cells, prefixes
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of
 

@@ -23,7 +23,6 @@ from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
@@ -38,11 +37,12 @@ from dpopt.errors import (
     SolverUnavailableError,
     WorkloadError,
 )
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.open_table import AnyTable
-from dpopt.private.read_table import read_table
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.progress import Silent
+from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import (
     ADD_REMOVE,
     ROWS,

@@ -20,11 +20,11 @@ from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.reweighted_release import reweight_release
 from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
-from dpopt.private.read_binary_table import read_binary_table
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload, workload_from_json
+from dpopt.private.readers.read_binary_table import read_binary_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.workloads.workload import parse_workload, workload_from_json
+from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA
 from tests.wide_tables import FILES, IN_MEMORY, cells_of, some_cells, write_baskets, write_pairs
 

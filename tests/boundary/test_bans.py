@@ -20,14 +20,14 @@ FILES = source_files()
 # What is banned -> the files where it may stand.
 BANS: dict[str, tuple[str, ...]] = {
     "random": (),
-    "numpy.random": ("dpopt/private/randomness.py", "dpopt/queries/public_random.py"),
-    "secrets": ("dpopt/private/randomness.py",),
-    "os.urandom": ("dpopt/private/randomness.py",),
-    "os.getrandom": ("dpopt/private/randomness.py",),
-    "opendp": ("dpopt/private/*.py",),
+    "numpy.random": ("dpopt/private/mechanisms/randomness.py", "dpopt/public_random.py"),
+    "secrets": ("dpopt/private/mechanisms/randomness.py",),
+    "os.urandom": ("dpopt/private/mechanisms/randomness.py",),
+    "os.getrandom": ("dpopt/private/mechanisms/randomness.py",),
+    "opendp": ("dpopt/private/mechanisms/*.py",),
     "importlib.import_module": ("dpopt/__init__.py", "dpopt/solvers/registry.py"),
     "importlib": ("dpopt/__init__.py", "dpopt/solvers/*.py"),
-    "pickle": ("dpopt/solvers/child*.py",),
+    "pickle": ("dpopt/solvers/*child*.py",),
     "marshal": (),
     "shelve": (),
     "dill": (),
@@ -36,30 +36,30 @@ BANS: dict[str, tuple[str, ...]] = {
     # Files are read where their sizes, nesting, keys and numbers are checked.
     "json.load": (),
     "json.loads": (
-        "dpopt/queries/strict_json.py",
+        "dpopt/files/strict_json.py",
         "dpopt/transcript/journal.py",
         "dpopt/solvers/pulp_other.py",
     ),
     "numpy.load": (),
     "scipy.io": (),
-    "tomllib": ("dpopt/formulations/instances.py",),
+    "tomllib": ("dpopt/comparison/instances.py",),
     "zipfile": (
-        "dpopt/queries/array_files.py",
-        "dpopt/queries/file_reading.py",
-        "dpopt/algorithms/wide_output.py",
+        "dpopt/files/array_files.py",
+        "dpopt/files/reading.py",
+        "dpopt/releases/wide_output.py",
     ),
     # Files come to be in one place, which knows the umask and what is the owner's alone; folders in it are no files of users.
-    "os.open": ("dpopt/queries/written_files.py", "dpopt/transcript/*.py", "dpopt/solvers/*.py"),
-    "os.fchmod": ("dpopt/queries/written_files.py",),
+    "os.open": ("dpopt/files/written_files.py", "dpopt/transcript/*.py", "dpopt/solvers/*.py"),
+    "os.fchmod": ("dpopt/files/written_files.py",),
     "os.chmod": (),
     "os.umask": (),
     "shutil.copy": (),
     "shutil.copyfile": (),
-    "tempfile": ("dpopt/algorithms/new_files.py", "dpopt/cli/demo.py", "dpopt/solvers/*.py"),
+    "tempfile": ("dpopt/releases/new_files.py", "dpopt/cli/commands/demo.py", "dpopt/solvers/*.py"),
     # Records are at hand wherever a cluster is: one file reaches it.
-    "cryptography": ("dpopt/private/dask_workers.py",),
-    "dask": ("dpopt/private/dask_workers.py",),
-    "distributed": ("dpopt/private/dask_workers.py",),
+    "cryptography": ("dpopt/private/engines/dask_workers.py",),
+    "dask": ("dpopt/private/engines/dask_workers.py",),
+    "distributed": ("dpopt/private/engines/dask_workers.py",),
 }
 
 # Loaded inside functions only, except in files that are themselves loaded inside functions.
@@ -70,9 +70,9 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "distributed": (),
     "gurobipy": (),
     "highspy": (),
-    "llvmlite": ("dpopt/queries/comp*.py", "*kernels.py"),
+    "llvmlite": ("dpopt/compilation.py", "dpopt/queries/counting/compiled.py", "*kernels.py"),
     "matplotlib": (),
-    "numba": ("dpopt/queries/comp*.py", "*kernels.py"),
+    "numba": ("dpopt/compilation.py", "dpopt/queries/counting/compiled.py", "*kernels.py"),
     "opendp": (),
     "ortools": (),
     "pandas": (),
@@ -85,7 +85,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "typer": ("dpopt/cli/*.py",),
 }
 
-ROOMS_WITH_THE_CURATOR = {"private", "algorithms", "cli"}
+ROOMS_WITH_THE_CURATOR = {"private", "releases", "algorithms", "synopses", "cli"}
 
 
 def offences(file: SourceFile) -> list[str]:
@@ -130,12 +130,12 @@ def test_banned_names_stand_only_in_their_places() -> None:
 def test_whole_files_are_read_by_the_strict_reader_only() -> None:
     """But for what the system and solvers write, a private table, and files of the same process."""
     places = (
-        "dpopt/queries/file_reading.py",
+        "dpopt/files/reading.py",
         "dpopt/solvers/*.py",
-        "dpopt/private/list_reader.py",
+        "dpopt/private/readers/read_lists.py",
         "dpopt/algorithms/memory.py",
         "dpopt/transcript/journal.py",
-        "dpopt/cli/demo.py",
+        "dpopt/cli/commands/demo.py",
     )
     called = [
         f"{file.path}:{node.lineno}"
@@ -175,8 +175,8 @@ MAKES_FILES: dict[str, tuple[str, ...]] = {
     "touch": (),
     "chmod": (),
     "open": (
-        "dpopt/algorithms/wide_output.py",
-        "dpopt/solvers/child_process.py",
+        "dpopt/releases/wide_output.py",
+        "dpopt/solvers/process/child_process.py",
     ),  # in an archive; in its own folder
 }
 

@@ -17,18 +17,24 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.grid_plan import GridPlan
-from dpopt.algorithms.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.algorithms.histograms.release_grid import release_grid
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.algorithms.histograms.release_sorted import LENGTH_SHARE, SortedPlan, plan_sorted, release_sorted
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private import bin_curator, bin_measurement
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.bin_curator import BinCurator
-from dpopt.private.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
-from dpopt.private.door import Door
-from dpopt.private.noisy_counts import with_noise
+from dpopt.private.curators import bin_curator
+from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.door import Door
+from dpopt.private.measurements import bin_measurement
+from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.grids.grid_plan import GridPlan
+from dpopt.synopses.histograms.grids.release_grid import release_grid
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.sorted.release_sorted import (
+    LENGTH_SHARE,
+    SortedPlan,
+    plan_sorted,
+    release_sorted,
+)
 from dpopt.transcript.released import NoisyAnswers
 from tests.exact_bin_loss import (
     AMPLE,
@@ -209,7 +215,7 @@ def events_of(release: Callable[..., object]) -> list[str]:
 
         patch.setattr(Ledger, "spend", recording)
         for driver in ("release_grid", "release_histogram", "release_sorted"):
-            name = f"dpopt.algorithms.histograms.{driver}.MemoryJournal"
+            name = f"dpopt.synopses.histograms.{driver}.MemoryJournal"
             patch.setattr(name, lambda **_: EventJournal(noise.events))
         release(noise=noise)
     return noise.events
@@ -518,7 +524,7 @@ def plan_degrees_with(patch: pytest.MonkeyPatch, scale: Callable[[int, float, bo
     def changed(moved: int, *, amount: float, gaussian: bool) -> float:
         return scale(moved, amount, gaussian)
 
-    patch.setattr("dpopt.algorithms.histograms.release_sorted.measurement_scale", changed)
+    patch.setattr("dpopt.synopses.histograms.sorted.release_sorted.measurement_scale", changed)
 
 
 def plan_with_moves_of_a_table(patch: pytest.MonkeyPatch) -> None:

@@ -26,22 +26,22 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.folder_files import write_json
-from dpopt.algorithms.histograms.grid_histogram import GridHistogram
-from dpopt.algorithms.histograms.grid_plan import GridPlan, plan_grid
-from dpopt.algorithms.histograms.histogram import Histogram
-from dpopt.algorithms.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.algorithms.histograms.histogram_table import write_frequencies, write_table
-from dpopt.algorithms.histograms.release_grid import release_grid
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.algorithms.histograms.release_sorted import SortedPlan, plan_sorted, release_sorted
-from dpopt.algorithms.histograms.sorted_counts import SortedCountsRelease
 from dpopt.errors import PlanError
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.bin_curator import BinCurator
-from dpopt.private.bin_measurement import BinsInUse
-from dpopt.private.noise import ScriptedNoise
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.measurements.bin_measurement import BinsInUse
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.releases.folder_files import write_json
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
+from dpopt.synopses.histograms.grids.release_grid import release_grid
+from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_table import write_frequencies, write_table
+from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.sorted.release_sorted import SortedPlan, plan_sorted, release_sorted
+from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.cli.command_line import call
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -95,7 +95,10 @@ class Public:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             # The statement is to be that of a private run, so that the claim of this noise is taken.
-            with watched(watcher), mock.patch("dpopt.private.bin_curator.is_trusted", return_value=True):
+            with (
+                watched(watcher),
+                mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True),
+            ):
                 self._release(held, noise, watcher, folder)
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
 
@@ -367,8 +370,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         out, exported, watcher = folder / "out.json", folder / "out.csv", Watcher()
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.bin_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.bin_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.bin_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True),
             watched(watcher),
         ):
             released = call(command.group, "release", table, *options, "-o", out)

@@ -15,15 +15,15 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.histogram import Histogram
-from dpopt.algorithms.histograms.histogram_plan import plan_histogram
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.algorithms.histograms.release_sorted import plan_sorted, release_sorted
-from dpopt.algorithms.histograms.sorted_counts import SortedCountsRelease
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.closed import Closed
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.closed import Closed
+from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
+from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 from tests.boundary.test_origin import constructions
 from tests.private.test_trust import ClaimingNoise
 from tests.source_code import source_files
@@ -130,7 +130,7 @@ def test_opendps_own_noise_is_trusted_where_it_is_given(release: Release) -> Non
 
 
 FILES = {file.path: file for file in source_files()}
-HISTOGRAMS = {path: file for path, file in FILES.items() if path.startswith("dpopt/algorithms/histograms/")}
+HISTOGRAMS = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/histograms/")}
 
 
 def called(tree: ast.Module) -> set[str]:
@@ -141,9 +141,9 @@ def called(tree: ast.Module) -> set[str]:
 def test_noisy_counts_of_bins_are_constructed_where_those_of_tables_are() -> None:
     """In one place, after the charge that they carry; the curator of bins and the drivers construct none of their own."""
     places = {path for path, file in FILES.items() if file.room == "private" and constructions(file.tree)}
-    assert "dpopt/private/noisy_counts.py" in places
+    assert "dpopt/private/measurements/noisy_counts.py" in places
     assert not places & {path for path in FILES if path.startswith("dpopt/private/bin_")}
-    assert "with_noise" in called(FILES["dpopt/private/bin_curator.py"].tree)
+    assert "with_noise" in called(FILES["dpopt/private/curators/bin_curator.py"].tree)
 
 
 DRIVERS = [path for path, file in HISTOGRAMS.items() if "BinCurator" in called(file.tree)]

@@ -18,16 +18,16 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary_plan import SummaryPlan, plan_summary
 from dpopt.errors import BudgetError
-from dpopt.private import conjunction_curator
-from dpopt.private.conjunction_curator import ConjunctionCounts, ConjunctionCurator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door
-from dpopt.private.noisy_counts import with_noise
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.literals import LiteralGroups
+from dpopt.private.curators import conjunction_curator
+from dpopt.private.curators.conjunction_curator import ConjunctionCounts, ConjunctionCurator
+from dpopt.private.curators.door import Door
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from dpopt.transcript.released import NoisyAnswers
 from tests.exact_bin_loss import AMPLE, Watching
 from tests.exact_summary_loss import (
@@ -95,7 +95,7 @@ def events_of(plan: SummaryPlan) -> list[str]:
             noise.events.append("spend")
 
         patch.setattr(Ledger, "spend", recording)
-        journal = "dpopt.algorithms.summaries.release_summary.MemoryJournal"
+        journal = "dpopt.synopses.summaries.release_summary.MemoryJournal"
         patch.setattr(journal, lambda **_: EventJournal(noise.events))
         release_summary(dataset(), plan, noise=noise)
     return noise.events
@@ -363,7 +363,7 @@ def plan_with(patch: pytest.MonkeyPatch, change: Callable[[int, float], tuple[in
         moved, amount = change(moved, amount)
         return measurement_scale(moved, amount=amount, gaussian=gaussian)
 
-    patch.setattr("dpopt.algorithms.summaries.summary_plan.measurement_scale", changed)
+    patch.setattr("dpopt.synopses.summaries.summary_plan.measurement_scale", changed)
 
 
 def plan_with_half_the_moves(patch: pytest.MonkeyPatch) -> None:

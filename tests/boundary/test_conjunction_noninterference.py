@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary_files import write_summary
-from dpopt.algorithms.summaries.summary_plan import SummaryPlan, plan_summary
 from dpopt.errors import PlanError
-from dpopt.private.conjunction_curator import ConjunctionCurator
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.conjunction_curator import ConjunctionCurator
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary_files import write_summary
+from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.cli.command_line import call
@@ -81,7 +81,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.conjunction_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.conjunction_curator.is_trusted", return_value=True),
             ):
                 released = release_summary(
                     dataset_of(SCHEMA, table), self.plan, noise=noise, progress=watcher
@@ -237,8 +237,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         table.write_text("\n".join(["smoker,city,ill", *rows]) + "\n", encoding="utf-8")
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.conjunction_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.conjunction_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.conjunction_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.conjunction_curator.is_trusted", return_value=True),
             watched(watcher),
         ):
             results = [

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary import Summary
-from dpopt.algorithms.summaries.summary_plan import plan_summary
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.chosen_literals import ChosenLiterals
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary import Summary
+from dpopt.synopses.summaries.summary_plan import plan_summary
 from tests.boundary.test_origin import constructions
 from tests.private.test_trust import ClaimingNoise
 from tests.source_code import source_files
@@ -119,7 +119,7 @@ def test_opendps_own_noise_is_trusted_where_it_is_given() -> None:
 
 
 FILES = {file.path: file for file in source_files()}
-SUMMARIES = {path: file for path, file in FILES.items() if path.startswith("dpopt/algorithms/summaries/")}
+SUMMARIES = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/summaries/")}
 
 
 def called(tree: ast.Module) -> set[str]:
@@ -128,7 +128,7 @@ def called(tree: ast.Module) -> set[str]:
 
 
 def test_noisy_counts_of_conjunctions_are_constructed_where_those_of_tables_are() -> None:
-    curator = FILES["dpopt/private/conjunction_curator.py"].tree
+    curator = FILES["dpopt/private/curators/conjunction_curator.py"].tree
     assert constructions(curator) == []
     assert "with_noise" in called(curator)
 
@@ -136,13 +136,13 @@ def test_noisy_counts_of_conjunctions_are_constructed_where_those_of_tables_are(
 def test_a_summary_is_made_by_its_driver_or_read_from_a_file() -> None:
     """And the curator is held by the driver alone."""
     made = {path for path, file in FILES.items() if "Summary" in called(file.tree)}
-    assert made == {f"dpopt/algorithms/summaries/{name}.py" for name in ("release_summary", "summary_files")}
+    assert made == {f"dpopt/synopses/summaries/{name}.py" for name in ("release_summary", "summary_files")}
     held = {path for path, file in FILES.items() if "ConjunctionCurator" in called(file.tree)}
-    assert held == {"dpopt/algorithms/summaries/release_summary.py"}
+    assert held == {"dpopt/synopses/summaries/release_summary.py"}
 
 
 def test_the_driver_takes_values_out_of_what_was_measured_only() -> None:
-    tree = SUMMARIES["dpopt/algorithms/summaries/release_summary.py"].tree
+    tree = SUMMARIES["dpopt/synopses/summaries/release_summary.py"].tree
     taken = [
         ast.unparse(node.value)
         for node in ast.walk(tree)
@@ -162,6 +162,6 @@ def test_nothing_but_driver_and_plan_names_the_private_side() -> None:
         }
         for path, file in SUMMARIES.items()
     }
-    driver = named.pop("dpopt/algorithms/summaries/release_summary.py")
+    driver = named.pop("dpopt/synopses/summaries/release_summary.py")
     assert "ConjunctionCurator" in driver
     assert {name for names in named.values() for name in names} == {"ConjunctionCounts"}

@@ -36,7 +36,7 @@ from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
-from dpopt.private.query_weights import ExactSampler, QueryWeights
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.transcript.journal import read_journal
 from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions, dataset_of
 
@@ -117,8 +117,8 @@ class World:
             mock.patch("os.write", writing),
             mock.patch("os.fsync", flushing),
             mock.patch.object(Path, "replace", moving),
-            mock.patch("dpopt.private.curator.ExactSampler", Counting),
-            mock.patch("dpopt.private.door.ExactSampler", Counting),
+            mock.patch("dpopt.private.curators.dualquery_curator.ExactSampler", Counting),
+            mock.patch("dpopt.private.curators.door.ExactSampler", Counting),
         ):
             yield
 

@@ -21,14 +21,14 @@ from dpopt.accounting.sums import Floats
 from dpopt.algorithms import dqrs_plan
 from dpopt.algorithms.dqrs_plan import make_dqrs_plan
 from dpopt.algorithms.plan_request import PlanRequest
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door
-from dpopt.private.dqrs_curator import DqrsCurator, signed_queries
-from dpopt.private.query_weights import QuerySampler, QueryWeights
-from dpopt.private.randomness import RandomWords
-from dpopt.private.reused_draws import KeptQueries
-from dpopt.queries.kernels import satisfied
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
+from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.kernels import satisfied
 from dpopt.transcript.released import SampledQueries
 from tests.exact_dqrs_loss import WORDS, DqrsGame, Watch, check_dqrs_game
 from tests.exact_law import exp_minus, law, signed_scores

@@ -15,23 +15,24 @@ import numpy as np
 import pytest
 
 from dpopt.errors import DpoptError, PrivateDataError
-from dpopt.private import batch_reader, distributed_table, part_counts, streamed_table
-from dpopt.private.batch_counts import BatchCounter, NamedQueries
-from dpopt.private.batch_reader import BatchReader
-from dpopt.private.dask_workers import DaskWorkers
-from dpopt.private.dataset import Codes
-from dpopt.private.distributed_table import DistributedTable
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.parquet_source import ParquetSource, RowGroups
-from dpopt.private.part_counts import PartFailed, Reading, count_part
-from dpopt.private.read_table import read_table
-from dpopt.private.streamed_table import StreamedTable
-from dpopt.private.table_problems import ColumnProblems
-from dpopt.private.table_reading import AS_USUAL
-from dpopt.private.watched_files import WatchedFiles
+from dpopt.private.engines import distributed_table, part_counts, streamed_table
+from dpopt.private.engines.batch_counts import BatchCounter, NamedQueries
+from dpopt.private.engines.dask_workers import DaskWorkers
+from dpopt.private.engines.distributed_table import DistributedTable
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.engines.part_counts import PartFailed, Reading, count_part
+from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.readers import batch_reader
+from dpopt.private.readers.batch_reader import BatchReader
+from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_problems import ColumnProblems
+from dpopt.private.readers.table_reading import AS_USUAL
+from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.tables.dataset import Codes
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Schema
+from dpopt.schema.schema import Schema
 from tests.private.tables_in_files import (
     SCHEMA,
     frame,

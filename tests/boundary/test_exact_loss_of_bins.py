@@ -13,12 +13,12 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.histograms.grid_plan import plan_grid
-from dpopt.algorithms.histograms.hierarchy_plan import plan_hierarchy
-from dpopt.algorithms.histograms.histogram_plan import plan_histogram
-from dpopt.algorithms.histograms.release_sorted import plan_sorted
-from dpopt.private.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
-from dpopt.queries.tree import Tree
+from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
+from dpopt.queries.ranges.tree import Tree
+from dpopt.synopses.histograms.grids.grid_plan import plan_grid
+from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted
 from tests.exact_bin_loss import (
     BINS,
     NODES,

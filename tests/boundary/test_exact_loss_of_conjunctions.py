@@ -7,8 +7,8 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.summaries.summary_plan import plan_summary
-from dpopt.private.conjunction_curator import ConjunctionCounts
+from dpopt.private.curators.conjunction_curator import ConjunctionCounts
+from dpopt.synopses.summaries.summary_plan import plan_summary
 from tests.exact_summary_loss import (
     ROWS,
     UNIVERSES,

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.halfspaces.halfspace_plan import ARCS, SIDES
-from dpopt.private.halfspace_measurement import Arcs, HalfspaceMeasurement, NumberOfRecords, Sides
+from dpopt.private.measurements.halfspace_measurement import (
+    Arcs,
+    HalfspaceMeasurement,
+    NumberOfRecords,
+    Sides,
+)
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
 from tests.exact_halfspace_loss import (
     check_halfspace_game,
     measurement_game,

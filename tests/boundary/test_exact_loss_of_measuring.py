@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.measurement import Measurement
+from dpopt.private.measurements.measurement import Measurement
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
 from tests.exact_measuring_loss import check_measurement, check_selection, check_selection_and_measurement
 from tests.tiny_measuring import SCHEMA, marginals, selection
 

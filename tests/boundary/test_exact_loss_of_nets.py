@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.queries.workloads.workload import Workload, parse_workload
 from tests.exact_net_loss import NetGame, check_net_game
 from tests.tiny_runs import bits_schema, conjunctions
 

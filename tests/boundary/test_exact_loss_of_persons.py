@@ -12,13 +12,13 @@ from dpopt.accounting import accountants
 from dpopt.accounting.accountants import Accountant, ChargeColumns
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.sums import scaled_upward
-from dpopt.algorithms.histograms.histogram_plan import plan_histogram
-from dpopt.algorithms.histograms.release_histogram import release_histogram
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.read_table import read_table
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.bins import Bins
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.queries.ranges.bins import Bins
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
 from tests.exact_bin_loss import Drawn, Watching
 from tests.exact_loss import Game
 from tests.exact_person_loss import check_draws, check_histogram, check_selection, lost_between

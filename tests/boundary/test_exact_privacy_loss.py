@@ -8,7 +8,7 @@ import pytest
 
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.queries.workload import workload_from_json
+from dpopt.queries.workloads.workload import workload_from_json
 from tests.exact_law import law, signed_scores
 from tests.exact_loss import Game, as_decimal, check_game, check_losses, implemented_weights
 from tests.tiny_runs import (

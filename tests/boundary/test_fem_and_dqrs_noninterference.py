@@ -37,15 +37,15 @@ from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.dqrs_curator import DqrsCurator
-from dpopt.private.fem_curator import FemCurator
-from dpopt.private.noise import ScriptedNoise
-from dpopt.private.query_selection import QuerySelection
-from dpopt.private.query_weights import ExactSampler, QueryWeights
-from dpopt.private.randomness import RandomWords
-from dpopt.private.reused_draws import KeptQueries
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators.dqrs_curator import DqrsCurator
+from dpopt.private.curators.fem_curator import FemCurator
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
+from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
 from tests.boundary.test_noninterference import (
     RULED,
     SCHEMA,
@@ -107,7 +107,7 @@ class Script:
             mock.patch.object(QuerySelection, "draw", selected),
             mock.patch.object(KeptQueries, "draw", keeping),
             mock.patch.object(ExactSampler, "draw", sampled),
-            mock.patch("dpopt.private.curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.dualquery_curator.OpendpNoise", return_value=noise),
             # Records of a batch are searched one by one: the watcher sees them in their order.
             mock.patch("dpopt.algorithms.play_fem.THREADS", 1),
         ):

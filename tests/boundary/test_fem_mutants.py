@@ -21,13 +21,13 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms import fem_plan
 from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, SEPFEM, FemPlan, make_fem_plan
 from dpopt.algorithms.plan_request import PlanRequest
-from dpopt.private import fem_curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door
-from dpopt.private.fem_curator import FemCurator
-from dpopt.private.query_selection import QuerySelection
-from dpopt.private.randomness import RandomWords
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators import fem_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.fem_curator import FemCurator
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.selected_query import SelectedQuery
 from tests.exact_fem_loss import FemGame, Watch, check_fem_game
 from tests.exact_law import integer_weights
@@ -86,7 +86,7 @@ def check_exact_law(relation: NeighbouringRelation) -> None:
 
 def weights_of(one: FemGame, table: Table, batch: NDArray[np.int32]) -> list[int]:
     """Return the weight of each signed query by the text of `QuerySelection`, as whole numbers."""
-    from dpopt.queries.kernels import satisfied
+    from dpopt.queries.counting.kernels import satisfied
 
     clauses, size, records = one.workload.clauses, one.plan.size, one.plan.records
     counts = np.sum([satisfied(clauses, np.array(row, dtype=np.int32)) for row in table], axis=0).tolist()

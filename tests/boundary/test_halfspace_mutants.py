@@ -17,16 +17,17 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
-from dpopt.algorithms.halfspaces.planning import Shape, plan_halfspaces
-from dpopt.algorithms.halfspaces.release_halfspaces import release_halfspaces
-from dpopt.private import halfspace_curator, halfspace_kernels, halfspace_measurement
-from dpopt.private.door import Door
-from dpopt.private.halfspace_curator import HalfspaceCurator
-from dpopt.private.halfspace_measurement import Arcs, Sides
-from dpopt.private.halfspace_points import HalfspacePoints
-from dpopt.private.noisy_counts import with_noise
-from dpopt.queries.halfspaces import PointColumns, Projections, Scaling
+from dpopt.private.curators import halfspace_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.halfspace_curator import HalfspaceCurator
+from dpopt.private.measurements import halfspace_kernels, halfspace_measurement
+from dpopt.private.measurements.halfspace_measurement import Arcs, Sides
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.readers.read_points import HalfspacePoints
+from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections, Scaling
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
+from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
+from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from dpopt.transcript.released import NoisyAnswers
 from tests.exact_bin_loss import AMPLE, Watching
 from tests.exact_halfspace_loss import (
@@ -90,7 +91,7 @@ def events_of(plan: HalfspacePlan) -> list[str]:
             noise.events.append("spend")
 
         patch.setattr(Ledger, "spend", recording)
-        journal = "dpopt.algorithms.halfspaces.release_halfspaces.MemoryJournal"
+        journal = "dpopt.synopses.halfspaces.release_halfspaces.MemoryJournal"
         patch.setattr(journal, lambda **_: EventJournal(noise.events))
         release_halfspaces(points_of(TABLE), plan, noise=noise)
     return noise.events
@@ -338,7 +339,7 @@ def take_the_charge_from_the_reservation(patch: pytest.MonkeyPatch) -> None:
 
 
 def spend_the_budget_once_for_each_level(patch: pytest.MonkeyPatch) -> None:
-    from dpopt.algorithms.halfspaces import planning
+    from dpopt.synopses.halfspaces import planning
 
     original = planning._scales
 

@@ -22,12 +22,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.halfspaces.estimators import Estimator
-from dpopt.algorithms.halfspaces.halfspace_files import write_halfspaces
-from dpopt.algorithms.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
-from dpopt.algorithms.halfspaces.release_halfspaces import release_halfspaces
 from dpopt.errors import PlanError
-from dpopt.private.halfspace_curator import HalfspaceCurator
+from dpopt.private.curators.halfspace_curator import HalfspaceCurator
+from dpopt.synopses.halfspaces.estimators import Estimator
+from dpopt.synopses.halfspaces.halfspace_files import write_halfspaces
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
+from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.cli.command_line import call
@@ -57,7 +57,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.halfspace_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.halfspace_curator.is_trusted", return_value=True),
             ):
                 released = release_halfspaces(points_of(table), self.plan, noise=noise, progress=watcher)
                 write_halfspaces(released, folder / "halfspaces.npz")
@@ -173,8 +173,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         table.write_text("\n".join(["a,b,c", *rows]) + "\n", encoding="utf-8")
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.halfspace_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.halfspace_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.halfspace_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.halfspace_curator.is_trusted", return_value=True),
             watched(watcher),
         ):
             results = [

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.algorithms.halfspaces.halfspace_plan import ARCS, SIDES
-from dpopt.algorithms.halfspaces.halfspaces import Halfspaces
-from dpopt.algorithms.halfspaces.release_halfspaces import release_halfspaces
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
+from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from tests.boundary.test_origin import constructions
 from tests.exact_halfspace_loss import ROWS, UNIVERSE, points_of, tiny_plan
 from tests.private.test_trust import ClaimingNoise
@@ -23,7 +23,7 @@ from tests.tiny_runs import ADD_REMOVE
 
 LAWS = {True: "discrete_gaussian", False: "discrete_laplace"}
 FILES = {file.path: file for file in source_files()}
-DRIVER = "dpopt/algorithms/halfspaces/release_halfspaces.py"
+DRIVER = "dpopt/synopses/halfspaces/release_halfspaces.py"
 
 
 def release(noise: Noise | None = None, *, gaussian: bool = False, measured: str = SIDES) -> Halfspaces:
@@ -84,7 +84,7 @@ def called(tree: ast.Module) -> set[str]:
 
 
 def test_noisy_sides_are_constructed_where_those_of_tables_are() -> None:
-    curator = FILES["dpopt/private/halfspace_curator.py"].tree
+    curator = FILES["dpopt/private/curators/halfspace_curator.py"].tree
     assert constructions(curator) == []
     assert "with_noise" in called(curator)
 
@@ -92,7 +92,7 @@ def test_noisy_sides_are_constructed_where_those_of_tables_are() -> None:
 def test_a_release_is_made_by_its_driver_or_read_from_a_file() -> None:
     """And the curator is held by the driver alone."""
     made = {path for path, file in FILES.items() if "Halfspaces" in called(file.tree)}
-    assert made == {DRIVER, "dpopt/algorithms/halfspaces/halfspace_files.py"}
+    assert made == {DRIVER, "dpopt/synopses/halfspaces/halfspace_files.py"}
     held = {path for path, file in FILES.items() if "HalfspaceCurator" in called(file.tree)}
     assert held == {DRIVER}
 
@@ -116,9 +116,9 @@ def test_nothing_but_driver_and_declarations_names_the_private_side() -> None:
             for alias in node.names
         }
         for path, file in FILES.items()
-        if path.startswith("dpopt/algorithms/halfspaces/") and path != DRIVER
+        if path.startswith("dpopt/synopses/halfspaces/") and path != DRIVER
     }
-    columns = named.pop("dpopt/algorithms/halfspaces/declared_columns.py")
+    columns = named.pop("dpopt/synopses/halfspaces/declared_columns.py")
     assert columns == {"TableReading", "columns_of_array", "open_table"}
     assert {name for names in named.values() for name in names} == {
         "Arcs",

@@ -16,17 +16,17 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.intervals import interval_plan
-from dpopt.algorithms.intervals import release_intervals as driver
-from dpopt.algorithms.intervals import release_split as split_driver
-from dpopt.algorithms.intervals.interval_plan import IntervalPlan
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private import interval_search
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.door import Door
-from dpopt.private.interval_curator import IntervalCurator, SearchingCurator
-from dpopt.private.interval_search import IntervalSearch
-from dpopt.private.split_curator import MedianCut, SplitCurator
+from dpopt.private.curators import interval_search
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.interval_curator import IntervalCurator, SearchingCurator
+from dpopt.private.curators.interval_search import IntervalSearch
+from dpopt.private.curators.split_curator import MedianCut, SplitCurator
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.intervals import interval_plan
+from dpopt.synopses.intervals import release_intervals as driver
+from dpopt.synopses.intervals import release_split as split_driver
+from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from tests.exact_bin_loss import AMPLE, ROWS
 from tests.exact_interval_loss import (
     Deciding,
@@ -257,7 +257,7 @@ def take_whatever_was_reserved(patch: pytest.MonkeyPatch) -> None:
 
 
 def search_as_long_as_it_takes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("dpopt.private.interval_curator.comparisons_needed", lambda bins: 0)
+    patch.setattr("dpopt.private.curators.interval_curator.comparisons_needed", lambda bins: 0)
 
 
 LOSS = "charged"

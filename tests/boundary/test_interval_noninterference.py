@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.folder_files import write_json
-from dpopt.algorithms.intervals.any_partition_plan import PartitionPlan
-from dpopt.algorithms.intervals.interval_plan import IntervalPlan
-from dpopt.algorithms.intervals.interval_planning import plan_intervals
-from dpopt.algorithms.intervals.partition_release import PartitionRelease
-from dpopt.algorithms.intervals.partition_table import write_boxes
-from dpopt.algorithms.intervals.release_intervals import release_intervals
-from dpopt.algorithms.intervals.release_split import release_split
-from dpopt.algorithms.intervals.split_planning import plan_split
 from dpopt.errors import PlanError
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.interval_curator import SearchingCurator
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.interval_curator import SearchingCurator
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.releases.folder_files import write_json
+from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
+from dpopt.synopses.intervals.interval_plan import IntervalPlan
+from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.partition_release import PartitionRelease
+from dpopt.synopses.intervals.partition_table import write_boxes
+from dpopt.synopses.intervals.release_intervals import release_intervals
+from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.split_planning import plan_split
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.boundary.test_origin import constructions
@@ -87,7 +87,10 @@ class Public:
         held = BinCounts.from_counts(np.array(counts, dtype=np.int64))
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            with watched(watcher), mock.patch("dpopt.private.bin_curator.is_trusted", return_value=True):
+            with (
+                watched(watcher),
+                mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True),
+            ):
                 if isinstance(self.plan, IntervalPlan):
                     released = release_intervals(held, self.plan, noise=noise, progress=watcher)
                     watcher.seen.append(repr(released.boxes([[(1, 4)]])))
@@ -201,12 +204,12 @@ def test_a_search_without_noise_is_seen(kind: str) -> None:
 
 
 FILES = {file.path: file for file in source_files()}
-FOLDER = "dpopt/algorithms/intervals/"
+FOLDER = "dpopt/synopses/intervals/"
 
 
 def test_ends_of_searches_are_constructed_by_their_curators_alone() -> None:
     places = {path for path, file in FILES.items() if "NoisySearch(" in ast.unparse(file.tree)}
-    assert places == {"dpopt/private/interval_curator.py", "dpopt/private/split_curator.py"}
+    assert places == {"dpopt/private/curators/interval_curator.py", "dpopt/private/curators/split_curator.py"}
     assert [
         place for path, file in FILES.items() if path.startswith(FOLDER) for place in constructions(file.tree)
     ] == []

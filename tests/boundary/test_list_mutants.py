@@ -17,15 +17,15 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.decision_lists.list_plan import ListPlan
-from dpopt.algorithms.decision_lists.list_planning import plan_lists
-from dpopt.algorithms.decision_lists.release_lists import release_lists
-from dpopt.private import list_curator
-from dpopt.private.door import Door
-from dpopt.private.list_curator import ListCounts, ListCurator
-from dpopt.private.list_table import PrivateLists
-from dpopt.private.noisy_counts import with_noise
-from dpopt.queries.list_coefficients import ListCoefficients
+from dpopt.private.curators import list_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.list_curator import ListCounts, ListCurator
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.tables.list_table import PrivateLists
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.synopses.decision_lists.list_plan import ListPlan
+from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.transcript.released import NoisyAnswers
 from tests.exact_bin_loss import AMPLE, Watching
 from tests.exact_list_loss import (
@@ -82,7 +82,7 @@ def events_of(plan: ListPlan) -> list[str]:
             noise.events.append("spend")
 
         patch.setattr(Ledger, "spend", recording)
-        journal = "dpopt.algorithms.decision_lists.release_lists.MemoryJournal"
+        journal = "dpopt.synopses.decision_lists.release_lists.MemoryJournal"
         patch.setattr(journal, lambda **_: EventJournal(noise.events))
         release_lists(table(), plan, noise=noise)
     return noise.events
@@ -357,7 +357,7 @@ def plan_with(patch: pytest.MonkeyPatch, change: Callable[[int, float], tuple[in
         moved, amount = change(moved, amount)
         return measurement_scale(moved, amount=amount, gaussian=gaussian)
 
-    patch.setattr("dpopt.algorithms.decision_lists.list_planning.measurement_scale", changed)
+    patch.setattr("dpopt.synopses.decision_lists.list_planning.measurement_scale", changed)
 
 
 def plan_with_half_the_moves(patch: pytest.MonkeyPatch) -> None:

@@ -29,15 +29,15 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.decision_lists.list_files import write_list_summary
-from dpopt.algorithms.decision_lists.list_plan import ListPlan
-from dpopt.algorithms.decision_lists.list_planning import plan_lists
-from dpopt.algorithms.decision_lists.list_summary import ListSummary
-from dpopt.algorithms.decision_lists.release_lists import release_lists
 from dpopt.errors import PlanError
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.list_curator import ListCurator
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.list_curator import ListCurator
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.synopses.decision_lists.list_files import write_list_summary
+from dpopt.synopses.decision_lists.list_plan import ListPlan
+from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_summary import ListSummary
+from dpopt.synopses.decision_lists.release_lists import release_lists
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.boundary.test_origin import constructions
@@ -78,7 +78,10 @@ class Public:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             # The statement is to be that of a private run, so that the claim of this noise is taken.
-            with watched(watcher), mock.patch("dpopt.private.list_curator.is_trusted", return_value=True):
+            with (
+                watched(watcher),
+                mock.patch("dpopt.private.curators.list_curator.is_trusted", return_value=True),
+            ):
                 released = release_lists(
                     private(self.plan.family, table), self.plan, noise=noise, progress=watcher
                 )
@@ -220,8 +223,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         table.write_text("\n".join(rows) + "\n", encoding="utf-8")
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.list_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.list_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.list_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.list_curator.is_trusted", return_value=True),
             watched(watcher),
         ):
             results = [
@@ -289,7 +292,7 @@ def test_noise_from_anywhere_else_marks_the_release(noise: Noise) -> None:
 
 
 FILES = {file.path: file for file in source_files()}
-ROOM = {path: file for path, file in FILES.items() if path.startswith("dpopt/algorithms/decision_lists/")}
+ROOM = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/decision_lists/")}
 
 
 def called(tree: ast.Module) -> set[str]:
@@ -298,7 +301,7 @@ def called(tree: ast.Module) -> set[str]:
 
 
 def test_noisy_counts_are_constructed_where_those_of_tables_are() -> None:
-    curator = FILES["dpopt/private/list_curator.py"].tree
+    curator = FILES["dpopt/private/curators/list_curator.py"].tree
     assert constructions(curator) == []
     assert "with_noise" in called(curator)
 
@@ -306,9 +309,9 @@ def test_noisy_counts_are_constructed_where_those_of_tables_are() -> None:
 def test_a_summary_is_made_by_its_driver_or_read_from_a_file() -> None:
     """And the curator is held by the driver alone."""
     made = {path for path, file in FILES.items() if "ListSummary" in called(file.tree)}
-    assert made == {f"dpopt/algorithms/decision_lists/{name}.py" for name in ("release_lists", "list_files")}
+    assert made == {f"dpopt/synopses/decision_lists/{name}.py" for name in ("release_lists", "list_files")}
     held = {path for path, file in FILES.items() if "ListCurator" in called(file.tree)}
-    assert held == {"dpopt/algorithms/decision_lists/release_lists.py"}
+    assert held == {"dpopt/synopses/decision_lists/release_lists.py"}
 
 
 def test_nothing_but_driver_and_plan_names_the_private_side() -> None:
@@ -322,6 +325,6 @@ def test_nothing_but_driver_and_plan_names_the_private_side() -> None:
         }
         for path, file in ROOM.items()
     }
-    driver = named.pop("dpopt/algorithms/decision_lists/release_lists.py")
+    driver = named.pop("dpopt/synopses/decision_lists/release_lists.py")
     assert "ListCurator" in driver
     assert {name for names in named.values() for name in names} == {"ListCounts"}

@@ -39,8 +39,8 @@ from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.journal import read_journal
 from tests.boundary.test_crash_protocol import SCHEMA, TABLE, World, go_on
 from tests.tiny_runs import REPLACE, dataset_of

@@ -39,14 +39,14 @@ from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
-from dpopt.inference.fit import fit
-from dpopt.inference.fitted import Fitted
-from dpopt.inference.problem import FitProblem
-from dpopt.inference.settings import FitSettings
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.noise import ScriptedNoise
-from dpopt.queries.workload import parse_workload
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.fitted import Fitted
+from dpopt.inference.records.problem import FitProblem
+from dpopt.inference.records.settings import FitSettings
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
 from tests.algorithms.measured_runs import moved_by
 from tests.boundary.test_noninterference import (
     RULED,
@@ -116,7 +116,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.algorithms.fitting.fit", watched_fit(watcher)),
-            mock.patch("dpopt.private.measuring_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.measuring_curator.OpendpNoise", return_value=noise),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"
@@ -133,7 +133,7 @@ class Public:
 
     def _drawing(self) -> Any:
         return mock.patch(
-            "dpopt.private.measuring_curator.draw_candidate", scripted_selections(self.selections)
+            "dpopt.private.curators.measuring_curator.draw_candidate", scripted_selections(self.selections)
         )
 
 
@@ -268,8 +268,12 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
         watcher = Watcher()
         table = write_table(tmp_path / f"table{number}.csv", lines)
         with (
-            mock.patch("dpopt.private.measuring_curator.OpendpNoise", return_value=ScriptedNoise([2, 0, 1])),
-            mock.patch("dpopt.private.measuring_curator.draw_candidate", scripted_selections([0, 2, 1])),
+            mock.patch(
+                "dpopt.private.curators.measuring_curator.OpendpNoise", return_value=ScriptedNoise([2, 0, 1])
+            ),
+            mock.patch(
+                "dpopt.private.curators.measuring_curator.draw_candidate", scripted_selections([0, 2, 1])
+            ),
             watched(watcher),
         ):
             synthesize(

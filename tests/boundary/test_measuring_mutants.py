@@ -13,15 +13,17 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range
-from dpopt.private import measuring_curator, noisy_counts, selection
-from dpopt.private.candidate_scores import CandidateScores
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.measurement import Measurement
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.selection import Selection
-from dpopt.private.selection_law import selection_weights
+from dpopt.private.curators import measuring_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements import noisy_counts
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.selection_law import selection_weights
+from dpopt.private.selections import selection
+from dpopt.private.selections.candidate_scores import CandidateScores
+from dpopt.private.selections.selection import Selection
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_measuring_loss import check_measurement, check_selection
 from tests.tiny_measuring import MULTIPLICITY, RECORDS, SCHEMA, Measuring, marginals
@@ -177,7 +179,7 @@ def draw_noise_of_half_the_scale(patch: pytest.MonkeyPatch) -> None:
         half = Measurement(what.name, what.queries, what.scale / 2, what.gaussian)
         return original(data, half, *rest, **more)  # type: ignore[arg-type]
 
-    patch.setattr("dpopt.private.table_door.noisy_counts", halved)
+    patch.setattr("dpopt.private.curators.table_door.noisy_counts", halved)
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
@@ -186,7 +188,7 @@ def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
     def twice(*given: object, **more: object) -> NDArray[np.int64]:
         return 2 * original(*given, **more)  # type: ignore[arg-type]
 
-    patch.setattr("dpopt.private.noisy_counts.exact_counts", twice)
+    patch.setattr("dpopt.private.measurements.noisy_counts.exact_counts", twice)
 
 
 def charge_after_the_measurement(patch: pytest.MonkeyPatch) -> None:

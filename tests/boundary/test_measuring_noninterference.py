@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError
-from dpopt.private.candidate_scores import CandidateScores
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.measurement import Measurement
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.noise import ScriptedNoise
-from dpopt.private.randomness import ScriptedWords
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.mechanisms.randomness import ScriptedWords
+from dpopt.private.selections.candidate_scores import CandidateScores
+from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.journal import MemoryJournal
 from tests.tiny_measuring import MULTIPLICITY, RECORDS, RHO, SCHEMA, marginals, selection
 from tests.tiny_runs import REPLACE, Table, dataset_of, universe
@@ -82,7 +82,7 @@ class Script:
         def draw(weights: Sequence[int], words: object) -> int:
             return next(draws)
 
-        with mock.patch("dpopt.private.measuring_curator.draw_candidate", draw), _watched(seen):
+        with mock.patch("dpopt.private.curators.measuring_curator.draw_candidate", draw), _watched(seen):
             seen.append(repr(curator.measure(first).values.tolist()))
             for number, (which, what) in enumerate(rounds, start=1):
                 if number == self.lost:  # its charge is on file, its draw is not
@@ -166,7 +166,7 @@ def leak_counts_into_a_log(patch: pytest.MonkeyPatch) -> None:
         logging.getLogger("dpopt").debug("counts %s", counts)
         return counts
 
-    patch.setattr("dpopt.private.noisy_counts.exact_counts", logged)
+    patch.setattr("dpopt.private.measurements.noisy_counts.exact_counts", logged)
 
 
 def leak_scores_into_the_journal(patch: pytest.MonkeyPatch) -> None:

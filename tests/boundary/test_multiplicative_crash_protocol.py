@@ -24,7 +24,7 @@ from dpopt.algorithms.multiplicative_plan import MARGINALS, PMW, QUERIES
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import TranscriptError
-from dpopt.private.multiplicative_curator import MultiplicativeCurator
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_crash_protocol import SCHEMA, World, go_on

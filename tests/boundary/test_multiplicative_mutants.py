@@ -20,13 +20,14 @@ from dpopt.algorithms import multiplicative_plan, multiplicative_planning
 from dpopt.algorithms.multiplicative_plan import MARGINALS, MULTIPLICATIVE, QUERIES
 from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
 from dpopt.algorithms.plan_request import PlanRequest
-from dpopt.private import multiplicative_curator, multiplicative_scores
-from dpopt.private.door import Door
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
-from dpopt.private.multiplicative_scores import SignedQueryLaw
-from dpopt.private.noisy_counts import with_noise
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators import multiplicative_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.selections import multiplicative_scores
+from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
+from dpopt.queries.workloads.workload import parse_workload
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, check_round, public_answers, tiny_plan
 from tests.tiny_runs import ADD_REMOVE, REPLACE

@@ -35,10 +35,10 @@ from dpopt.algorithms.multiplicative_plan import (
 from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.multiplicative_curator import MultiplicativeCurator
-from dpopt.private.multiplicative_scores import SignedQueryLaw
-from dpopt.private.noise import ScriptedNoise
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
+from dpopt.private.tables.dataset import PrivateDataset
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_noninterference import RULED, SCHEMA, SIZE, Watcher, contents, tables, watched
 from tests.tiny_runs import REPLACE
@@ -65,7 +65,7 @@ class Public:
         noise = ScriptedNoise(self.noise)
         with (
             tempfile.TemporaryDirectory() as temporary,
-            mock.patch("dpopt.private.multiplicative_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.multiplicative_curator.OpendpNoise", return_value=noise),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"
@@ -85,7 +85,7 @@ class Public:
         stack = ExitStack()
         stack.enter_context(
             mock.patch(
-                "dpopt.private.multiplicative_scores.draw_candidate",
+                "dpopt.private.selections.multiplicative_scores.draw_candidate",
                 lambda weights, words: next(marginals) % len(weights),
             )
         )

@@ -14,8 +14,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.sums import Floats
-from dpopt.private.curator import Curator
-from dpopt.private.query_weights import QueryWeights
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.transcript.released import SampledQueries
 from tests.exact_loss import Game, check_game
 from tests.tiny_runs import ADD_REMOVE, REPLACE, CallbackSampler, bits_schema, conjunctions, play

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.private import net_boxes, net_curator
-from dpopt.private.door import Door
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.net_boxes import BoxSampler
-from dpopt.private.net_curator import NetCurator
-from dpopt.private.net_draw import draw_listed
-from dpopt.private.net_law import NetLaw
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import RandomWords, SeededWords
+from dpopt.private.curators import net_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.net import net_boxes
+from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.net.net_draw import draw_listed
+from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.transcript.selected_database import SelectedDatabase
 from tests.exact_fem_loss import range_between
 from tests.exact_law import exp_minus
@@ -161,7 +162,7 @@ def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
     def twice(*given: object, **more: object) -> NDArray[np.int64]:
         return 2 * original(*given, **more)  # type: ignore[arg-type]
 
-    patch.setattr("dpopt.private.net_curator.exact_counts", twice)
+    patch.setattr("dpopt.private.curators.net_curator.exact_counts", twice)
 
 
 def take_the_nearest(patch: pytest.MonkeyPatch) -> None:

@@ -21,14 +21,14 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Sources
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
 from dpopt.algorithms.small_database_plan import SmallDatabasePlan
-from dpopt.private import net_curator
-from dpopt.private.net_draw import draw_multiset
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import ScriptedWords, SeededWords
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators import net_curator
+from dpopt.private.mechanisms.net.net_draw import draw_multiset
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.progress import Silent
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, dataset_of
 
 SCHEMA = bits_schema(3)
@@ -119,7 +119,7 @@ def test_draws_read_the_operating_system_s_generator() -> None:
             start, given = given, given + count
             return hashlib.shake_256(name.encode()).digest(given)[start:]
 
-        with mock.patch("dpopt.private.randomness.os.urandom", urandom):
+        with mock.patch("dpopt.private.mechanisms.randomness.os.urandom", urandom):
             made = release(dataset_of(SCHEMA, TABLES[1]), job(REPLACE, 4), None)
         assert made.ledger.is_private
         assert given > 0

@@ -29,22 +29,22 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
-from dpopt.algorithms.progress import Figures
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import DpoptError, PlanError
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.noise import ScriptedNoise
-from dpopt.private.query_weights import ScriptedSampler
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.selections.query_weights import ScriptedSampler
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
-from dpopt.queries import Rule, equivalent, implies, literal
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import Workload, parse_workload
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.progress import Figures
+from dpopt.schema import Rule, equivalent, implies, literal
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 SCHEMA = Schema(
@@ -87,7 +87,7 @@ class Watcher:
     def solve(
         self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
     ) -> SolveResult:
-        from dpopt.solvers.local_search import LocalSearch
+        from dpopt.solvers.local_search.search import LocalSearch
 
         assert isinstance(program, MaxCsp)
         hinted = None if hint is None else hint.tolist()
@@ -192,7 +192,9 @@ class Public:
                 "dpopt.algorithms.play_dualquery.legal_record",
                 return_value=np.array([0, 0, 0], dtype=np.int32),
             ),
-            mock.patch("dpopt.private.curator.OpendpNoise", return_value=ScriptedNoise(self.noise)),
+            mock.patch(
+                "dpopt.private.curators.dualquery_curator.OpendpNoise", return_value=ScriptedNoise(self.noise)
+            ),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"
@@ -209,7 +211,10 @@ class Public:
         transcript.write_bytes(data[: max(1, len(data) * (self.cut or 0) // 1000)])
         (folder / "release.json").unlink()
         again = ScriptedSampler(self.script)
-        with mock.patch("dpopt.private.curator.ExactSampler", return_value=again), watched(watcher):
+        with (
+            mock.patch("dpopt.private.curators.dualquery_curator.ExactSampler", return_value=again),
+            watched(watcher),
+        ):
             resume(folder, dataset, read_job(folder), progress=watcher)
 
 
@@ -369,7 +374,10 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
         script = [[1, 4, 6, 6]] * 40
         with (
             mock.patch("dpopt.solvers.registry.get_solver", lambda name, w=watcher: w),
-            mock.patch("dpopt.private.curator.ExactSampler", lambda source, s=script: ScriptedSampler(s)),
+            mock.patch(
+                "dpopt.private.curators.dualquery_curator.ExactSampler",
+                lambda source, s=script: ScriptedSampler(s),
+            ),
             watched(watcher),
         ):
             synthesize(
@@ -432,7 +440,7 @@ def test_what_the_command_prints_does_not_tell_two_tables_apart(
         ]
         numbers = ["--rounds", "6", "--draws", "4", "--step", "0.3"]
         inputs = ["table.csv", "--schema", "schema.json", "--workload", "marginals:2", "--out", "out"]
-        with mock.patch("dpopt.private.curator.ExactSampler", return_value=script):
+        with mock.patch("dpopt.private.curators.dualquery_curator.ExactSampler", return_value=script):
             done = CliRunner().invoke(application, ["release", *inputs, *limits, *numbers, *sized])
         assert done.exit_code == 0, done.output
         outcomes.append((re.sub(r"[0-9.]+ ?s\b", "some seconds", done.output), contents(here / "out")))

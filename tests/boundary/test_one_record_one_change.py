@@ -32,25 +32,26 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private import read_edges
-from dpopt.private.binary import pairs
-from dpopt.private.binary.bit_file import write_bit_file
-from dpopt.private.csv_files import CsvFile
-from dpopt.private.csv_source import CsvSource
-from dpopt.private.encode import as_text
-from dpopt.private.halfspace_points import read_points
-from dpopt.private.list_reader import read_lists
-from dpopt.private.on_invalid import OnInvalid
-from dpopt.private.open_table import AnyTable, open_table
-from dpopt.private.read_binary_table import read_binary_table
-from dpopt.private.read_counts import read_counts
-from dpopt.private.read_table import read_table
-from dpopt.private.streamed_table import StreamedTable
-from dpopt.private.table_reading import TableReading
-from dpopt.private.table_sources import TableSource
-from dpopt.queries import Attribute, AttributeKind, Schema, parse_workload
-from dpopt.queries.decision_lists import ListFamily, RowKind
-from dpopt.queries.halfspaces import PointColumns, Scaling
+from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.readers import read_edges
+from dpopt.private.readers.binary import pairs
+from dpopt.private.readers.binary.bit_file import write_bit_file
+from dpopt.private.readers.csv_files import CsvFile
+from dpopt.private.readers.csv_source import CsvSource
+from dpopt.private.readers.encode import as_text
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.read_binary_table import read_binary_table
+from dpopt.private.readers.read_counts import read_counts
+from dpopt.private.readers.read_lists import read_lists
+from dpopt.private.readers.read_points import read_points
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import TableSource
+from dpopt.queries import parse_workload
+from dpopt.queries.decision_lists.families import ListFamily, RowKind
+from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+from dpopt.schema import Attribute, AttributeKind, Schema
 from tests.wide_tables import cells_of
 
 Records = list[bytes]
@@ -612,6 +613,6 @@ def test_a_separator_of_pairs_that_the_first_line_decides_is_found(monkeypatch: 
         return read(path, *args, **{**options, "form": TableReading(separator=_sniffed(path)).pairs_form()})  # type: ignore[arg-type]
 
     assert check_refusing(reader, pair)
-    monkeypatch.setattr("dpopt.private.read_binary_table.read_pairs", sniffed)
+    monkeypatch.setattr("dpopt.private.readers.read_binary_table.read_pairs", sniffed)
     with pytest.raises(AssertionError):
         check_refusing(reader, pair)

@@ -17,9 +17,9 @@ from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.release import release
-from dpopt.private.noise import ScriptedNoise
-from dpopt.private.query_weights import ExactSampler
-from dpopt.private.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.selections.query_weights import ExactSampler
 from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, workload
 from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
 

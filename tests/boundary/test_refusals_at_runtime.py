@@ -25,25 +25,25 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.progress import Figures
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
-from dpopt.formulations.best_response import best_response
-from dpopt.private.candidate_scores import CandidateScores
-from dpopt.private.curator import Curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.noise import OpendpNoise
-from dpopt.private.public_facts import public_size
-from dpopt.private.query_weights import ExactSampler, QueryWeights
+from dpopt.models.best_responses.best_response import best_response
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.selections.candidate_scores import CandidateScores
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import public_size
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult
 from dpopt.programs.solver import Program
 from dpopt.queries.clauses import Clauses
-from dpopt.solvers.local_search import LocalSearch
+from dpopt.releases.progress import Figures
+from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.transcript import FileJournal, MemoryJournal, NoisyAnswers, SampledQueries
 from tests.tiny_runs import (
     ADD_REMOVE,

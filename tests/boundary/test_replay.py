@@ -23,9 +23,9 @@ from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWa
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 SCHEMA = Schema(
     (
@@ -130,7 +130,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from pathlib import Path
 from dpopt.algorithms.replay import replay
-from dpopt.private.dataset import PrivateDataset
+from dpopt.private.tables.dataset import PrivateDataset
 
 def absent(*_, **__):
     raise AssertionError("the table was asked for")

@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.sanitizers import sanitizer_plan
-from dpopt.algorithms.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.algorithms.sanitizers.sanitizer_plan import SanitizerPlan
 from dpopt.errors import BudgetError
-from dpopt.private import sanitizer_curator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import Door
-from dpopt.private.noisy_counts import with_noise
-from dpopt.private.sanitizer_curator import CoefficientSums, SanitizerCurator
-from dpopt.queries.polynomial_families import (
+from dpopt.private.curators import sanitizer_curator
+from dpopt.private.curators.door import Door
+from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.polynomial_families.family import (
     FunctionFamily,
     Moves,
     PolynomialFamily,
     SymmetricFamily,
     TableFamily,
 )
+from dpopt.synopses.sanitizers import sanitizer_plan
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan
 from dpopt.transcript.released import NoisyAnswers
 from tests.exact_bin_loss import AMPLE, Watching
 from tests.exact_sanitizer_loss import (
@@ -127,7 +127,7 @@ def events_of(plan: SanitizerPlan) -> list[str]:
             noise.events.append("spend")
 
         patch.setattr(Ledger, "spend", recording)
-        journal = "dpopt.algorithms.sanitizers.release_sanitizer.MemoryJournal"
+        journal = "dpopt.synopses.sanitizers.release_sanitizer.MemoryJournal"
         patch.setattr(journal, lambda **_: EventJournal(noise.events))
         release_sanitizer(dataset(), plan, noise=noise)
     return noise.events

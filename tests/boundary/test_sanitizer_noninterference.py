@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.algorithms.sanitizers.sanitized_files import write_sanitized
-from dpopt.algorithms.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from dpopt.errors import PlanError
-from dpopt.private.sanitizer_curator import SanitizerCurator
+from dpopt.private.curators.sanitizer_curator import SanitizerCurator
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.sanitizers.sanitized_files import write_sanitized
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.exact_sanitizer_loss import FAMILIES
@@ -52,7 +52,7 @@ def plan_of(
 ) -> SanitizerPlan:
     """Return a plan; with `asked` a function is asked for the records of the table, not for all that can occur."""
     family = FAMILIES[kind]
-    with mock.patch("dpopt.queries.function_family.MOST_RECORDS", 1 if asked else 2**16):
+    with mock.patch("dpopt.queries.polynomial_families.function_family.MOST_RECORDS", 1 if asked else 2**16):
         return plan_sanitizer(family, BUDGETS[gaussian], size=RECORDS, relation=relation)
 
 
@@ -72,7 +72,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.sanitizer_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.sanitizer_curator.is_trusted", return_value=True),
             ):
                 released = release_sanitizer(
                     dataset_of(self.plan.family.schema, table), self.plan, noise=noise, progress=watcher

@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.algorithms.sanitizers.sanitized import SanitizedPolynomial
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import Noise, OpendpNoise
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from tests.boundary.test_conjunction_origin import LAWS, UNTRUSTED, called
 from tests.boundary.test_origin import constructions
 from tests.exact_sanitizer_loss import FAMILIES, plan_of
@@ -82,24 +82,24 @@ def test_opendps_own_noise_is_trusted_where_it_is_given() -> None:
 
 
 FILES = {file.path: file for file in source_files()}
-SANITIZERS = {path: file for path, file in FILES.items() if path.startswith("dpopt/algorithms/sanitizers/")}
-DRIVER = "dpopt/algorithms/sanitizers/release_sanitizer.py"
+SANITIZERS = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/sanitizers/")}
+DRIVER = "dpopt/synopses/sanitizers/release_sanitizer.py"
 
 
 def test_noisy_coefficients_are_constructed_where_noisy_counts_are() -> None:
-    curator = FILES["dpopt/private/sanitizer_curator.py"].tree
+    curator = FILES["dpopt/private/curators/sanitizer_curator.py"].tree
     assert constructions(curator) == []
     assert "with_noise" in called(curator)
-    assert constructions(FILES["dpopt/private/sanitizer_sums.py"].tree) == []
+    assert constructions(FILES["dpopt/private/measurements/sanitizer_sums.py"].tree) == []
 
 
 def test_a_release_is_made_by_its_driver_or_read_from_a_file_and_exact_sums_by_the_curator_alone() -> None:
     def callers(name: str) -> set[str]:
         return {path for path, file in FILES.items() if name in called(file.tree)}
 
-    assert callers("SanitizedPolynomial") == {DRIVER, "dpopt/algorithms/sanitizers/sanitized_files.py"}
+    assert callers("SanitizedPolynomial") == {DRIVER, "dpopt/synopses/sanitizers/sanitized_files.py"}
     assert callers("SanitizerCurator") == {DRIVER}
-    assert callers("coefficient_sums") == {"dpopt/private/sanitizer_curator.py"}
+    assert callers("coefficient_sums") == {"dpopt/private/curators/sanitizer_curator.py"}
 
 
 def test_the_driver_takes_values_out_of_what_was_measured_only() -> None:

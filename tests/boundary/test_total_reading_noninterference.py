@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.noise import OpendpNoise
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.cli.command_line import call
 
 SCHEMA = Schema(
@@ -79,7 +79,9 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     def given(_: OpendpNoise, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return np.resize(np.array([700, 3, -2, 11], dtype=np.int64), counts.shape)
 
-    monkeypatch.setattr("dpopt.cli.progress.LINES_APART", 1e9)  # no line because a step takes its time
+    monkeypatch.setattr(
+        "dpopt.cli.reports.progress.LINES_APART", 1e9
+    )  # no line because a step takes its time
     monkeypatch.setattr(OpendpNoise, "discrete_gaussian", given)
     monkeypatch.setattr(OpendpNoise, "discrete_laplace", given)
 

@@ -16,12 +16,12 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.progress import Silent
 from dpopt.algorithms.release import release
-from dpopt.private.query_weights import ScriptedSampler
-from dpopt.private.read_binary_table import read_binary_table
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.readers.read_binary_table import read_binary_table
+from dpopt.private.selections.query_weights import ScriptedSampler
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.progress import Silent
+from dpopt.schema.schema import Schema
 from tests.tiny_runs import REPLACE
 from tests.wide_tables import FILES, some_cells
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.demo_population import demo_codes, demo_schema
 from dpopt.algorithms.settings import ALGORITHMS
-from dpopt.algorithms.write_records import write_records
-from dpopt.cli.reports import report_plan
+from dpopt.cli.reports.reports import report_plan
+from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
+from dpopt.releases.write_records import write_records
 from tests.cli.command_line import call, inputs, refuse, succeed
 
 NAMED = [name for name in ALGORITHMS if name != "auto"]

@@ -11,8 +11,8 @@ import pytest
 
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.algorithms.small_runs import ROWS
-from tests.algorithms.test_ledgers import table_of
 from tests.cli.command_line import call, inputs, refuse, succeed
+from tests.releases.test_ledgers import table_of
 
 WHERE = ["--neighbours", "add-remove", "--n0", ROWS]
 COMMANDS: dict[str, list[object]] = {

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.algorithms.comparison.comparisons import comparison
-from tests.algorithms.comparison.test_cases import write
 from tests.algorithms.small_runs import small_release
 from tests.cli.command_line import call, refuse, start, succeed
 from tests.cli.test_interruption import PATIENCE, wait_until
+from tests.comparison.comparisons import comparison
+from tests.comparison.test_cases import write
 
 pytestmark = [pytest.mark.solver("highs"), pytest.mark.solver("cp-sat")]
 SOLVERS = "local-search,cp-sat,highs:aggregated"
@@ -105,7 +105,7 @@ def test_an_interruption_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
 
 
 def test_tables_mark_the_solvers_own_word_and_false_claims(capsys: pytest.CaptureFixture[str]) -> None:
-    from dpopt.cli.reports_compare import report_case, report_comparison
+    from dpopt.cli.reports.reports_compare import report_case, report_comparison
 
     report_case(comparison(), "first")
     text = capsys.readouterr().out
@@ -135,7 +135,7 @@ def test_an_interruption_before_the_first_row_claims_nothing(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpopt.algorithms.comparison.compare.compare", interrupted)
+    monkeypatch.setattr("dpopt.comparison.compare.compare", interrupted)
     instance = write(tmp_path / "tiny.toml")
     result = call("compare", instance, "--solvers", "local-search", "--out", tmp_path / "out")
     assert result.exit_code == 130

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dpopt.private import dask_workers
+from dpopt.private.engines import dask_workers
 from tests.cli.command_line import refuse, release_arguments, succeed
 
 

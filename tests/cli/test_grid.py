@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.algorithms.histograms.grid_of_table import read_grid
+from dpopt.synopses.histograms.grids.grid_of_table import read_grid
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 

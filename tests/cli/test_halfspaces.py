@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from tests.algorithms.halfspaces.small_halfspaces import points, queries
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.cli.command_line import refuse, succeed
+from tests.synopses.halfspaces.small_halfspaces import points, queries
 
 SHAPE = ("--projected-to", 2, "--projections", 40, "--directions", 8)
 POINTS = points(1500)

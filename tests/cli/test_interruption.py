@@ -157,7 +157,7 @@ SWALLOWED = """
 import signal
 import numpy as np
 from dpopt.cli.interruption import listen
-from dpopt.cli.progress import TerminalProgress
+from dpopt.cli.reports.progress import TerminalProgress
 
 class Interrupted(type):
     def __getattr__(cls, name):

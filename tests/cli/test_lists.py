@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.algorithms.decision_lists.list_files import read_list_summary
+from dpopt.synopses.decision_lists.list_files import read_list_summary
 from tests.cli.command_line import call, refuse, succeed
 from tests.tiny_lists import Row, family_of, output_at, points_of, rows_of, text_of
 
@@ -166,7 +166,7 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a curator was made")
 
-    monkeypatch.setattr("dpopt.algorithms.decision_lists.release_lists.ListCurator", refused)
+    monkeypatch.setattr("dpopt.synopses.decision_lists.release_lists.ListCurator", refused)
     text = refuse("lists", "release", folder / "rows.txt", "-o", tmp_path / "new.npz", *arguments)
     assert message in flat(text)
     assert list(tmp_path.iterdir()) == []

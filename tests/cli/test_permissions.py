@@ -1,7 +1,7 @@
 """The permissions of all files and folders that commands make: 0666 and 0777 less the umask, and 0600 for the owner's alone.
 
 All commands run here, without a umask, so that what they ask for is seen in full. That the umask is taken from it is tried in
-`tests/queries/test_written_files.py`; that nothing makes files in another way, in `tests/boundary/test_bans.py`.
+`tests/files/test_written_files.py`; that nothing makes files in another way, in `tests/boundary/test_bans.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 import typer
 
 from dpopt.cli.application import application
-from tests.algorithms.comparison.test_cases import write as write_instance
 from tests.cli.command_line import inputs, release_arguments, succeed
+from tests.comparison.test_cases import write as write_instance
 
 OWNERS = {"draft.json", "timings.json", "run.log", "later.log"}
 """What depends on the table without a charge."""

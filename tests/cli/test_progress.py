@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dpopt.algorithms.progress import stage
-from dpopt.cli import progress as module
-from dpopt.cli.progress import TerminalProgress
+from dpopt.cli.reports import progress as module
+from dpopt.cli.reports.progress import TerminalProgress
+from dpopt.releases.progress import stage
 
 
 def go_through(shown: TerminalProgress) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from dpopt.queries.schema import Schema
+from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes, write_table
 from tests.cli.command_line import call, demonstration, inputs, refuse, release_arguments, succeed
 
@@ -251,7 +251,7 @@ def test_the_demonstration_does_the_whole_job_and_keeps_it() -> None:
 
 def test_the_demonstration_says_that_nothing_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     places: list[Path] = []
-    monkeypatch.setattr("dpopt.cli.demo._demonstrate", places.append)
+    monkeypatch.setattr("dpopt.cli.commands.demo._demonstrate", places.append)
     assert "Nothing was kept; 'dpopt demo --keep FOLDER' keeps" in succeed("demo")
     assert not places[0].exists()
 

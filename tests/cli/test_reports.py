@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dpopt.cli.reports import (
+from dpopt.cli.reports.reports import (
     accuracy_lines,
     certified_lines,
     console,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import scipy.sparse as sp
 
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.schema import Schema
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.schema.schema import Schema
 from tests.cli.command_line import inputs, refuse, release_arguments, succeed
 from tests.wide_tables import FILES, some_cells, write_baskets, write_pairs
 

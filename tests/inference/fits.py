@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dpopt.inference import FitProblem, FitTerm
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.domains import Domains
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.domains import Domains
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import every_record
 from tests.strategies import naive_truth
 

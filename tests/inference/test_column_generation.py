@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ProgramError, SolverUnavailableError
-from dpopt.formulations.projection_master import projection_master
 from dpopt.inference import FitProblem, FitSettings, Fitted, fit, generate_columns
-from dpopt.inference.pricing import Enumeration
+from dpopt.inference.records.columns.pricing import Enumeration
+from dpopt.models.records.projection_master import projection_master
 from dpopt.programs import SolveLimits
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.solvers.registry import get_solver
 from tests.circuits import among, circuit_of, exactly_when, some
 from tests.inference.fits import answers, domains_of, legal_records, mixed_problem, objective
@@ -119,7 +119,7 @@ def test_many_records_are_weighed_without_a_matrix(monkeypatch: pytest.MonkeyPat
     problem = mixed_problem(0, sizes=SIZES)
     settings = FitSettings(records=200, sweeps=0, rounds=60)
     exact = fit(problem, settings)
-    monkeypatch.setattr("dpopt.inference.column_generation.MATRIX_UP_TO", 5)
+    monkeypatch.setattr("dpopt.inference.records.columns.column_generation.MATRIX_UP_TO", 5)
     fitted = fit(problem, settings)
     check(problem, fitted)
     assert fitted.lower_bound is not None

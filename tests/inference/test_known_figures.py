@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.inference import FitProblem, FitSettings, FitTerm, fit, fit_records
-from dpopt.private.read_table import read_table
-from dpopt.queries.domains import Domains
-from dpopt.queries.marginal_kernels import count_cells
+from dpopt.private.readers.read_table import read_table
+from dpopt.queries.counting.marginal_kernels import count_cells
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Schema
-from dpopt.queries.threshold_circuit import NO_RULES
+from dpopt.schema.domains import Domains
+from dpopt.schema.rules.threshold_circuit import NO_RULES
+from dpopt.schema.schema import Schema
 from tests.source_code import ROOT
 
 RHO = {1.0: 0.02436, 0.2: 0.00118}

@@ -7,15 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.inference import multiplicative_answers
-from dpopt.inference.multiplicative_answers import AnswerSheet
-from dpopt.inference.multiplicative_fit import Distribution, Measured, partition_of, pulled_moves
-from dpopt.inference.multiplicative_kernels import walsh_hadamard
-from dpopt.inference.multiplicative_support import UNITS, weighted_cells
-from dpopt.inference.multiplicative_universe import ProductUniverse
-from dpopt.queries.domains import Domains
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload, workload_from_json
+from dpopt.inference.distribution import answers as multiplicative_answers
+from dpopt.inference.distribution.answers import AnswerSheet
+from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves
+from dpopt.inference.distribution.kernels import walsh_hadamard
+from dpopt.inference.distribution.support import UNITS, weighted_cells
+from dpopt.inference.distribution.universe import ProductUniverse
+from dpopt.queries.workloads.workload import parse_workload, workload_from_json
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 
 def schema_of(*sizes: int) -> Schema:

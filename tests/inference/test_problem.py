@@ -11,7 +11,7 @@ from dpopt.errors import ProgramError, SchemaError, WorkloadError
 from dpopt.inference import FitProblem, FitSettings, Fitted, FitTerm
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.threshold_circuit import NO_RULES
+from dpopt.schema.rules.threshold_circuit import NO_RULES
 from tests.circuits import among, circuit_of, some
 from tests.inference.fits import all_codes, domains_of
 

@@ -8,15 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
-from dpopt.inference import FitProblem, FitProgress, FitSettings, bookkeeping, estimated_laws, fit_records
-from dpopt.inference.laws import draw_records
-from dpopt.inference.monomial_layout import are_worthwhile
-from dpopt.inference.pool import Pool
-from dpopt.inference.problem import FitTerm
-from dpopt.queries.arrays import freeze
+from dpopt.inference import FitProblem, FitProgress, FitSettings, estimated_laws, fit_records
+from dpopt.inference.records import bookkeeping
+from dpopt.inference.records.columns.pool import Pool
+from dpopt.inference.records.laws import draw_records
+from dpopt.inference.records.monomial_layout import are_worthwhile
+from dpopt.inference.records.problem import FitTerm
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import among, circuit_of, exactly_when, some
 from tests.inference.fits import domains_of, equal_objective, legal_records, mixed_problem
 

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
 from dpopt.inference import FitSettings, fit
-from dpopt.inference.rounding import best_multiplicities, exact_multiplicities, systematic_multiplicities
+from dpopt.inference.records.rounding import (
+    best_multiplicities,
+    exact_multiplicities,
+    systematic_multiplicities,
+)
 from dpopt.solvers.registry import get_solver
 from tests.inference.fits import mixed_problem, objective
 

@@ -11,8 +11,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.formulations import Formulation, max_csp_as_mip
-from dpopt.formulations.instances import Instance, read_instance
+from dpopt.comparison.instances import Instance, read_instance
+from dpopt.models import Formulation, max_csp_as_mip
 from dpopt.programs import MaxCsp, MixedIntegerProgram
 from tests.source_code import ROOT
 

@@ -14,7 +14,7 @@ PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
 def test_the_formulas_of_the_code_are_those_of_the_page() -> None:
     """In the page's table and in the docstring: the label, and the formula without blanks."""
     rows = re.findall(r"^\| (BR-\d) +\|.*\| (.+?) +\|$", PAGE, re.MULTILINE)
-    source = (ROOT / "dpopt/formulations/max_csp_as_mip.py").read_text(encoding="utf-8")
+    source = (ROOT / "dpopt/models/best_responses/max_csp_as_mip.py").read_text(encoding="utf-8")
     stated = {}
     for line in source.partition('"""')[2].partition('"""')[0].splitlines():
         match = re.match(r"^ +(?:maximize  |subject to  )?(?:w_j [<>] 0, \w+: +)?(.+?)\s+(BR-\d)$", line)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.formulations import best_response
-from dpopt.formulations.instances import read_instance
+from dpopt.comparison.instances import read_instance
+from dpopt.models import best_response
 from tests.algorithms.small_runs import small_release
 from tests.models.catalogue import (
     MODELS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dpopt.comparison.instances import Instance
 from dpopt.errors import ProgramError
-from dpopt.formulations import AsMip, Formulation, point_from_record, record_from_point
-from dpopt.formulations.instances import Instance
+from dpopt.models import AsMip, Formulation, point_from_record, record_from_point
 from dpopt.programs import Capability, MaxCsp, SolveLimits, Termination, certify
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.solvers import get_solver, solver_names

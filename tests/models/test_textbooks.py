@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpopt.formulations.instances import Instance
+from dpopt.comparison.instances import Instance
 from dpopt.programs import certify
-from dpopt.queries.threshold_circuit import ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from tests.models.catalogue import MODELS, small_instances
 
 Literals = list[tuple[int, str, int]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PolynomialError, SolverUnavailableError
-from dpopt.formulations.decision_lists import list_program
+from dpopt.models.polynomials.decision_lists import list_program
 from dpopt.polynomials.decision_lists import approximation_error, best_coefficients, rounded
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.results import SolveResult

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpopt.private import batch_counts, batch_reader, csv_source
-from dpopt.queries import Attribute, AttributeKind, Schema, parse_workload
+from dpopt.private.engines import batch_counts
+from dpopt.private.readers import batch_reader, csv_source
+from dpopt.queries import parse_workload
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema import Attribute, AttributeKind, Schema
 
 ROWS = 3_000
 SCHEMA = Schema(

@@ -18,13 +18,13 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.bin_curator import BinCurator
-from dpopt.private.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import OpendpNoise, ScriptedNoise
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
+from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
 

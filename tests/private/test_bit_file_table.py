@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary import bit_file
-from dpopt.private.binary.bit_file import write_bit_file
-from dpopt.private.bit_file_table import BitFileTable
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.one_way_door import one_way_marginals
-from dpopt.private.read_binary_table import read_binary_table
-from dpopt.queries.binary_columns import BitColumns
-from dpopt.queries.schema import Schema
+from dpopt.private.curators.one_way_door import one_way_marginals
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.readers.binary import bit_file
+from dpopt.private.readers.binary.bit_file import write_bit_file
+from dpopt.private.readers.binary.bit_file_table import BitFileTable
+from dpopt.private.readers.read_binary_table import read_binary_table
+from dpopt.queries.counting.binary_columns import BitColumns
+from dpopt.schema.schema import Schema
 from tests.wide_tables import some_cells
 
 CELLS = some_cells(70, 9)
@@ -78,6 +78,6 @@ def test_a_change_while_the_file_is_opened_is_noticed(
         path.write_bytes(path.read_bytes())
         return columns
 
-    monkeypatch.setattr("dpopt.private.bit_file_table.read_bit_file", changing)
+    monkeypatch.setattr("dpopt.private.readers.binary.bit_file_table.read_bit_file", changing)
     with pytest.raises(PrivateDataError, match="was changed"):
         BitFileTable.open(path, SCHEMA)

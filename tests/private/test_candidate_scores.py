@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range
 from dpopt.errors import PrivacyBoundaryError
-from dpopt.private import candidate_scores
-from dpopt.private.candidate_scores import CandidateScores
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.domains import Domains
+from dpopt.private.selections import candidate_scores
+from dpopt.private.selections.candidate_scores import CandidateScores
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_measuring import RECORDS, SCHEMA, marginals, neighbours
 from tests.tiny_runs import Table, dataset_of
 
@@ -106,7 +106,7 @@ def test_later_rounds_compare_with_other_records_and_count_nothing_again(
     ones = np.ones(17, dtype=np.int64)
     scores.of(candidates, "l1", records, ones)
     monkeypatch.setattr(
-        "dpopt.queries.marginal_kernels.count_cells", lambda *_, **__: pytest.fail("counted again")
+        "dpopt.queries.counting.marginal_kernels.count_cells", lambda *_, **__: pytest.fail("counted again")
     )
     part = candidates.take([4, 1])
     for shift in range(3):

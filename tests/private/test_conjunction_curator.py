@@ -15,12 +15,12 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.conjunction_curator import ConjunctionCounts, ConjunctionCurator
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.conjunction_curator import ConjunctionCounts, ConjunctionCurator
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_bin_loss import AMPLE
 from tests.exact_summary_loss import UNIVERSES, counted, table_neighbours
 from tests.private.test_trust import ClaimingNoise

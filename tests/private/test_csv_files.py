@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.csv_files import CsvFile, CsvFilesSource
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.open_table import open_table
-from dpopt.private.read_table import read_table
-from dpopt.private.table_reading import TableReading
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.readers.csv_files import CsvFile, CsvFilesSource
+from dpopt.private.readers.open_table import open_table
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
 from tests.private.tables_in_files import (
     ROWS,
     SCHEMA,

@@ -13,12 +13,12 @@ from dpopt.accounting.dualquery import draw_charge, plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivateDataError, WorkloadError
-from dpopt.private.curator import NOT_PRIVATE_DRAWS, Curator
-from dpopt.private.noise import ScriptedNoise
-from dpopt.private.query_weights import ExactSampler, QuerySampler, QueryWeights, ScriptedSampler
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.kernels import satisfied
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators.dualquery_curator import NOT_PRIVATE_DRAWS, Curator
+from dpopt.private.mechanisms.noise import ScriptedNoise
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights, ScriptedSampler
+from dpopt.queries.counting.kernels import satisfied
+from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.released import SampledQueries
 from tests.exact_law import integer_weights, scripted_points, signed_scores
 from tests.tiny_runs import (
@@ -43,7 +43,7 @@ STEP = Decimal("0.5")
 def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take scripted sources of these tests at their word, so that ledgers can be compared."""
     monkeypatch.setattr(
-        "dpopt.private.curator.is_trusted",
+        "dpopt.private.curators.dualquery_curator.is_trusted",
         lambda sampler, noise: all(source is None or source.is_private for source in (sampler, noise)),
     )
 

@@ -19,16 +19,16 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import DpoptError, PlanError, PrivateDataError
-from dpopt.private import dask_workers, distributed_table, part_counts
-from dpopt.private.batch_counts import NamedQueries
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.dask_workers import DaskWorkers
-from dpopt.private.distributed_table import DistributedTable
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.open_dataset import open_dataset
-from dpopt.private.part_counts import PartFailed, PartRead, Reading, check_part, count_part
-from dpopt.private.read_table import read_table
-from dpopt.private.rule_report import broken_rows
+from dpopt.private.engines import dask_workers, distributed_table, part_counts
+from dpopt.private.engines.batch_counts import NamedQueries
+from dpopt.private.engines.dask_workers import DaskWorkers
+from dpopt.private.engines.distributed_table import DistributedTable
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.engines.open_dataset import open_dataset
+from dpopt.private.engines.part_counts import PartFailed, PartRead, Reading, check_part, count_part
+from dpopt.private.evaluation.broken_rules import broken_rows
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.tables.bin_counts import BinCounts
 from tests.private.tables_in_files import (
     ROWS,
     SCHEMA,
@@ -256,9 +256,9 @@ def test_a_task_that_workers_cannot_run_is_no_loss(workers: DaskWorkers) -> None
 
 
 def reading(path: Path) -> tuple[tuple[Any, ...], Reading]:
-    from dpopt.private.parquet_source import ParquetSource
-    from dpopt.private.table_reading import AS_USUAL
-    from dpopt.private.table_sources import column_positions
+    from dpopt.private.readers.parquet_source import ParquetSource
+    from dpopt.private.readers.table_reading import AS_USUAL
+    from dpopt.private.readers.table_sources import column_positions
 
     source = ParquetSource([path], path.name, None)
     positions = tuple(column_positions(source, SCHEMA.names))

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivacyBoundaryError, PrivateDataError
-from dpopt.private.dataset import PrivateDataset, least_dtype
-from dpopt.private.exact_counts import exact_counts
-from dpopt.queries import Attribute, AttributeKind, Schema
-from dpopt.queries.binary_columns import SparseColumns
-from dpopt.queries.workload import parse_workload
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.tables.dataset import PrivateDataset, least_dtype
+from dpopt.queries.counting.binary_columns import SparseColumns
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema import Attribute, AttributeKind, Schema
 
 SCHEMA = Schema(
     (

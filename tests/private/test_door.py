@@ -8,9 +8,9 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import BudgetError, PrivateDataError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.door import NOT_PRIVATE_DRAWS, Door
-from dpopt.private.noise import OpendpNoise
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, Door
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.tables.dataset import PrivateDataset
 from tests.tiny_measuring import RHO, SCHEMA
 from tests.tiny_runs import REPLACE, EventJournal, Table, dataset_of
 

@@ -17,9 +17,9 @@ from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, TranscriptError
-from dpopt.private.dqrs_curator import DqrsCurator, _netted, signed_queries
-from dpopt.private.query_weights import ScriptedSampler
-from dpopt.private.randomness import RandomWords, ScriptedWords
+from dpopt.private.curators.dqrs_curator import DqrsCurator, _netted, signed_queries
+from dpopt.private.mechanisms.randomness import RandomWords, ScriptedWords
+from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SampledQueries
 from tests.exact_law import exp_minus

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.draft_schema import draft_schema
-from dpopt.private.read_table import read_table
-from dpopt.private.table_reading import TableReading
-from dpopt.queries import Attribute, AttributeKind, Schema
-from dpopt.queries.attribute import Value
+from dpopt.private.readers.draft.schema import draft_schema
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.attribute import Value
 
 CATEGORICAL, BOOLEAN, NUMERIC = AttributeKind.CATEGORICAL, AttributeKind.BOOLEAN, AttributeKind.NUMERIC
 

@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dpopt.errors import WorkloadError
-from dpopt.private import marginal_errors
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.evaluation import NonPrivateErrors, non_private_errors
-from dpopt.private.read_binary_table import read_binary_table
-from dpopt.queries import Attribute, AttributeKind, Schema
-from dpopt.queries.answer_kernels import shares_on_records
-from dpopt.queries.answers import Answers, RecordAnswers, UniformAnswers
-from dpopt.queries.binary_columns import SparseColumns
-from dpopt.queries.domains import Domains
+from dpopt.private.evaluation import marginal_errors
+from dpopt.private.evaluation.errors import NonPrivateErrors, non_private_errors
+from dpopt.private.readers.read_binary_table import read_binary_table
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.answer_kernels import shares_on_records
+from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.domains import Domains
 from tests.marginals import marginal_sets, marginals_of
 from tests.wide_tables import some_cells
 

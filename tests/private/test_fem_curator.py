@@ -10,13 +10,13 @@ from dpopt.accounting.fem import fem_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
-from dpopt.private.fem_curator import FemCurator
-from dpopt.private.randomness import RandomWords, SeededWords
+from dpopt.private.curators.fem_curator import FemCurator
+from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.kernels import satisfied
+from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.selected_query import SelectedQuery
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of

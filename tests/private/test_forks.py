@@ -10,8 +10,8 @@ import pytest
 SCRIPT = """
 import os, sys
 import numpy as np
-from dpopt.private.noise import OpendpNoise
-from dpopt.private.randomness import SystemWords
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.randomness import SystemWords
 
 def draw():
     zeros = np.zeros(8, dtype=np.int64)

@@ -15,13 +15,18 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.halfspace_curator import HalfspaceCurator
-from dpopt.private.halfspace_kernels import count_angles, count_positive_sides
-from dpopt.private.halfspace_measurement import Arcs, HalfspaceMeasurement, NumberOfRecords, Sides
-from dpopt.private.halfspace_points import HalfspacePoints, columns_of_array, read_points
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.halfspaces import UNIT, PointColumns, Projections, Scaling
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.halfspace_curator import HalfspaceCurator
+from dpopt.private.measurements.halfspace_kernels import count_angles, count_positive_sides
+from dpopt.private.measurements.halfspace_measurement import (
+    Arcs,
+    HalfspaceMeasurement,
+    NumberOfRecords,
+    Sides,
+)
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.readers.read_points import HalfspacePoints, columns_of_array, read_points
+from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling
 from tests.exact_bin_loss import AMPLE
 from tests.exact_halfspace_loss import (
     COLUMNS,

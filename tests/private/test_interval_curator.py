@@ -12,11 +12,11 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError, PlanError, PrivateDataError, TranscriptError
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.interval_curator import IntervalCurator
-from dpopt.private.interval_search import IntervalSearch, comparisons_needed
-from dpopt.private.split_curator import MedianCut, SplitCurator
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.interval_curator import IntervalCurator
+from dpopt.private.curators.interval_search import IntervalSearch, comparisons_needed
+from dpopt.private.curators.split_curator import MedianCut, SplitCurator
+from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.noisy_search import NoisySearch
 from tests.private.test_bin_curator import Exact

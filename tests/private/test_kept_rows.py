@@ -15,22 +15,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private import distributed_table
-from dpopt.private.distributed_table import DistributedTable
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.kept_rows import FirstRowsOfPersons, Kept, RowsOfPart
-from dpopt.private.on_invalid import OnInvalid
-from dpopt.private.read_table import read_table
-from dpopt.private.streamed_table import StreamedTable
-from dpopt.private.table_reading import TableReading
-from dpopt.queries import Attribute, AttributeKind, Schema, parse_workload
+from dpopt.private.engines import distributed_table
+from dpopt.private.engines.distributed_table import DistributedTable
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.readers.kept_rows import FirstRowsOfPersons, Kept, RowsOfPart
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries import parse_workload
+from dpopt.schema import Attribute, AttributeKind, Schema
 from tests.boundary.test_engine_mutants import WorkersHere
 from tests.private.tables_in_files import small_batches
 
 __all__ = ["small_batches"]  # a fixture
 
 if TYPE_CHECKING:
-    from dpopt.private.dask_workers import DaskWorkers
+    from dpopt.private.engines.dask_workers import DaskWorkers
 
 VALUES = 6
 SCHEMA = Schema(
@@ -279,7 +280,7 @@ def test_rows_that_changed_under_a_mask_are_refused(tmp_path: Path, monkeypatch:
     path = tmp_path / "t.csv"
     path.write_text("x,id\n1,a\n2,b\n")
     data = StreamedTable.open(path, SCHEMA, READINGS["drop"])
-    monkeypatch.setattr("dpopt.private.watched_files.WatchedFiles.check", lambda *_: None)
+    monkeypatch.setattr("dpopt.private.readers.watched_files.WatchedFiles.check", lambda *_: None)
     for text in ("x,id\n1,a\n9,b\n", "x,id\n1,a\n2,b\n3,a\n", "x,id\n1,a\n"):
         path.write_text(text)
         with pytest.raises(PrivateDataError, match="same rows as before|as many rows as before"):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.list_curator import ListCounts, ListCurator
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.list_coefficients import ListCoefficients
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.list_curator import ListCounts, ListCurator
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from tests.exact_bin_loss import AMPLE
 from tests.exact_list_loss import FAMILIES, ROWS, ListGame, coefficients_of
 from tests.private.test_trust import ClaimingNoise

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivacyBoundaryError, PrivateDataError
-from dpopt.private.list_reader import read_lists
-from dpopt.private.list_table import PrivateLists
+from dpopt.private.readers.read_lists import read_lists
+from dpopt.private.tables.list_table import PrivateLists
 from tests.tiny_lists import arrays_of, family_of, output_at, points_of, rows_of, text_of
 
 THREE = family_of(4, 3)

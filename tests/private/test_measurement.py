@@ -8,11 +8,11 @@ import pytest
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.private.measurement import Measurement, check_marginals
-from dpopt.private.one_way_door import one_way_marginals
-from dpopt.queries.domains import Domains
-from dpopt.queries.kernels import satisfied
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators.one_way_door import one_way_marginals
+from dpopt.private.measurements.measurement import Measurement, check_marginals
+from dpopt.queries.counting.kernels import satisfied
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.domains import Domains
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, universe
 

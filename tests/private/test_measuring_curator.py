@@ -12,11 +12,11 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivateDataError, WorkloadError
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.measurement import Measurement
-from dpopt.private.measuring_curator import MeasuringCurator
-from dpopt.private.noise import OpendpNoise, ScriptedNoise
-from dpopt.private.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_law import exp_minus
 from tests.tiny_measuring import (

@@ -14,8 +14,8 @@ from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.multiplicative_plan import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
-from dpopt.private.randomness import SeededWords
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
 from tests.exact_fem_loss import Points
 from tests.exact_law import exp_minus, integer_weights
 from tests.tiny_measuring import SCHEMA, marginals
@@ -35,7 +35,7 @@ def test_a_signed_query_is_selected_with_its_probability(relation: NeighbouringR
     counts, public = np.array([0, 1, 2, 1], dtype=np.int64), np.array([0, 2_000, 700, 1_025], dtype=np.int64)
     law = SignedQueryLaw(counts, rows=rows, size=2, range_=Decimal("1.7"), relation=relation)
     points = Points()
-    with mock.patch("dpopt.private.multiplicative_scores.uniform_below", points.uniform_below):
+    with mock.patch("dpopt.private.selections.multiplicative_scores.uniform_below", points.uniform_below):
 
         def drawn(point: int) -> int:
             points.next = point

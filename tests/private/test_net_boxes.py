@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, PrivacyBoundaryError, ProgramError
-from dpopt.private import net_boxes
-from dpopt.private.net_boxes import BoxSampler
-from dpopt.private.net_law import NetLaw
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import RandomWords, SeededWords
+from dpopt.private.mechanisms.net import net_boxes
+from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from tests.tiny_nets import all_multisets, cells, distance_of, prefixes
 
 SIZE = 23

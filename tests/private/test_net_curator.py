@@ -14,11 +14,11 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.net_release import select_from_net
 from dpopt.algorithms.small_database_universe import Universe
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
-from dpopt.private.net_curator import NetCurator
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import RandomWords, SeededWords
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.selected_database import SelectedCandidate, SelectedDatabase
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.net_law import BITS, MOST_DEPTH, NetLaw, clamp_at, whole_below
-from dpopt.private.randomness import ScriptedWords, SeededWords
+from dpopt.private.mechanisms.net.net_law import BITS, MOST_DEPTH, NetLaw, clamp_at, whole_below
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from tests.exact_law import exp_minus
 
 

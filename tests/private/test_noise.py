@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpopt.private.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 
 
 @pytest.mark.parametrize("law", ["discrete_gaussian", "discrete_laplace"])

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private import noisy_counts as module
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.measurement import Measurement
-from dpopt.private.noise import OpendpNoise
-from dpopt.private.noisy_counts import noisy_counts
-from dpopt.queries.domains import Domains
-from dpopt.queries.workload import parse_workload
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements import noisy_counts as module
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.measurements.noisy_counts import noisy_counts
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.domains import Domains
 from tests.tiny_measuring import SCHEMA, Exact, marginals
 from tests.tiny_runs import ADD_REMOVE, Table, dataset_of
 

@@ -16,8 +16,8 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
-from dpopt.private.curator import Curator
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.released import NoisyAnswers
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, conjunctions, dataset_of, universe
 
@@ -38,7 +38,7 @@ RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take scripted sources of these tests at their word, so that ledgers can be compared."""
     monkeypatch.setattr(
-        "dpopt.private.curator.is_trusted",
+        "dpopt.private.curators.dualquery_curator.is_trusted",
         lambda sampler, noise: all(source is None or source.is_private for source in (sampler, noise)),
     )
 

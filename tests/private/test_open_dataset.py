@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.open_dataset import Engine, check_engine, open_dataset, parse_engine
-from dpopt.private.streamed_table import StreamedTable
-from dpopt.queries import Schema
+from dpopt.private.engines.open_dataset import Engine, check_engine, open_dataset, parse_engine
+from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.schema import Schema
 from tests.private.tables_in_files import SCHEMA, frame, write_csv
 
 

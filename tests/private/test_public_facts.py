@@ -5,9 +5,9 @@ import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, SchemaError
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.public_facts import check_schema, public_size
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_schema, public_size
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 SCHEMA = Schema((Attribute("a", AttributeKind.CATEGORICAL, ("x", "y")),))
 OTHER = Schema((Attribute("a", AttributeKind.CATEGORICAL, ("y", "x")),))

@@ -12,8 +12,8 @@ from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError, PrivacyBoundaryError
-from dpopt.private.query_selection import QuerySelection
-from dpopt.private.query_weights import LARGEST
+from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.query_weights import LARGEST
 from tests.exact_law import boundaries, integer_weights, logarithm, scripted_points, weight
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
@@ -182,7 +182,7 @@ def test_millions_of_queries_are_not_held() -> None:
 
 
 def words(seed: int):  # type: ignore[no-untyped-def]
-    from dpopt.private.randomness import SeededWords
+    from dpopt.private.mechanisms.randomness import SeededWords
 
     return SeededWords(seed)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.dualquery import SAMPLER_SLACK, draw_range
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.query_weights import ExactSampler, QueryWeights, ScriptedSampler
-from dpopt.private.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights, ScriptedSampler
 from tests.exact_law import boundaries, integer_weights, logarithm, scripted_points, signed_scores, weight
 
 Answers = list[NDArray[np.bool_]]

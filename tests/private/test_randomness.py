@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.private.randomness import ScriptedWords, SeededWords, SystemWords, uniform_below
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords, uniform_below
 
 WORD = 2**64
 JUNK = 0xDEADBEEFCAFEF00D

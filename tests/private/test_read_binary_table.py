@@ -18,18 +18,18 @@ from hypothesis import given, settings
 import dpopt
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError, SchemaError
-from dpopt.private import dataset as dataset_module
-from dpopt.private.binary.bit_table import bit_table
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.on_invalid import OnInvalid
-from dpopt.private.read_binary_table import found_layout, read_binary_table
-from dpopt.private.read_table import read_table
-from dpopt.private.table_reading import Layout, TableReading
-from dpopt.queries.binary_columns import SparseColumns
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.readers.binary.bit_table import bit_table
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.read_binary_table import found_layout, read_binary_table
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import Layout, TableReading
+from dpopt.private.tables import dataset as dataset_module
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from tests.tiny_runs import bits_schema
 from tests.wide_tables import FILES, IN_MEMORY, Bits, cell_tables, cells_of, some_cells, write_pairs
 
@@ -206,7 +206,7 @@ def test_reading_takes_memory_for_the_ones_and_not_for_records_times_columns(tmp
     matrix = sp.csr_array((np.ones(items.size), items, np.arange(0, items.size + 1, 20)), shape=(rows, width))
     sp.save_npz(path, matrix)
     program = (
-        "import resource, sys, dpopt, scipy.sparse, dpopt.private.binary.listing_kernels\n"
+        "import resource, sys, dpopt, scipy.sparse, dpopt.private.readers.binary.listing_kernels\n"
         "schema = dpopt.Schema.binary(500_000)\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "table = dpopt.read_binary_table(sys.argv[1], schema)\n"
@@ -287,7 +287,7 @@ def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
         raise MemoryError
 
     FILES["csr"](tmp_path / "table", some_cells(5, 3))
-    monkeypatch.setattr("dpopt.private.read_binary_table.read_npz", full)
+    monkeypatch.setattr("dpopt.private.readers.read_binary_table.read_npz", full)
     with pytest.raises(PrivateDataError, match="table does not fit into the memory that there is"):
         read_binary_table(tmp_path / "table", Schema.binary(3))
 

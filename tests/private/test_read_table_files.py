@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private import csv_source
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.on_invalid import OnInvalid
-from dpopt.private.read_table import read_table, unused_columns
-from dpopt.private.table_reading import TableReading
-from dpopt.queries import Attribute, AttributeKind, Schema
+from dpopt.private.readers import csv_source
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.read_table import read_table, unused_columns
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.schema import Attribute, AttributeKind, Schema
 
 SCHEMA = Schema(
     (

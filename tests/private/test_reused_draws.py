@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.exponential_table import ExponentialTable
-from dpopt.private.randomness import ScriptedWords, SeededWords
-from dpopt.private.reused_draws import KeptQueries
+from dpopt.private.mechanisms.exponential_table import ExponentialTable
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.private.selections.reused_draws import KeptQueries
 from tests.exact_law import exp_minus
 
 

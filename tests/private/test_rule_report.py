@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import SchemaError
-from dpopt.private import rule_report
-from dpopt.private.dataset import PrivateDataset
-from dpopt.private.read_table import read_table
-from dpopt.private.rule_report import broken_rows
-from dpopt.queries import Rule, Schema, implies, literal
-from dpopt.queries.threshold_circuit import NO_RULES
-from tests.queries.rules.rule_examples import FORMS, RECORDS, decoded, obeys, schema_with
+from dpopt.private.evaluation import broken_rules as rule_report
+from dpopt.private.evaluation.broken_rules import broken_rows
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.schema import Rule, Schema, implies, literal
+from dpopt.schema.rules.threshold_circuit import NO_RULES
+from tests.schema.rules.rule_examples import FORMS, RECORDS, decoded, obeys, schema_with
 from tests.source_code import ROOT
 
 SCHEMAS = ROOT / "experiments" / "schemas"

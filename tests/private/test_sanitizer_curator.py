@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.door import NOT_PRIVATE_DRAWS
-from dpopt.private.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.private.sanitizer_curator import CoefficientSums, SanitizerCurator, moved_and_scale
-from dpopt.private.sanitizer_sums import coefficient_sums
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.monomials import POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, TableFamily
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator, moved_and_scale
+from dpopt.private.measurements.sanitizer_sums import coefficient_sums
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
+from dpopt.queries.polynomial_families.family import FunctionFamily, PolynomialFamily, TableFamily
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_bin_loss import AMPLE
 from tests.exact_sanitizer_loss import (
     FAMILIES,
@@ -143,7 +143,7 @@ def test_sums_beyond_64_bits_are_cut_and_never_wrap_around() -> None:
 
 
 def dataset_of_column(schema: Schema, rows: int):  # type: ignore[no-untyped-def]
-    from dpopt.private.dataset import PrivateDataset
+    from dpopt.private.tables.dataset import PrivateDataset
 
     return PrivateDataset.from_codes(schema, [np.ones(rows, dtype=np.uint8)])
 

@@ -9,8 +9,8 @@ from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
-from dpopt.private.selection import Selection
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.private.selections.selection import Selection
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_measuring import MULTIPLICITY, RECORDS, SCHEMA, marginals, selection
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.errors import PlanError
-from dpopt.private.randomness import ScriptedWords, SeededWords
-from dpopt.private.selection_law import clamp_of, draw_candidate, selection_weights
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.private.mechanisms.selection_law import clamp_of, draw_candidate, selection_weights
 from tests.exact_law import exp_minus, logarithm, scripted_points
 
 FLOOR = Fraction(1, 2**50)

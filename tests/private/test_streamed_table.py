@@ -14,22 +14,23 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private import batch_reader, rule_report
-from dpopt.private.batch_counts import BatchCounter, NamedQueries
-from dpopt.private.bin_counts import BinCounts
-from dpopt.private.dataset import Codes
-from dpopt.private.exact_counts import exact_counts
-from dpopt.private.on_invalid import OnInvalid
-from dpopt.private.parquet_source import ParquetSource
-from dpopt.private.read_table import read_table
-from dpopt.private.rule_report import broken_rows
-from dpopt.private.streamed_table import StreamedTable
-from dpopt.private.table_reading import TableReading
-from dpopt.private.watched_files import WatchedFiles
-from dpopt.queries import Rule, implies, literal
+from dpopt.private.engines.batch_counts import BatchCounter, NamedQueries
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.evaluation import broken_rules as rule_report
+from dpopt.private.evaluation.broken_rules import broken_rows
+from dpopt.private.readers import batch_reader
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.parquet_source import ParquetSource
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.dataset import Codes
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.packing_kernels import pack_columns
-from dpopt.queries.threshold_circuit import NO_RULES
+from dpopt.queries.counting.packing_kernels import pack_columns
+from dpopt.schema import Rule, implies, literal
+from dpopt.schema.rules.threshold_circuit import NO_RULES
 from tests.private.tables_in_files import (
     ROWS,
     SCHEMA,

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from dpopt.private.curator import is_trusted
-from dpopt.private.noise import OpendpNoise, ScriptedNoise
-from dpopt.private.query_weights import ExactSampler, ScriptedSampler
-from dpopt.private.randomness import SeededWords, SystemWords
+from dpopt.private.curators.dualquery_curator import is_trusted
+from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
+from dpopt.private.selections.query_weights import ExactSampler, ScriptedSampler
 
 
 class ClaimingWords(SeededWords):

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from dpopt.programs import circuit_reduction
 from dpopt.programs.circuit_reduction import codes_told_apart
-from dpopt.queries.threshold_circuit import ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from tests.circuits import circuits
 
 SIZES = (4, 3, 5)

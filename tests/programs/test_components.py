@@ -10,7 +10,7 @@ from dpopt.programs.components import attribute_labels, components
 from dpopt.programs.enumeration import MOST_RECORDS, best_record, is_small
 from dpopt.programs.presolve import presolve
 from dpopt.queries import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import among, at_most, best_legal_value, circuit_of, circuits, every, every_record, some
 from tests.strategies import clause_lists, clauses_of
 

@@ -12,7 +12,7 @@ from dpopt.programs.circuit_propagation import impossible_columns, simplified
 from dpopt.programs.dominance import dominators
 from dpopt.programs.presolve import presolve
 from dpopt.queries import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import (
     Amount,
     Gate,

@@ -14,7 +14,7 @@ from dpopt.errors import ProgramError
 from dpopt.programs import MaxCsp, reduce_max_csp
 from dpopt.programs.circuit_reduction import with_codes
 from dpopt.queries import Clauses
-from dpopt.queries.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import Amount, Gate, among, best_legal_value, circuit_of, circuits, every_record, some
 from tests.strategies import clause_lists, clauses_of
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries import Clauses, answer_kernels, bit_records
-from dpopt.queries.answer_kernels import shares_on_records, weigh_on_records
-from dpopt.queries.answers import RecordAnswers, UniformAnswers, shares_of_cells
-from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.marginal_kernels import cells_of_records
+from dpopt.queries import Clauses
+from dpopt.queries.counting import answer_kernels, bit_records
+from dpopt.queries.counting.answer_kernels import shares_on_records, weigh_on_records
+from dpopt.queries.counting.answers import RecordAnswers, UniformAnswers, shares_of_cells
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.marginal_kernels import cells_of_records
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import added_in_order, marginal_sets, marginals_of
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables

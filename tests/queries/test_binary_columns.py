@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError
-from dpopt.queries.binary_columns import BinaryColumns, BitColumns, SparseColumns
+from dpopt.queries.counting.binary_columns import BinaryColumns, BitColumns, SparseColumns
 
 Table = NDArray[np.uint8]
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.attribute import Attribute, AttributeKind
-from dpopt.queries.bins import Bins
+from dpopt.queries.ranges.bins import Bins
+from dpopt.schema.attribute import Attribute, AttributeKind
 
 AGE = Bins.of_attribute(
     Attribute("age", AttributeKind.NUMERIC, edges=(0, 18, 30, 65), integer=True, missing="?")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.bins import Bins
-from dpopt.queries.box_cells import box_of_cells, cut_boxes, sums_before, sums_of_boxes, whole_box
-from dpopt.queries.box_text import sides_of
+from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.box_cells import box_of_cells, cut_boxes, sums_before, sums_of_boxes, whole_box
+from dpopt.queries.ranges.box_text import sides_of
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 4), (3, 4, 2)])

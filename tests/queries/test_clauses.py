@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import WorkloadError
-from dpopt.queries import Attribute, AttributeKind, Clauses, Schema
+from dpopt.queries import Clauses
+from dpopt.schema import Attribute, AttributeKind, Schema
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
 SCHEMA = Schema(

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries import Clauses, bitmap_counts, bitmaps, counting, list_counts
-from dpopt.queries.binary_columns import BinaryColumns, BitColumns, SparseColumns
-from dpopt.queries.counting import count_on_columns
+from dpopt.queries import Clauses
+from dpopt.queries.counting import bitmap_counts, bitmaps, counting
+from dpopt.queries.counting import sparse_counts as list_counts
+from dpopt.queries.counting.binary_columns import BinaryColumns, BitColumns, SparseColumns
+from dpopt.queries.counting.counting import count_on_columns
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
 NEVER, ALWAYS = -1e300, 1e300

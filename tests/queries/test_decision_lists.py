@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.decision_lists import ListFamily, RowKind
+from dpopt.queries.decision_lists.families import ListFamily, RowKind
 from tests.tiny_lists import family_of, output_at, points_of, rows_of
 
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from numpy.random import Philox
 
 from dpopt.errors import WorkloadError
-from dpopt.queries import Attribute, AttributeKind, Clauses, Schema, generation
-from dpopt.queries.domains import Domains
-from dpopt.queries.generation import (
+from dpopt.queries import Clauses
+from dpopt.queries.counting.kernels import count_on_records
+from dpopt.queries.workloads import families as generation
+from dpopt.queries.workloads.families import (
     all_marginals,
     all_parities,
     chosen_marginals,
@@ -20,7 +21,8 @@ from dpopt.queries.generation import (
     random_parities,
     random_thresholds,
 )
-from dpopt.queries.kernels import count_on_records
+from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.domains import Domains
 from tests.strategies import naive_truth, schemas, tables
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.grids import (
+from dpopt.queries.ranges.grids import (
     block_of_cells,
     blocks_shape,
     box_variances,
@@ -18,7 +18,7 @@ from dpopt.queries.grids import (
     levels_that_tell,
     loads_of_boxes,
 )
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.queries.halfspace_kernels import weighted_sides
-from dpopt.queries.halfspaces import (
+from dpopt.queries.halfspaces.halfspaces import (
     COPIES,
     DIRECTION_UNIT,
     MOST_COORDINATES,
@@ -21,6 +20,7 @@ from dpopt.queries.halfspaces import (
     unit_queries,
     unit_query,
 )
+from dpopt.queries.halfspaces.kernels import weighted_sides
 
 
 def test_projections_are_the_same_for_ever() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dpopt.errors import TreeError
-from dpopt.queries.bins import Bins
-from dpopt.queries.hierarchy import deepened, hierarchy_of, nested_positions, read_hierarchy
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions, read_hierarchy
+from dpopt.queries.ranges.tree import Tree
 from tests.inference.histograms.small_trees import coverage, random_tree
 
 BINS = Bins("fruit", 5, ("apple", "pear", "plum", "cherry", "fig"))

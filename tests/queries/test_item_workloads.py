@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
-from dpopt.queries import Attribute, AttributeKind, Schema, parse_workload, workload_from_json
-from dpopt.queries.item_workloads import (
+from dpopt.queries import parse_workload, workload_from_json
+from dpopt.queries.workloads.items import (
     EXPONENTS,
     _elementary_symmetric,
     popular_conjunctions,
@@ -19,6 +19,7 @@ from dpopt.queries.item_workloads import (
     ranks_to_text,
     read_ranks,
 )
+from dpopt.schema import Attribute, AttributeKind, Schema
 
 WIDE = Schema.binary(500_000)
 SCHEMA = Schema.binary(6)

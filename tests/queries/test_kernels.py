@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries import Clauses, bitmap_counts, bitmaps, kernels
-from dpopt.queries.bit_records import BitRecords
-from dpopt.queries.kernels import PackedColumns, count_clauses, count_on_records, pack_columns, satisfied
+from dpopt.queries import Clauses
+from dpopt.queries.counting import bitmap_counts, bitmaps, kernels
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.kernels import (
+    PackedColumns,
+    count_clauses,
+    count_on_records,
+    pack_columns,
+    satisfied,
+)
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
 SIZES = np.array([3, 2, 5, 2, 4, 1, 7, 2], dtype=np.int32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.list_coefficients import ListCoefficients
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from tests.tiny_lists import counted, family_of, random_coefficients, rows_of
 
 FAMILIES = {

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpopt.queries.list_kernels import count_in_lists, normalised, polynomial_in_bits, values_at
+from dpopt.queries.decision_lists.kernels import count_in_lists, normalised, polynomial_in_bits, values_at
 from tests.tiny_lists import (
     Row,
     arrays_of,

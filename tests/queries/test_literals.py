@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.literals import LiteralGroups
-from dpopt.queries.schema import Schema
-from dpopt.queries.subset_kernels import count_subsets
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.queries.counting.subset_kernels import count_subsets
+from dpopt.schema.schema import Schema
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5).map(tuple)
 

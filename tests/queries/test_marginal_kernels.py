@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError
-from dpopt.queries import marginal_kernels
-from dpopt.queries.kernels import count_on_records
-from dpopt.queries.marginal_kernels import cells_of_columns, cells_of_records, count_cells
+from dpopt.queries.counting import marginal_kernels
+from dpopt.queries.counting.kernels import count_on_records
+from dpopt.queries.counting.marginal_kernels import cells_of_columns, cells_of_records, count_cells
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import added_in_order, marginal_sets, marginals_of
 from tests.strategies import naive_truth, tables

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.monomials import MOST_MONOMIALS, Monomials, multinomial, number_of_monomials
+from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, Monomials, multinomial, number_of_monomials
 from tests.exact_sanitizer_loss import listed
 
 ALL = [

@@ -8,8 +8,8 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.answer_kernels import shares_on_records
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.answer_kernels import shares_on_records
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.named_attributes import over_named
 from tests.marginals import marginal_sets

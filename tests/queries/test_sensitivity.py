@@ -11,18 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
-from dpopt.queries import Attribute, AttributeKind, Clauses, Schema
-from dpopt.queries import sensitivity as sensitivity_module
-from dpopt.queries import sensitivity_messages as messages_module
-from dpopt.queries import sensitivity_tables as tables_module
-from dpopt.queries.arrays import freeze
-from dpopt.queries.domains import Domains
-from dpopt.queries.generation import all_marginals, random_conjunctions, random_parities
+from dpopt.queries import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.sensitivity import CountSensitivity, count_sensitivity
-from dpopt.queries.sensitivity_messages import DENOMINATOR, dual_bound, dual_value, largest_entries
-from dpopt.queries.sensitivity_tables import gather
+from dpopt.queries.sensitivity import clauses as sensitivity_module
+from dpopt.queries.sensitivity import dual as messages_module
+from dpopt.queries.sensitivity import tables as tables_module
+from dpopt.queries.sensitivity.clauses import CountSensitivity, count_sensitivity
+from dpopt.queries.sensitivity.dual import DENOMINATOR, dual_bound, dual_value, largest_entries
+from dpopt.queries.sensitivity.tables import gather
+from dpopt.queries.workloads.families import all_marginals, random_conjunctions, random_parities
+from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.domains import Domains
 from tests.strategies import clause_lists, clauses_of, naive_truth
 
 
@@ -211,7 +212,7 @@ def test_random_queries_on_wide_tables_get_bounds_far_below_their_number(
     schema = schema_of(sizes)
     clauses = draw(3, 20_000, 0, schema, Domains.of(schema, occurring=False))
     found = count_sensitivity(clauses, schema.sizes)
-    from dpopt.queries.kernels import satisfied
+    from dpopt.queries.counting.kernels import satisfied
 
     records = freeze(rng.integers(0, sizes, size=(300, 15)).astype(np.int32))
     truth = np.array([satisfied(clauses, record) for record in records])
@@ -223,7 +224,7 @@ def test_random_queries_on_wide_tables_get_bounds_far_below_their_number(
 
 def test_a_sweep_that_goes_wrong_gives_no_bound_below_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages are not trusted: with nonsense in their place the bounds stay bounds."""
-    from dpopt.queries import sensitivity_kernels
+    from dpopt.queries.sensitivity import kernels as sensitivity_kernels
 
     def nonsense(*arguments: Any) -> None:
         messages = arguments[8]

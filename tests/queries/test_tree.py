@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import TreeError
-from dpopt.queries import tree as module
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges import tree as module
+from dpopt.queries.ranges.tree import Tree
 
 hierarchies = st.recursive(
     st.just("bin"), lambda parts: st.lists(parts, min_size=1, max_size=4), max_leaves=20

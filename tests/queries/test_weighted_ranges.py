@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.bins import Bins
-from dpopt.queries.weighted_ranges import WeightedRanges
+from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 
 AGES = Bins("age", 4, ("[0, 18)", "[18, 30)", "[30, 65)", "[65, 100]"), (0.0, 18.0, 30.0, 65.0, 100.0))
 FRUIT = Bins("fruit", 3, ("apple", "pear, sweet", "plum"))

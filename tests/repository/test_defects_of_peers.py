@@ -24,16 +24,16 @@ from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.plan import Encoding, FreeAttributes
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.query_weights import QueryWeights
-from dpopt.private.randomness import SystemWords
-from dpopt.private.read_table import read_table
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Program
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
-from dpopt.queries.workload import parse_workload
-from dpopt.solvers.local_search import LocalSearch
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.transcript.released import SampledQueries
 from tests.tiny_runs import (
     ADD_REMOVE,

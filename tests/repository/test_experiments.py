@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.private.read_table import read_table
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.schema import Schema
-from dpopt.queries.tree import Tree
-from dpopt.queries.workload import parse_workload
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from tests.source_code import ROOT
 
 EXPERIMENTS = ROOT / "experiments"

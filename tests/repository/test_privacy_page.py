@@ -137,7 +137,7 @@ def _returns_a_charge(path: Path, function: _Function) -> bool:
     returned = ast.unparse(function.returns) if function.returns else ""
     if not re.search(r"\bCharge\b", returned) or "charge" not in function.name or function.name[0] == "_":
         return False
-    return path.parent == SOURCE / "accounting" or path.parent == SOURCE / "private"
+    return path.is_relative_to(SOURCE / "accounting") or path.is_relative_to(SOURCE / "private")
 
 
 def problems(page: str, docstrings: list[Docstring]) -> list[str]:
@@ -257,11 +257,15 @@ Change = Callable[[str], str]
         ),
         (lambda page: page.replace("tests/private/test_trust.py", "tests/private/test_faith.py"), "no test"),
         (
-            lambda page: page.replace("`dpopt/private/net_law.py`", "`dpopt/private/net_rule.py`"),
+            lambda page: page.replace(
+                "`dpopt/private/mechanisms/net/net_law.py`", "`dpopt/private/net_rule.py`"
+            ),
             "E8: no file",
         ),
         (
-            lambda page: page.replace("`dpopt/private/net_law.py`", "`dpopt/private/noise.py`"),
+            lambda page: page.replace(
+                "`dpopt/private/mechanisms/net/net_law.py`", "`dpopt/private/mechanisms/noise.py`"
+            ),
             "no docstring of",
         ),
         (lambda page: page.replace("*Proof.*", "", 1), "A1: it says no proof"),

@@ -110,7 +110,7 @@ def test_importing_dpopt_loads_no_heavy_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if room != "cli"])
 def test_importing_a_room_loads_no_heavy_library(room: str, tmp_path: Path) -> None:
-    allowed = {"scipy"} if room == "accounting" else set()
+    allowed = {"accounting": {"scipy"}, "compilation": {"numba", "scipy"}}.get(room, set())
     assert loaded_after(f"import dpopt.{room}", tmp_path) <= allowed
 
 

@@ -10,13 +10,13 @@ import re
 
 import pytest
 
-from dpopt import queries
-from dpopt.queries import Schema
-from dpopt.queries.rules.rule_json import _FORMULA_KEYS, _RULE_KEYS, rule_from_json, rule_to_json
+from dpopt import schema as rules
+from dpopt.schema import Schema
+from dpopt.schema.rules.rule_json import _FORMULA_KEYS, _RULE_KEYS, rule_from_json, rule_to_json
 from tests.repository.test_documents import blocks
 from tests.source_code import ROOT
 
-BUILDERS = [name for name in queries.__all__ if name.islower() and "workload" not in name] + ["Bin"]
+BUILDERS = [name for name in rules.__all__ if name.islower()] + ["Bin"]
 OWNED = ("insured", "owner", "pension")
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
@@ -52,13 +52,13 @@ def test_each_example_is_a_rule_over_the_schema_of_the_page(example: dict[str, o
 
 
 def test_each_builder_stands_in_the_table_with_an_example_that_is_a_rule() -> None:
-    schema, names = declared(), {name: getattr(queries, name) for name in [*BUILDERS, "Rule"]}
-    names |= {letter: queries.literal(word, "=", True) for letter, word in zip("abc", OWNED, strict=True)}
+    schema, names = declared(), {name: getattr(rules, name) for name in [*BUILDERS, "Rule"]}
+    names |= {letter: rules.literal(word, "=", True) for letter, word in zip("abc", OWNED, strict=True)}
     table = re.findall(r"^\| `(\w+)` \| `(.+?\))` \| .+ \|$", PAGE, re.MULTILINE)
     assert sorted(name for name, _ in table) == sorted(BUILDERS)
     for name, example in table:
         assert f"{name}(" in example
-        rule = queries.Rule(eval(example, names))
+        rule = rules.Rule(eval(example, names))
         assert Schema(schema.attributes, rules=(rule,)).circuit().number_of_rules == 1
 
 

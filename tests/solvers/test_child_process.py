@@ -27,7 +27,7 @@ from dpopt.programs import (
     SolveLimits,
     Termination,
 )
-from dpopt.solvers.child_process import InChildProcess
+from dpopt.solvers.process.child_process import InChildProcess
 from tests.circuits import Amount, Gate, among, circuit_of, some
 from tests.programs.mixed_integer_programs import INFINITY, dense
 from tests.programs.test_mps import PROGRAM as MIXED_INTEGER
@@ -320,7 +320,7 @@ SCRIPT = """
 import numpy as np
 from dpopt.programs import *
 from dpopt.queries import Clauses
-from dpopt.solvers.child_process import InChildProcess
+from dpopt.solvers.process.child_process import InChildProcess
 problem = MaxCsp(np.array([2]), Clauses.conjunctions([[0]], [[0]], [[True]]), np.array([7]))
 solver = InChildProcess("scripted_adapters:Hanging", name="scripted", capabilities=frozenset({Capability.MAX_CSP}),
     availability=lambda: Availability(AvailabilityStatus.AVAILABLE, ""), through_files=True)

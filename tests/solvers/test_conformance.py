@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
-from dpopt.formulations import accepting_max_csp
+from dpopt.models import accepting_max_csp
 from dpopt.programs import Capability, Limit, MaxCsp, SolveLimits, Solver, SolveResult, Termination, certify
 from dpopt.programs.solver import why_refused
 from dpopt.solvers import get_solver, solver_names
 from tests.circuits import Gate, among, best_legal_value, circuit_of, every, some
-from tests.formulations.draws import conjunctive_problems, problems
 from tests.models.catalogue import enumerated_optimum
+from tests.models.draws import conjunctive_problems, problems
 from tests.solvers.test_local_search import random_problem
 from tests.strategies import clauses_of
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from dpopt.solvers.external_program import run
+from dpopt.solvers.process.external_program import run
 
 
 def test_lines_are_heard_as_they_come_and_returned_together() -> None:

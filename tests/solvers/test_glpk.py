@@ -7,7 +7,7 @@ import pytest
 from dpopt.programs import Limit, MixedIntegerProgram, SolveLimits, SolveResult, Termination
 from dpopt.solvers import glpk
 from dpopt.solvers.glpk import Glpk
-from dpopt.solvers.history import History
+from dpopt.solvers.process.history import History
 from tests.programs.mixed_integer_programs import INFINITY, dense
 
 LINEAR = dense(

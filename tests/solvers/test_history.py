@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpopt.solvers.history import History
+from dpopt.solvers.process.history import History
 
 
 def noted(history: History) -> list[tuple[float | None, float | None]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpopt.formulations import max_csp_as_mip
+from dpopt.models import max_csp_as_mip
 from dpopt.programs import Capability, Limit, MixedIntegerProgram, SolveLimits, Solver, Termination
 from dpopt.programs.duality import dual_bound, linear_relaxation
 from dpopt.solvers import get_solver, solver_names

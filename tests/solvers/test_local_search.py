@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.programs import Capability, Limit, MaxCsp, SolveLimits, SolveResult, Termination, reduce_max_csp
 from dpopt.queries import Clauses
-from dpopt.solvers import local_search
-from dpopt.solvers import local_search_kernels as kernels
-from dpopt.solvers.local_search import LocalSearch
-from dpopt.solvers.local_search_layout import boltzmann_table, build_index, new_state
+from dpopt.solvers.local_search import kernels
+from dpopt.solvers.local_search import search as local_search
+from dpopt.solvers.local_search.layout import boltzmann_table, build_index, new_state
+from dpopt.solvers.local_search.search import LocalSearch
 from tests.models.catalogue import enumerated_optimum
 from tests.programs.test_mps import PROGRAM
 from tests.strategies import clause_lists, clauses_of

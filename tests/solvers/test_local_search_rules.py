@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from dpopt.programs import Limit, MaxCsp, SolveLimits, Termination, reduce_max_csp
 from dpopt.programs.presolve import Presolve
 from dpopt.queries import Clauses
-from dpopt.queries.threshold_circuit import ThresholdCircuit
-from dpopt.solvers import local_search
-from dpopt.solvers.annealing import Found
-from dpopt.solvers.local_search import LocalSearch
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.solvers.local_search import search as local_search
+from dpopt.solvers.local_search.annealing import Found
+from dpopt.solvers.local_search.search import LocalSearch
 from tests.circuits import (
     Amount,
     Gate,

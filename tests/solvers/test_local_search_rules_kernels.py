@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 
 from dpopt.programs import MaxCsp
 from dpopt.queries import Clauses
-from dpopt.queries.threshold_circuit import ThresholdCircuit
-from dpopt.solvers import compound_move_kernels, legal_search_kernels
-from dpopt.solvers import local_search_kernels as kernels
-from dpopt.solvers import local_search_rules_kernels as rules_kernels
-from dpopt.solvers.local_search_layout import (
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.solvers.local_search import compound_move_kernels, kernels, legal_search_kernels, rules_kernels
+from dpopt.solvers.local_search.layout import (
     boltzmann_table,
     build_index,
     lay_out_rules,

@@ -10,7 +10,7 @@ import pytest
 
 from dpopt.programs import Limit, SolveLimits, Termination
 from dpopt.solvers import math_opt
-from dpopt.solvers.history import History
+from dpopt.solvers.process.history import History
 
 
 def answer(reason: str, limit: str | None, *, iterations: int = 0, seconds: float = 0.0) -> Any:

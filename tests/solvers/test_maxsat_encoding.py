@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from dpopt.programs import Limit, MaxCsp, SolveLimits, Termination
-from dpopt.queries.threshold_circuit import ThresholdCircuit, starts
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers import get_solver
 from dpopt.solvers.maxsat_encoding import WeightedCnf, record_of, weighted_cnf
 from tests.circuits import best_legal_value, circuit_of, every_record, outside, some
-from tests.formulations.draws import problems
+from tests.models.draws import problems
 from tests.solvers.test_local_search import random_problem
 from tests.strategies import clauses_of
 

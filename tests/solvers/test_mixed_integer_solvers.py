@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ProgramError
-from dpopt.formulations import max_csp_as_mip
+from dpopt.models import max_csp_as_mip
 from dpopt.programs import Capability, Limit, MixedIntegerProgram, SolveLimits, Solver, Termination
 from dpopt.solvers import get_solver, solver_names
 from tests.programs.mixed_integer_programs import INFINITY, dense

@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.programs import Limit, MixedIntegerProgram, SolveLimits, SolveResult, Termination
 from dpopt.solvers import pulp_cbc
-from dpopt.solvers.history import History
+from dpopt.solvers.process.history import History
 from dpopt.solvers.pulp_cbc import PulpCbc
 from tests.programs.mixed_integer_programs import INFINITY, dense
 

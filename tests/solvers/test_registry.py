@@ -12,14 +12,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpopt.algorithms.solver_choice import require_solver
 from dpopt.errors import SolverUnavailableError
 from dpopt.programs import Availability, AvailabilityStatus, Capability
+from dpopt.releases.solver_choice import require_solver
 from dpopt.solvers import available_solvers, get_solver, solver_names
-from dpopt.solvers.child_process import InChildProcess
-from dpopt.solvers.local_search import LocalSearch
+from dpopt.solvers.local_search.search import LocalSearch
+from dpopt.solvers.process.child_process import InChildProcess
+from dpopt.solvers.process.requirement import (
+    Library,
+    Licence,
+    ProgramOnPath,
+    availability_of,
+    version_numbers,
+)
 from dpopt.solvers.registry import SOLVERS, _found_by_pulp, _named, load, whether_it_runs
-from dpopt.solvers.requirement import Library, Licence, ProgramOnPath, availability_of, version_numbers
 
 
 def outside() -> LocalSearch:
@@ -242,7 +248,7 @@ def test_a_licence_that_is_not_found_is_told_in_the_words_of_the_library() -> No
 
 
 def test_a_licence_server_that_does_not_answer_is_no_licence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpopt.solvers.requirement.LICENCE_SECONDS", 0.5)
+    monkeypatch.setattr("dpopt.solvers.process.requirement.LICENCE_SECONDS", 0.5)
     availability = Licence("example", "import time; time.sleep(60)").availability()
     assert availability.status is AvailabilityStatus.NO_LICENCE
     assert "no answer within 0.5 s" in availability.explanation

@@ -14,7 +14,7 @@ from dpopt.solvers.registry import SOLVERS
 CODE = """
 import json, sys
 import numpy as np
-from dpopt.formulations import accepting_max_csp
+from dpopt.models import accepting_max_csp
 from dpopt.programs import Capability, MaxCsp, MixedIntegerProgram
 from dpopt.queries import Clauses
 from dpopt.solvers import get_solver

@@ -24,7 +24,7 @@ from dpopt.solvers import (
     pulp_other,
     scipy_highs,
 )
-from dpopt.solvers.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 TABLES: dict[str, Mapping[str, Verdict] | Mapping[int, Verdict]] = {
     "cp-sat": cp_sat.STATUS,

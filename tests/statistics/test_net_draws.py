@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.net_boxes import BoxSampler
-from dpopt.private.net_draw import draw_listed, multiset_of
-from dpopt.private.net_law import NetLaw
-from dpopt.private.net_multisets import Multisets
-from dpopt.private.randomness import SystemWords
+from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
+from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.randomness import SystemWords
 from tests.exact_law import exp_minus
 from tests.statistics.power import miss_probability, statistic, threshold
 from tests.tiny_nets import all_multisets, cells, distance_of

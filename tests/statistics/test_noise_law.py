@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.noise import OpendpNoise
+from dpopt.private.mechanisms.noise import OpendpNoise
 from tests.statistics.power import miss_probability, statistic, threshold
 
 pytestmark = pytest.mark.statistics

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.query_weights import ExactSampler, QueryWeights
-from dpopt.private.randomness import SystemWords
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from tests.exact_law import law, signed_scores
 from tests.statistics.power import miss_probability, statistic, threshold
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpopt.algorithms.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.algorithms.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.chosen_literals import ChosenLiterals
-from dpopt.queries.monomials import POWERS, SETS
-from tests.algorithms.sanitizers.test_sanitizer_plan import PURE, RHO
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.monomials import POWERS, SETS
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from tests.exact_sanitizer_loss import symmetric
+from tests.synopses.sanitizers.test_sanitizer_plan import PURE, RHO
 from tests.tiny_runs import REPLACE, bits_schema
 
 pytestmark = pytest.mark.statistics

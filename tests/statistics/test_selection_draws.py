@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.randomness import SystemWords
-from dpopt.private.selection_law import draw_candidate, selection_weights
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.mechanisms.selection_law import draw_candidate, selection_weights
 from tests.exact_law import exp_minus
 from tests.statistics.power import miss_probability, statistic, threshold
 

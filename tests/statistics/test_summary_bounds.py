@@ -13,14 +13,14 @@ from scipy import stats
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.summaries import summary as summary_module
-from dpopt.algorithms.summaries.release_summary import release_summary
-from dpopt.algorithms.summaries.summary import Summary
-from dpopt.algorithms.summaries.summary_plan import SummaryPlan, plan_summary
-from dpopt.formulations.answer_polynomial import AnswerPolynomial, best_answer
-from dpopt.private.dataset import PrivateDataset
-from dpopt.queries.chosen_literals import ChosenLiterals
-from tests.algorithms.summaries.tiny_summaries import PRIVACY, PURE, RHO
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.synopses.summaries import summary as summary_module
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary import Summary
+from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
+from tests.synopses.summaries.tiny_summaries import PRIVACY, PURE, RHO
 from tests.tiny_runs import ADD_REMOVE, bits_schema
 
 pytestmark = pytest.mark.statistics

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.query_weights import ExactSampler, QueryWeights
-from dpopt.private.randomness import SeededWords
-from dpopt.queries.kernels import count_on_records
-from dpopt.queries.workload import parse_workload
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
+from dpopt.queries.counting.kernels import count_on_records
+from dpopt.queries.workloads.workload import parse_workload
 from tests.tiny_runs import REPLACE, bits_schema, play, tiny_plan
 
 SCHEMA = bits_schema(6)

@@ -3,10 +3,11 @@
 In       a `Tree` with a noisy value and a variance for each node, or a noisy sequence; public parameters.
 Out      the consistent values that are nearest to them, and how much they still vary.
 Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`; numpy, scipy. No records, no solver.
-Next     another inference: one file here, its general program in `dpopt.formulations`, its page in models/.
+Next     another inference: one file here, its general program in `dpopt.models`, its page in models/.
 
 | file | what it holds |
 |---|---|
+| interval_partition.py, interval_partition_kernels.py | the best intervals for the bins of a histogram |
 | tree_gains.py, tree_least_squares.py, tree_kernels.py | least squares over a tree in two passes; variances of ranges |
 | mean_variance.py, range_slope_kernels.py | the mean variance of ranges as a function of each level's noise, with its slopes |
 | nonnegative_tree.py, nonnegative_kernels.py | the same without negative bins, exact |
@@ -15,9 +16,6 @@ Next     another inference: one file here, its general program in `dpopt.formula
 | zeroing.py | the heuristic of Hay et al.: nodes at most 0 become 0 with all below |
 | grid_least_squares.py | several columns, any shapes of blocks measured |
 | grid_descent.py | the same without negative cells, each block halved anew |
-| isotonic.py, isotonic_kernels.py | nearest nondecreasing sequences |
-| degree_sequences.py, degree_kernels.py | degree sequences that a graph can have |
-| graphical_relaxation.py, graphical_repair.py | the nearest one: relaxed with cuts, rounded and mended |
 | known_total.py | whole numbers near real ones, with a sum that is known |
-| monotone_posterior.py, monotone_posterior_kernels.py | nondecreasing sequences by the law of the noise |
+| sorted/ | sorted counts and degree sequences from noisy ones |
 """

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.simplex_descent import surely_there
-from dpopt.queries.grids import grid_heights, halving_order
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.grids import grid_heights, halving_order
+from dpopt.queries.ranges.tree import Tree
 
 
 def halve_from_the_whole(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.queries.grids import Level, blocks_shape, grid_heights, grid_levels, levels_that_tell
+from dpopt.queries.ranges.grids import Level, blocks_shape, grid_heights, grid_levels, levels_that_tell
 
 _NEAR, _MOST_STEPS = 1e-12, 200
 

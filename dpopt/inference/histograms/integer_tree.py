@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
 from dpopt.inference.histograms.tree_gains import TreeGains, checked_variances, interval, measured_values
-from dpopt.queries.arrays import freeze
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 LARGEST_COUNT = 2**52
 """Beyond, neighbouring whole numbers have the same float."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.tree_gains import TreeGains
-from dpopt.queries.tree import Tree
-from dpopt.queries.weighted_ranges import WeightedRanges
+from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 
 
 @dataclass(frozen=True, slots=True, eq=False)

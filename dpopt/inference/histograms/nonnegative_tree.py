@@ -24,7 +24,7 @@ from dpopt.inference.histograms.tree_gains import (
     interval,
     measured_values,
 )
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 
 def nonnegative_least_squares(

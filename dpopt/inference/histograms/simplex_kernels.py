@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.compilation import kernel
+from dpopt.compilation import kernel
 
 
 @kernel

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze
 from dpopt.errors import TreeError
-from dpopt.queries.arrays import freeze
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 TOLERANCE = 1e-9
 """Relative difference up to which two exact values agree."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.tree_gains import TreeGains, checked_variances, measured_values
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 
 def least_squares(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 
 def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64]:

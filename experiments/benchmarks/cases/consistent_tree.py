@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.histograms.tree_least_squares import least_squares
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 from experiments.tables import SCHEMAS, load_codes
@@ -21,7 +21,7 @@ Codes = NDArray[np.uint8]
 @case("How many three-way queries are counted in a second at 494,021 records, and how many with NumPy?")
 def counting(setting: Setting) -> Result:
     """Measure packing and counting on 2 threads, and NumPy on a part of the queries; the counts must agree."""
-    from dpopt.queries.kernels import count_clauses, pack_columns
+    from dpopt.queries.counting.kernels import count_clauses, pack_columns
 
     schema, codes = made_up() if setting.quick else load_codes("kdd99-coded")
     queries, sample = setting.pick((500_000, 2_000), (300, 20))
@@ -99,7 +99,7 @@ def _triples(clauses: Clauses) -> Iterator[tuple[list[int], list[int], list[bool
 
 def made_up() -> tuple[Schema, Codes]:
     """Return a few made-up records over the attributes of KDD99."""
-    from dpopt.algorithms.population import public_population
+    from dpopt.releases.public_population.population import public_population
 
     schema = Schema.read(SCHEMAS / "kdd99.json")
     return schema, np.stack(public_population(schema, 400, seed=1), axis=1).astype(np.uint8)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.compilation import kernel
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.compilation import kernel
-from dpopt.queries.compiled import population_count
-from dpopt.queries.schema import Schema
-from dpopt.queries.workload import parse_workload
+from dpopt.queries.counting.compiled import population_count
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.schema.schema import Schema
 from experiments.benchmarks.cases.counting import made_up
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
@@ -57,7 +57,7 @@ def counting_two_million(setting: Setting) -> Result:
     filters columns of codes in memory: DuckDB (2 threads) by the interpreter that DPOPT_DUCKDB names, otherwise
     pyarrow.compute.
     """
-    from dpopt.queries.counting import count_on_columns
+    from dpopt.queries.counting.counting import count_on_columns
 
     queries, sample, filtered = setting.pick((2_000_000, 500, 40), (300, 20, 5))
     rows, bars = [], []

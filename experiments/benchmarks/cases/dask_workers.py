@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.queries.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 from experiments.tables import ROOT
@@ -64,7 +64,7 @@ def _write(schema: Schema, rows: int, path: Path, group_rows: int) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from dpopt.algorithms.population import public_population
+    from dpopt.releases.public_population.population import public_population
 
     fields = pa.schema([(name, pa.int8()) for name in schema.names])
     with pq.ParquetWriter(path, fields) as writer:

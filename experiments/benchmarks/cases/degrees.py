@@ -9,10 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.degree_sequences import NearestGraphical, is_graphical, nearest_graphical
-from dpopt.inference.histograms.isotonic import isotonic, isotonic_integers
-from dpopt.inference.histograms.monotone_posterior import monotone_posterior
-from dpopt.private.noise import OpendpNoise
+from dpopt.inference.histograms.sorted.degree_sequences import (
+    NearestGraphical,
+    is_graphical,
+    nearest_graphical,
+)
+from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_integers
+from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
+from dpopt.private.mechanisms.noise import OpendpNoise
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 from experiments.tables import MissingDataError, data_folder

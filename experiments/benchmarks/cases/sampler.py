@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.query_weights import QueryWeights
-from dpopt.private.randomness import SystemWords
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.selections.query_weights import QueryWeights
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 
 def random_tree(generator: np.random.Generator, most: int = 6, deepest: int = 3, widest: int = 4) -> Tree:

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
-from dpopt.inference.histograms.degree_sequences import (
+from dpopt.inference.histograms.sorted.degree_sequences import (
     erdos_gallai_slacks,
     graph_with_degrees,
     is_graphical,
     nearest_graphical,
 )
-from dpopt.inference.histograms.graphical_repair import evened
-from dpopt.inference.histograms.isotonic import isotonic_integers
+from dpopt.inference.histograms.sorted.graphical_repair import evened
+from dpopt.inference.histograms.sorted.isotonic import isotonic_integers
 
 
 @cache

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, grid_precisions, haar
-from dpopt.queries.grids import Level, block_of_cells, blocks_shape, box_variances, grid_levels
+from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, box_variances, grid_levels
 
 Shape = tuple[int, ...]
 SHAPES = st.one_of(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from dpopt.errors import ProgramError
-from dpopt.inference.histograms.isotonic import (
+from dpopt.inference.histograms.sorted.isotonic import (
     expected_error_bound,
     isotonic,
     isotonic_integers,

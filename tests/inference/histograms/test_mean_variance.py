@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
-from dpopt.queries.hierarchy import deepened
-from dpopt.queries.tree import Tree
-from dpopt.queries.weighted_ranges import WeightedRanges
+from dpopt.queries.ranges.hierarchy import deepened
+from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from tests.inference.histograms.small_trees import random_tree
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import nbinom
 
 from dpopt.errors import ProgramError
-from dpopt.inference.histograms.isotonic import isotonic_integers
-from dpopt.inference.histograms.monotone_posterior import (
+from dpopt.inference.histograms.sorted.isotonic import isotonic_integers
+from dpopt.inference.histograms.sorted.monotone_posterior import (
     NoiseLaw,
     _band,
     _levels,
@@ -189,7 +189,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "dpopt.inference.histograms.monotone_posterior.MOST_STATES"
+    module = "dpopt.inference.histograms.sorted.monotone_posterior.MOST_STATES"
     values = np.repeat(np.arange(10.0), 30)
     full = monotone_posterior(values, "discrete Laplace", 10.0)
     monkeypatch.setattr(module, full.states - 1)

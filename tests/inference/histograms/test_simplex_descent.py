@@ -14,7 +14,7 @@ from dpopt.errors import TreeError
 from dpopt.inference.histograms.simplex_descent import divide_from_the_root
 from dpopt.inference.histograms.simplex_kernels import project
 from dpopt.inference.histograms.tree_least_squares import least_squares
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 
 
 def nearest_by_enumeration(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.tree_least_squares import least_squares, range_variances
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 from tests.inference.histograms.small_trees import coverage, dense_fit, random_measurements, random_tree
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.zeroing import zero_subtrees
-from dpopt.queries.tree import Tree
+from dpopt.queries.ranges.tree import Tree
 from tests.inference.histograms.small_trees import random_tree
 
 

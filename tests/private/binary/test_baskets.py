@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.binary.baskets import read_baskets
-from dpopt.private.binary.items import Items
-from dpopt.private.table_reading import AS_USUAL
-from dpopt.queries.schema import Schema
+from dpopt.private.readers.binary.baskets import read_baskets
+from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.table_reading import AS_USUAL
+from dpopt.schema.schema import Schema
 
 
 def cells(path: Path, items: Items) -> list[list[int]]:

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary import text_blocks
-from dpopt.private.binary.fields import TextForm, fields_of
-from dpopt.private.binary.text_blocks import is_packed, whole_lines
-from dpopt.private.binary.text_kernels import numbers_of_fields
+from dpopt.private.readers.binary import text_blocks
+from dpopt.private.readers.binary.fields import TextForm, fields_of
+from dpopt.private.readers.binary.text_blocks import is_packed, whole_lines
+from dpopt.private.readers.binary.text_kernels import numbers_of_fields
 
 RUNS = TextForm(" ,\t", runs=True, quotes=False)
 COMMAS = TextForm()

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary.matrices import (
+from dpopt.private.readers.binary.matrices import (
     _summands,
     columns_of_arrays,
     columns_of_matrix,
     is_sparse_matrix,
     read_npz,
 )
-from dpopt.queries.binary_columns import SparseColumns
+from dpopt.queries.counting.binary_columns import SparseColumns
 
 GOOD: dict[str, Any] = {
     "format": np.array(b"csr"),

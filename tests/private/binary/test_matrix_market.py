@@ -11,7 +11,7 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary.matrix_market import read_matrix_market
+from dpopt.private.readers.binary.matrix_market import read_matrix_market
 
 HEAD = "%%MatrixMarket matrix coordinate integer general\n% a remark\n"
 

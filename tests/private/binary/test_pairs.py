@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.binary import text_blocks
-from dpopt.private.binary.items import Items
-from dpopt.private.binary.pairs import read_pairs
-from dpopt.private.table_reading import TableReading
-from dpopt.queries.schema import Schema
+from dpopt.private.readers.binary import text_blocks
+from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.binary.pairs import read_pairs
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.schema.schema import Schema
 
 
 def cells(

@@ -1,0 +1,43 @@
+"""Read-only arrays of one layout: what the frozen types of dpopt keep in their fields.
+
+Nobody who is handed such an array can change what somebody else holds.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class Hash(Protocol):
+    """What arrays are added to: a hash object of hashlib."""
+
+    def update(self, data: memoryview, /) -> None:
+        """Add bytes."""
+
+
+def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """Return `values` as a read-only, C-contiguous array of `dtype`.
+
+    Nothing is copied when the array is already of that form. A writable array is copied, since its owner could
+    change it later; freeze a fresh array with `freeze` instead to hand it over without a copy. Conversion is exact
+    or refused: a value that `dtype` cannot hold raises OverflowError.
+    """
+    array = np.asarray(values)
+    if array.dtype == dtype and array.flags.c_contiguous and not array.flags.writeable:
+        return array
+    with np.errstate(invalid="ignore"):  # of numbers that do not fit; they are compared below
+        converted: NDArray[Scalar] = np.array(array, dtype=dtype, order="C", copy=True)
+    if array.dtype != converted.dtype and not np.array_equal(array, converted):
+        raise OverflowError(f"the values do not fit into {np.dtype(dtype).name} without change")
+    return freeze(converted)
+
+
+def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Make a fresh array read-only in place and return it."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,9 @@
+"""The commands of a release of records, and those about schemas, solvers and the demonstration.
+
+| file | what it holds |
+|---|---|
+| plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
+| schema.py, rule_report.py | `dpopt schema infer` and `schema check`, and what the owner is told of rules |
+| inspect.py, certify.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `certify`; `compare` |
+| reweight.py | `dpopt reweight`: likelier weights for a finished run |
+"""

@@ -1,0 +1,145 @@
+"""`dpopt certify`: bounds for the rounds of a finished run, afterwards, from its transcript alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.certify import CertifiedRound, Certifier
+    from dpopt.algorithms.synthetic_release import SyntheticRelease
+    from dpopt.programs.limits import SolveLimits
+
+
+@command("certify")
+def certify(
+    folder: options.FolderArgument,
+    solver: Annotated[
+        str,
+        typer.Option(
+            "--solver",
+            help="Asked for a bound and a better record where the proven bound leaves a gap; none: proven bounds only.",
+        ),
+    ] = "cp-sat",
+    formulation: options.FormulationOption = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="Time limit of that search per round.")] = 10.0,
+    rounds: Annotated[str, typer.Option("--rounds", help="all, or numbers and ranges: 1,5-9.")] = "all",
+    lp_solver: Annotated[
+        str | None,
+        typer.Option(
+            "--lp-solver", help="Gives the duals; a solver of linear programs, see 'dpopt solvers'."
+        ),
+    ] = None,
+    lift: Annotated[
+        bool,
+        typer.Option(
+            "--lift/--no-lift",
+            help="Where the relaxation leaves a gap, also solve a tighter and larger linear program (some seconds a round).",
+        ),
+    ] = True,
+    threads: options.ThreadsOption = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help="JSON file, written after every round; its rounds are trusted and not done again. Not in the release folder.",
+        ),
+    ] = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Bound how far each round's record is from the best one: proven in exact arithmetic, and reported by a solver.
+
+    The release is never changed.
+    """
+    from dpopt.algorithms.certify import certify_rounds
+    from dpopt.algorithms.certify_report import check_target, parse_rounds, report, write_rounds
+    from dpopt.algorithms.replay import load
+    from dpopt.cli.commands.plan import print_json
+    from dpopt.cli.reports.progress import TerminalProgress
+    from dpopt.cli.reports.reports import report_certified
+    from dpopt.programs.limits import SolveLimits
+
+    if out is not None:
+        check_target(out, folder)
+    limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
+    certifier = _certifier(solver, lp_solver, formulation, limits, lift=lift)
+    finished = load(folder)
+    known = [] if out is None else _known(out, folder, finished)
+    wanted = parse_rounds(rounds, [played.sampled.round for played in finished.rounds])
+    done, interrupted, newly = list(known), False, 0
+    left = len(certifier.left(wanted, known))
+    with TerminalProgress(quiet=as_json, figure="mean gap") as progress:
+        if len(wanted) > left:
+            progress.note(f"{len(wanted) - left:,} rounds are in {out} and not done again")
+
+        def tell(so_far: list[CertifiedRound]) -> None:
+            nonlocal newly
+            done[:] = so_far
+            if out is not None:
+                write_rounds(out, folder, finished, so_far)
+            newly += 1
+            progress.round(newly, left, _mean_gap(so_far, finished))
+
+        progress.begin("certifying rounds")
+        try:
+            certify_rounds(finished, certifier, wanted, known=known, on_round=tell)
+        except KeyboardInterrupt:
+            interrupted = True
+        progress.end("certifying rounds")
+    if interrupted and out is not None and done:
+        write_rounds(out, folder, finished, done)  # the interruption may have come between two steps
+    shown = report(folder, finished, done)
+    print_json(shown) if as_json else report_certified(shown)
+    if interrupted:
+        kept = f"its rounds are kept in {out}" if out is not None else "--out FILE.json would keep the rounds"
+        typer.echo(f"interrupted after {len(done):,} rounds; {kept}", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:
+    """Return the rounds on file, held against the run; errors name the file."""
+    from dpopt.algorithms.certify import check_known
+    from dpopt.algorithms.certify_report import read_rounds
+
+    try:
+        known = read_rounds(out, folder)
+        check_known(finished, known)
+    except PlanError as error:
+        if str(error).startswith(str(out)):
+            raise
+        raise PlanError(
+            f"{out} cannot be continued: {error}. Move it away, or name another file with --out"
+        ) from error
+    return known
+
+
+def _mean_gap(rounds: list[CertifiedRound], finished: SyntheticRelease) -> float:
+    from dpopt.algorithms.any_plan import dualquery_plan
+
+    gaps = [one.proven_bound - one.objective for one in rounds]
+    return sum(gaps) / (len(gaps) * dualquery_plan(finished.job.plan).draws)
+
+
+def _certifier(
+    solver: str, lp_solver: str | None, formulation: str | None, limits: SolveLimits, *, lift: bool
+) -> Certifier:
+    """Return what bounds the rounds; refuse what cannot run before anything is read."""
+    from dpopt.algorithms.certify import Certifier
+    from dpopt.releases.solver_choice import formulation_named, require_available, solver_with_duals
+    from dpopt.solvers.registry import get_solver
+
+    return Certifier(
+        lp_solver=solver_with_duals(lp_solver),
+        solver=None if solver == "none" else require_available(get_solver(solver)),
+        formulation=formulation_named(formulation),
+        limits=limits,
+        lift=lift,
+    )

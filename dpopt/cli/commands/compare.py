@@ -1,0 +1,175 @@
+"""`dpopt compare`: solvers and formulations on the same problems, with equal limits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.errors import PlanError, ReleaseFolderError
+
+if TYPE_CHECKING:
+    from dpopt.comparison.parts import Case, Comparison, Contestant
+
+
+@command("compare")
+def compare(
+    instances: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Instances of best responses: files *.toml, or folders that hold some at any depth."
+        ),
+    ] = None,
+    transcript: Annotated[
+        Path | None,
+        typer.Option("--transcript", help="A finished release folder, in place of instances: its rounds."),
+    ] = None,
+    rounds: Annotated[
+        str, typer.Option("--rounds", help="Rounds of the transcript: all, or 1,10,20-25.")
+    ] = "all",
+    solvers: Annotated[
+        str,
+        typer.Option(
+            "--solvers",
+            help="Solvers, each with a formulation where it needs one: local-search,cp-sat,highs:clique,cbc:per-literal.",
+        ),
+    ] = "local-search,cp-sat,highs:per-literal",
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Time limit of each solver on each case.")
+    ] = 20.0,
+    threads: options.ThreadsOption = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of every solver.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help="New or empty folder for results.json, results.csv and performance_profile.png, kept up to date.",
+        ),
+    ] = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Run solvers on the same best-response problems with equal limits, each in a process of its own.
+
+    The one exception: solvers from outside (entry points) may run in this one.
+
+    Values are re-evaluated exactly; a crash, a hang or a false claim of one solver costs its row and is marked.
+    """
+    from dpopt.cli.commands.plan import print_json
+    from dpopt.cli.reports.progress import TerminalProgress
+    from dpopt.cli.reports.reports_compare import report_case, report_comparison
+    from dpopt.comparison.compare import compare as run_all
+    from dpopt.comparison.parts import Comparison
+    from dpopt.comparison.tables import to_json
+    from dpopt.programs.limits import SolveLimits
+    from dpopt.releases.folder_files import check_empty, make_empty
+
+    limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
+    contestants = _contestants(solvers)
+    if out is not None:
+        check_outside_releases(out)
+        check_empty(out)
+    cases = _cases(instances or [], transcript, rounds)
+    if out is not None:
+        make_empty(out)
+    latest = Comparison(limits, tuple(contestant.label for contestant in contestants))
+    total, interrupted = len(cases) * len(contestants), False
+    stream = sys.stdout  # while bars are shown, what is printed goes where they are
+    with TerminalProgress(quiet=as_json) as progress:
+
+        def tell(so_far: Comparison) -> None:
+            nonlocal latest
+            latest = so_far
+            if out is not None:
+                _write(out, so_far)
+            progress.share(len(so_far.rows) / total)
+            if not as_json and len(so_far.rows) % len(contestants) == 0:
+                report_case(so_far, so_far.facts[-1].name, None if stream.isatty() else stream)
+
+        progress.begin("comparing solvers")
+        try:
+            run_all(cases, contestants, limits, on_row=tell)
+        except KeyboardInterrupt:
+            interrupted = True
+        progress.end("comparing solvers")
+    if out is not None and latest.rows:
+        _write(out, latest)  # an interruption may have come between two steps
+        _draw(out, latest)
+    print_json(to_json(latest)) if as_json else report_comparison(latest)
+    if interrupted:
+        kept = f"; they are kept in {out}" if out is not None else ""
+        done = len(latest.rows)
+        what = (
+            f"after {done} of {total} rows{kept}"
+            if done
+            else "before the first row was done: nothing is kept"
+        )
+        typer.echo(f"interrupted {what}", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if out is not None and not as_json:
+        typer.echo(f"written to {out}")
+
+
+def check_outside_releases(out: Path) -> None:
+    """Refuse a folder at or below a release, which replay compares byte for byte.
+
+    Raises
+    ------
+    ReleaseFolderError
+        With what to do.
+    """
+    from dpopt.releases.folder_files import PLAN, TRANSCRIPT, WORKLOAD
+
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
+        if begun or (folder / TRANSCRIPT).exists():
+            raise ReleaseFolderError(
+                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a folder elsewhere"
+            )
+
+
+def _contestants(solvers: str) -> list[Contestant]:
+    from dpopt.comparison.compare import contestant_named
+
+    contestants = [contestant_named(name) for name in solvers.split(",") if name.strip()]
+    labels = [contestant.label for contestant in contestants]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice or not labels:
+        raise PlanError(
+            f"--solvers names {', '.join(twice)} twice"
+            if twice
+            else "--solvers names no solver; 'dpopt solvers' lists them"
+        )
+    return contestants
+
+
+def _cases(instances: list[Path], transcript: Path | None, rounds: str) -> list[Case]:
+    from dpopt.comparison.cases import cases_from_instances, cases_from_transcript
+
+    if transcript is None and not instances:
+        raise PlanError(
+            "give instances (files *.toml or folders of them), or --transcript with a release folder"
+        )
+    if transcript is not None and instances:
+        raise PlanError("give instances, or --transcript with a release folder, and not both")
+    if transcript is not None:
+        return cases_from_transcript(transcript, rounds)
+    return cases_from_instances(instances, note=lambda text: typer.echo(text, err=True))
+
+
+def _write(folder: Path, comparison: Comparison) -> None:
+    from dpopt.comparison.tables import write_results
+
+    write_results(folder, comparison)
+
+
+def _draw(folder: Path, comparison: Comparison) -> None:
+    from dpopt.cli.pictures.performance_picture import draw_profiles
+    from dpopt.comparison.tables import PICTURE
+
+    draw_profiles(comparison, folder / PICTURE)

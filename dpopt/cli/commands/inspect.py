@@ -1,0 +1,130 @@
+"""`dpopt replay`, `dpopt evaluate` and `dpopt solvers`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command, fail
+from dpopt.cli.commands.plan import print_json
+from dpopt.cli.reports.declared import reading_now
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.synthetic_release import SyntheticRelease
+
+
+@command("replay")
+def replay(
+    folder: options.FolderArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
+) -> None:
+    """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
+    from dpopt.algorithms.replay import INPUTS, absent_files, differing_files
+    from dpopt.algorithms.replay import replay as rebuild
+    from dpopt.cli.reports.reports import console
+
+    rebuilt = rebuild(folder, out)
+    absent = absent_files(folder, out)
+    different = [name for name in differing_files(folder, out) if name not in absent]
+    if different:
+        fail(
+            f"{_listed(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
+            f"written by other versions. {out} holds what the transcript gives"
+        )
+    console().print(f"{_what_was_rebuilt(rebuilt)}, in {out}")
+    same = sorted({path.name for path in out.iterdir()} - {*INPUTS, *absent})
+    if same:
+        verb = "are" if len(same) > 1 else "is"
+        console().print(f"{folder} holds the same release: {_listed(same)} {verb} the same byte for byte.")
+    if absent:
+        console().print(f"{_listed(absent)}: not in {folder}, so that there was nothing to compare with.")
+    console().print(
+        f"{_listed(INPUTS)} were read and not rebuilt: what the first three say has the fingerprint that the transcript begins "
+        "with, and their spelling was not compared"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
+
+
+def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
+    if rebuilt.noisy is not None:
+        return f"{len(rebuilt.noisy):,} noisy answers"
+    records = f"{len(rebuilt.records):,} distinct records"
+    if rebuilt.rounds:
+        return f"{len(rebuilt.rounds):,} rounds certified again, {records}"
+    return f"{records} checked again"
+
+
+@command("evaluate")
+def evaluate(
+    *,
+    folder: options.FolderArgument,
+    table: options.AnyTableArgument,
+    reading: options.LayoutOptions,
+    engine: options.EngineOption = "memory",
+    as_json: options.JsonOption = False,
+) -> None:
+    """Compare a release with its table. NOT private: the figures are computed from the exact answers.
+
+    The table is read as the release read it; give --layout and what belongs to it where it lies in another file now.
+    """
+    from dpopt.algorithms.evaluate import evaluate as compare
+    from dpopt.algorithms.replay import load
+    from dpopt.algorithms.synthesize import read_again
+    from dpopt.cli.reports.reports import report_errors
+
+    finished = load(folder)
+    how = reading_now(lambda: finished.job, reading)
+    errors = compare(finished, read_again(finished.job, table, engine=engine, reading=how))
+    if as_json:
+        print_json(errors)
+    else:
+        report_errors(errors)
+
+
+@command("solvers")
+def solvers(as_json: options.JsonOption = False) -> None:
+    """List the solvers, what they accept and give, and whether they can run here."""
+    from rich.table import Table
+
+    from dpopt.cli.reports.reports import console
+    from dpopt.solvers.registry import solver_names
+
+    rows = [_solver_row(name) for name in solver_names()]
+    if as_json:
+        print_json({"solvers": rows})
+        return
+    table = Table("solver", "status", "accepts and gives", "remark")
+    for row in rows:
+        table.add_row(row["name"], row["status"], ", ".join(row["capabilities"]), row["explanation"])
+    console().print(table)
+
+
+def _solver_row(name: str) -> dict[str, Any]:
+    from dpopt.errors import SolverUnavailableError
+    from dpopt.solvers.registry import get_solver, whether_it_runs
+
+    try:
+        solver = get_solver(name)
+    except SolverUnavailableError as problem:  # from outside, and broken
+        return {
+            "name": name,
+            "available": False,
+            "status": "broken",
+            "explanation": str(problem),
+            "capabilities": [],
+        }
+    availability = whether_it_runs(solver)
+    return {
+        "name": name,
+        "available": availability.available,
+        "status": availability.status.value,
+        "explanation": availability.explanation,
+        "capabilities": sorted(capability.name.lower() for capability in solver.capabilities),
+    }

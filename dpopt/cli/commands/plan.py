@@ -1,0 +1,183 @@
+"""`dpopt plan`: what a run would cost and how accurate it would be, from public values alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command
+from dpopt.cli.reports.declared import declared_schema
+from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.accounting.relations import NeighbouringRelation
+
+
+@command("plan")
+def plan(
+    *,
+    workload: options.WorkloadOption,
+    schema: options.DeclaredSchemaOption = None,
+    binary_columns: options.BinaryColumnsOption = None,
+    names: options.NamesOption = None,
+    layout: options.LayoutOption = None,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--n",
+            help="Number of records: public under replace; under add-remove a guess, as a release measures the number "
+            "(--n0 declares one instead).",
+        ),
+    ] = None,
+    spending: options.SpendingOptions,
+    unit: options.UnitOptions,
+    accuracy: Annotated[
+        float | None, typer.Option("--accuracy", help="Wanted largest error: the paper's parameters for it.")
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Probability for --accuracy.")] = 0.95,
+    algorithm: options.AlgorithmOption = "auto",
+    accountant: options.AccountantOption = "zcdp",
+    n0: options.N0Option = None,
+    rounds: options.RoundsOption = None,
+    draws: options.DrawsOption = None,
+    step: options.StepOption = None,
+    plan_by: options.PlanByOption = "rule",
+    selections: options.SelectionsOption = None,
+    records: options.RecordsOption = None,
+    smoothing: options.SmoothingOption = None,
+    alpha: options.AlphaOption = None,
+    select: options.SelectOption = None,
+    update: options.UpdateOption = None,
+    selection_share: options.SelectionShareOption = None,
+    replays: options.ReplaysOption = None,
+    average: options.AverageOption = False,
+    free_attributes: options.FreeOption = "first",
+    record_encoding: options.RecordEncodingOption = "records",
+    fill: options.FillOption = None,
+    predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
+    from dpopt.accounting.relations import NeighbouringRelation
+    from dpopt.algorithms.explain import explain_accuracy, explain_any
+    from dpopt.algorithms.measured_size import is_measured, with_size_measured
+    from dpopt.algorithms.plan_request import DEFAULT_DELTA
+    from dpopt.algorithms.settings import Settings, choice
+    from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
+    from dpopt.cli.reports.progress import TerminalProgress
+    from dpopt.queries.workloads.workload import parse_workload
+    from dpopt.releases.rule_conflicts import legal_record
+
+    relation = choice(NeighbouringRelation, spending.neighbours, "neighbours")
+    size = _size(relation, n, n0)
+    measured = is_measured(relation, n0)
+    declared = declared_schema(schema, binary_columns, names)
+    reading = unit.reading(layout)
+    reading.check_against(declared)
+    queries = parse_workload(workload, declared)
+    legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
+    if accuracy is not None:
+        if unit.rows_per_person is not None:
+            raise PlanError("--accuracy is the paper's, for single records; leave --rows-per-person out")
+        if spending.rho is not None:
+            raise PlanError("--accuracy goes with --epsilon and --delta (or with neither), not with --rho")
+        if not (rounds is None and draws is None and step is None):
+            raise PlanError("--accuracy fixes rounds, draws and step; leave --rounds, --draws and --step out")
+        explained = explain_accuracy(
+            accuracy,
+            confidence,
+            queries,
+            size=size,
+            relation=relation,
+            epsilon=1.0 if spending.epsilon is None else spending.epsilon,
+            delta=DEFAULT_DELTA if spending.delta is None else spending.delta,
+        )
+        print_json(explained) if as_json else _report_accuracy(explained)
+        return
+    settings = Settings(
+        algorithm=algorithm,
+        **asdict(spending),
+        accountant=accountant,
+        rounds=rounds,
+        draws=draws,
+        step=step,
+        plan_by=plan_by,
+        selections=selections,
+        records=records,
+        smoothing=smoothing,
+        alpha=alpha,
+        select=select,
+        update=update,
+        selection_share=selection_share,
+        replays=replays,
+        average=average,
+        free_attributes=free_attributes,
+        record_encoding=record_encoding,
+        predict=predict,
+        fill=fill,
+        reading=reading,
+    )
+    settings.check()
+    budget = settings.budget()
+    made, statement = plan_and_statement(
+        settings,
+        size,
+        queries,
+        TerminalProgress(),
+        runs=2,
+        compare=True,
+        form=None if reading.layout is None else str(reading.layout),
+        budget=with_size_measured(budget) if measured else budget,
+    )
+    for remark in (delta_warning(made), size_note(made), fill_note(made, statement)):
+        if remark is not None:
+            typer.echo(remark, err=True)
+    explained = explain_any(made, queries, statement)
+    if as_json:
+        print_json(explained)
+    else:
+        from dpopt.cli.reports.reports import report_plan
+
+        report_plan(explained)
+
+
+def _size(relation: NeighbouringRelation, n: int | None, n0: int | None) -> int:
+    """Return the number of records to plan for: n, or under add-remove the n0 that a release would declare."""
+    if n0 is not None and relation.value != "add-remove":
+        raise PlanError(f"under {relation.describe()} the public size is --n; leave --n0 out")
+    if n is not None and n0 is not None:
+        raise PlanError(
+            "give --n, a guess of a number that is measured, or --n0, the one that is declared; found both"
+        )
+    if n is None and n0 is None:
+        raise PlanError("the plan needs a number of records: give --n")
+    return n if n0 is None else n0  # type: ignore[return-value]  # one of the two is given
+
+
+def print_json(obj: dict[str, Any]) -> None:
+    """Print a JSON object on standard output."""
+    typer.echo(json.dumps(obj, indent=1, ensure_ascii=False))
+
+
+def _report_accuracy(explained: dict[str, Any]) -> None:
+    from dpopt.cli.reports.reports import console
+
+    out = console()
+    out.print(
+        f"largest error {explained['accuracy']:g} with probability {explained['confidence']:g} by {explained['theorem']}:\n"
+        f"T = {explained['rounds']:,}, s = {explained['draws']:,}, eta = {explained['step']}, "
+        f"best responses within {explained['solver_gap_allowed']:g} of optimal; {explained['neighbours']}"
+    )
+    for row in explained["accountants"]:
+        if row["epsilon"] is None:
+            out.print(f"{row['accountant']:>9}: {row['refused']}")
+            continue
+        needed = "beyond 10^15" if row["size_needed"] is None else f"{row['size_needed']:,}"
+        out.print(
+            f"{row['accountant']:>9}: epsilon = {row['epsilon']:.4g} at n = {explained['size']:,}, delta = {row['delta']:g}; "
+            f"epsilon = {explained['epsilon_wanted']:g} needs n = {needed}"
+        )

@@ -1,0 +1,189 @@
+"""`dpopt release` and `dpopt resume`: from a table to a folder of synthetic records."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command
+from dpopt.cli.reports.declared import declared_schema, reading_now
+from dpopt.cli.reports.told import told
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.table_reading import TableReading
+
+TimingsOption = Annotated[
+    Path | None,
+    typer.Option("--timings", help="Write seconds by stage to this file. They depend on the table: keep it."),
+]
+LogOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        help="Append a JSON line per stage and round to this file, at once. It depends on the table: keep it.",
+    ),
+]
+
+
+@command("release")
+def release(
+    *,
+    table: options.AnyTableArgument,
+    workload: options.WorkloadOption,
+    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder for the release.")],
+    schema: options.DeclaredSchemaOption = None,
+    binary_columns: options.BinaryColumnsOption = None,
+    names: options.NamesOption = None,
+    reading: options.AnyReadingOptions,
+    spending: options.SpendingOptions,
+    paying: options.PayingOptions,
+    algorithm: options.AlgorithmOption = "auto",
+    solver: options.SolverOption = "auto",
+    rounds: options.RoundsOption = None,
+    draws: options.DrawsOption = None,
+    step: options.StepOption = None,
+    plan_by: options.PlanByOption = "rule",
+    selections: options.SelectionsOption = None,
+    records: options.RecordsOption = None,
+    smoothing: options.SmoothingOption = None,
+    columns: options.ColumnsOption = None,
+    fit_seconds: options.FitSecondsOption = None,
+    alpha: options.AlphaOption = None,
+    select: options.SelectOption = None,
+    update: options.UpdateOption = None,
+    selection_share: options.SelectionShareOption = None,
+    replays: options.ReplaysOption = None,
+    average: options.AverageOption = False,
+    accountant: options.AccountantOption = "zcdp",
+    n0: options.N0Option = None,
+    free_attributes: options.FreeOption = "first",
+    record_encoding: options.RecordEncodingOption = "records",
+    fill: options.FillOption = None,
+    accept_draft: Annotated[
+        bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema; the release records it.")
+    ] = False,
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", help="Write this many rows; without it, distinct records with weights."),
+    ] = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv or parquet, that of the table if left out; npz (the usual one) or baskets for wide tables.",
+        ),
+    ] = None,
+    work: options.WorkOption = None,
+    seconds: options.SecondsOption = None,
+    seed: options.SeedOption = 0,
+    predict: Annotated[
+        bool,
+        typer.Option("--predict/--no-predict", help="Simulate the errors on public synthetic data first."),
+    ] = True,
+    engine: options.EngineOption = "memory",
+    timings: TimingsOption = None,
+    log: LogOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Release differentially private synthetic records of TABLE into a new folder."""
+    from dpopt.algorithms.settings import Settings
+    from dpopt.algorithms.synthesize import synthesize
+    from dpopt.private.readers.read_table import unused_columns
+
+    declared = declared_schema(schema, binary_columns, names)
+    how = reading.reading(declared)
+    how.check_against(declared)
+    settings = Settings(
+        **asdict(spending),
+        algorithm=algorithm,
+        accountant=accountant,
+        n0=n0,
+        rounds=rounds,
+        draws=draws,
+        step=step,
+        plan_by=plan_by,
+        selections=selections,
+        records=records,
+        smoothing=smoothing,
+        columns=columns,
+        fit_seconds=fit_seconds,
+        alpha=alpha,
+        select=select,
+        update=update,
+        selection_share=selection_share,
+        replays=replays,
+        average=average,
+        solver=solver,
+        work=work,
+        seconds=seconds,
+        seed=seed,
+        free_attributes=free_attributes,
+        record_encoding=record_encoding,
+        reading=how,
+        accept_draft=accept_draft,
+        rows=rows,
+        format=file_format or (None if declared.is_binary else _format_of(table, how)),
+        predict=predict,
+        fill=fill,
+    )
+    ignored = () if declared.is_binary else unused_columns(table, declared, how)
+    if ignored and not quiet:
+        typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
+    with told("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
+        finished = synthesize(
+            table,
+            declared,
+            workload,
+            out=out,
+            settings=settings,
+            progress=progress,
+            engine=engine,
+            budget=paying.ledger(),
+        )
+    _report(finished.statement, out, quiet=quiet)
+
+
+@command("resume")
+def resume(
+    *,
+    folder: options.FolderArgument,
+    table: options.AnyTableArgument,
+    reading: options.LayoutOptions,
+    paying: options.PayingOptions,
+    engine: options.EngineOption = "memory",
+    timings: TimingsOption = None,
+    log: LogOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
+
+    It is read as the release began to read it; give --layout and what belongs to it where it lies in another file now.
+    """
+    from dpopt.algorithms.release_folder import read_begun
+    from dpopt.algorithms.synthesize import continue_run
+
+    how = reading_now(lambda: read_begun(folder), reading)
+    with told("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:
+        finished = continue_run(
+            folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
+        )
+    _report(finished.statement, folder, quiet=quiet)
+
+
+def _format_of(table: Path, reading: TableReading) -> str:
+    """Return the format of a table's files, which is told by what they hold and not by their names."""
+    from dpopt.private.readers.open_table import open_table
+    from dpopt.private.readers.parquet_source import ParquetSource
+
+    return "parquet" if isinstance(open_table(table, reading), ParquetSource) else "csv"
+
+
+def _report(statement: Any, folder: Path, *, quiet: bool) -> None:
+    if not quiet:
+        from dpopt.cli.reports.reports import report_release
+
+        report_release(statement, folder)

@@ -1,0 +1,87 @@
+"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import application, command
+
+schema_group = typer.Typer(
+    help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+application.add_typer(schema_group, name="schema")
+
+
+@command("infer", group=schema_group)
+def infer(
+    *,
+    table: options.TableArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Schema file to write.")],
+    bins: Annotated[int, typer.Option("--bins", help="Bins per numeric column.")] = 10,
+    max_values: Annotated[
+        int, typer.Option("--max-values", help="Most distinct values of a categorical column.")
+    ] = 200,
+    text: options.TextOptions,
+) -> None:
+    """Draft a schema from TABLE. It is read off private data: review it before use."""
+    from dpopt.cli.reports.reports import console
+    from dpopt.errors import SchemaError
+    from dpopt.private.readers.draft.schema import draft_schema
+
+    if out.exists():
+        raise SchemaError(f"{out} exists already; choose another name, so that no reviewed schema is lost")
+    drafted, notes = draft_schema(table, bins=bins, max_values=max_values, reading=text.text())
+    drafted.write(out)
+    shown = console()
+    for note in notes:
+        shown.print(f"note: {note}", markup=False)
+    shown.print(
+        f"{len(drafted)} attributes drafted in {out}. The draft is read off private data: values and bin edges may tell about "
+        'records. Review it against what is publicly known, then set "draft": false in the file.',
+        markup=False,
+    )
+
+
+@command("check", group=schema_group)
+def check(
+    *,
+    schema: options.SchemaOption,
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="CSV (also .gz) or Parquet file; without it the schema file alone is checked. Private: read here and nowhere "
+            "else."
+        ),
+    ] = None,
+    reading: options.ReadingOptions,
+) -> None:
+    """Check a schema, whether its rules can be obeyed together and, if given, whether TABLE fits and which rows break them.
+
+    What it says of TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
+    """
+    from dpopt.cli.commands.rule_report import report_broken_rules, report_fit
+    from dpopt.cli.reports.reports import console
+    from dpopt.private.evaluation.broken_rules import broken_rows
+    from dpopt.private.readers.read_table import fit_of_table
+    from dpopt.releases.rule_conflicts import legal_record
+    from dpopt.schema.schema import Schema
+
+    declared = Schema.read(schema)
+    legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
+    draft = "; a draft, not reviewed yet" if declared.draft else ""
+    summary = f"{schema}: {len(declared)} attributes, {len(declared.rules)} rules{draft}"
+    if table is None:
+        console().print(summary)
+        for number, rule in enumerate(declared.rules, start=1):
+            named = f"{rule.name}: " if rule.name else ""
+            console().print(f"{number}. {named}{rule.describe()}")
+        return
+    dataset, fit = fit_of_table(table, declared, reading.reading(declared))
+    report = broken_rows(dataset, declared.circuit())
+    console().print(summary)
+    report_fit(table, fit)
+    report_broken_rules(report)

@@ -1,0 +1,126 @@
+"""Progress on the terminal: stages, rounds, value and time left, as bars or as lines of a log file."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from dpopt.cli.interruption import raise_again
+from dpopt.files.written_files import open_private
+from dpopt.releases.progress import Pace, Silent
+
+LINES_APART = 10.0
+"""Seconds between two lines of one stage, where there is no terminal."""
+
+
+class TerminalProgress(Silent):
+    """Shows stages and rounds on standard error and keeps the seconds by stage.
+
+    On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and how
+    long it will take, so that a run of hours can be followed in the log of a batch system. `figure` says what the number
+    beside the rounds is. Each step also raises a Ctrl-C that was swallowed.
+    """
+
+    def __init__(self, *, quiet: bool = False, figure: str = "value") -> None:
+        super().__init__()
+        self._figure = figure
+        self._console = Console(stderr=True, quiet=quiet)
+        self._bars = Progress(
+            TextColumn("{task.description:<22}"),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[text]}"),
+            TextColumn("left"),
+            TimeRemainingColumn(compact=True),
+            console=self._console,
+            transient=False,
+            disable=quiet or not self._console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._stage = ""
+        self._pace = Pace(0.0)
+        self._line_before = 0.0
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def begin(self, stage: str) -> None:
+        """Show a new bar."""
+        raise_again()
+        super().begin(stage)
+        self._task = self._bars.add_task(stage, total=1.0, text="")
+        self._stage, self._line_before = stage, time.perf_counter()
+        self._pace = Pace(self._line_before)
+
+    def note(self, text: str) -> None:
+        """Print a note above the bars."""
+        self._console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def owner_note(self, text: str) -> None:
+        """Print what depends on the table above the bars, and say so."""
+        self.note(f"{text}\n(This depends on the table: it is for its owner and is stored nowhere.)")
+
+    def share(self, done: float) -> None:
+        """Move the bar of the stage."""
+        self._move(done, "")
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        """Move the bar of the rounds and show the figure: by default the record's objective divided by the draws."""
+        self._move(number / rounds, f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}")
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Move the bar of the stage and show what was done."""
+        self._move(number / steps, f"{number:,} of {steps:,}, {what}")
+
+    def _move(self, done: float, text: str) -> None:
+        """Move the bar, or print a line if the last one is some time ago."""
+        raise_again()
+        if self._task is None:
+            return
+        if self._console.is_terminal:
+            self._bars.update(self._task, completed=done, text=text)
+            return
+        now = time.perf_counter()
+        left = self._pace.seconds_left(done, now)
+        if now - self._line_before >= LINES_APART and done < 1.0:
+            self._line_before = now
+            waiting = "" if left is None else f", {in_words(left)} left"
+            self._console.print(
+                f"{self._stage}: {text or f'{done:.0%}'}{waiting}",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
+
+    def end(self, stage: str) -> None:
+        """Complete the bar, or print the stage's line."""
+        super().end(stage)
+        if self._task is not None:
+            self._bars.update(self._task, completed=1.0)
+        if not self._console.is_terminal:
+            self._console.print(f"{stage}: {self.seconds[stage]:.2f} s", highlight=False)
+
+    def write_timings(self, path: Path) -> None:
+        """Write the seconds by stage as JSON, to a file that the owner names; they depend on the table."""
+        with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8") as file:
+            file.write(json.dumps({"seconds": self.seconds}, indent=1) + "\n")
+
+
+def in_words(seconds: float) -> str:
+    """Return a time of waiting in its largest units: "2 h 05 min", "3 min 20 s", "8 s"."""
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"

@@ -1,0 +1,326 @@
+"""What commands print for people."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def console() -> Console:
+    """Return the console of standard output; names and values are printed as they are, brackets and colons included."""
+    return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def report_plan(explained: Mapping[str, Any]) -> None:
+    """Print a plan: parameters, what each accountant charges, proven bound, predicted errors."""
+    plan, out = explained["plan"], console()
+    out.print(plan_line(plan))
+    out.print(
+        f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}{unit_told(explained)}"
+    )
+    if "accountants" in explained:
+        _print_accountants(explained["accountants"])
+        if "earlier" in plan["budget"]:
+            out.print(
+                "this plan's epsilon includes the number of records; those of the others are for the rounds alone"
+            )
+    else:
+        out.print(f"epsilon: {explained['epsilon']:.4f} at delta = {explained['delta']:g}")
+    out.print(f"rho (zCDP): {explained['rho']:.6f}")
+    if explained.get("memory"):
+        out.print(f"memory beside the table: about {explained['memory']['described']}")
+    for line in (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"])):
+        out.print(line)
+
+
+def plan_line(plan: Mapping[str, Any]) -> str:
+    """Return a plan in a sentence."""
+    if plan["algorithm"] in {"dualquery", "dqrs"}:
+        return (
+            f"{'DualQuery' if plan['algorithm'] == 'dualquery' else 'DQRS'}: T = {plan['rounds']:,} rounds, "
+            f"s = {plan['draws']:,} draws each, step eta = {plan['step']} ({plan['chosen_by']})"
+        )
+    if plan["algorithm"] == "smalldb":
+        return f"smalldb: a database of m = {plan['records']:,} records ({plan['chosen_by']})"
+    if "measurements" not in plan:
+        return f"{plan['algorithm']}: T = {plan['rounds']:,} rounds ({plan['chosen_by']})"
+    scales = [measured["scale"] for measured in plan["measurements"]]
+    selections = plan["selections"]
+    rounds = (
+        ""
+        if selections is None
+        else f", then {selections['rounds']:,} selected marginals of scale {selections['scale']:.4g}"
+    )
+    return (
+        f"{plan['algorithm']}: {len(scales):,} measurements with {plan['noise']} noise of scale {min(scales):.4g} to "
+        f"{max(scales):.4g}{rounds} ({plan['chosen_by']})"
+    )
+
+
+def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
+    """Return why an algorithm was chosen, and what the others were predicted to do."""
+    if chosen is None:
+        return []
+    lines = [f"chosen:    {chosen['because']}"]
+    for name, found in chosen["considered"].items():
+        said = found.get("out_of_the_question")
+        figures = (
+            f"no: {said}"
+            if said is not None
+            else f"largest error {found['max_error']:.4f}, mean error {found['mean_error']:.6f} predicted"
+        )
+        lines.append(f"           {name}: {figures}")
+    return lines
+
+
+def _print_accountants(accountants: list[Mapping[str, Any]]) -> None:
+    out = console()
+    table = Table(
+        "accountant", "epsilon", "delta", title="what each accountant charges", title_justify="left"
+    )
+    for row in accountants:
+        epsilon = f"{row['epsilon']:.4f}" if row["epsilon"] is not None else "–"
+        table.add_row(
+            row["accountant"] + (" (this plan's)" if row["used"] else ""), epsilon, f"{row['delta']:g}"
+        )
+    out.print(table)
+    for reason in dict.fromkeys(row["refused"] for row in accountants if row["refused"]):
+        out.print(f"–: {reason}")
+
+
+def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
+    """Return the sentences on proven and predicted errors."""
+    lines = []
+    proven, predicted = accuracy.get("proven"), accuracy.get("predicted")
+    if proven is not None and "root_mean_squared_error" in proven:
+        lines.append(
+            f"proven:    expected root mean squared error of the exact projection at most "
+            f"{proven['root_mean_squared_error']:.5f} over {proven['counts']:,} measured counts"
+        )
+    elif proven is not None:
+        lines.append(
+            f"proven:    largest error at most {proven['bound']:.4f} with probability "
+            f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}"
+            if proven["says_something"]
+            else "proven:    nothing: the bound on the largest error is not below 1"
+        )
+    if predicted is not None:
+        fewer = f", {predicted['simulated_rounds']:,} rounds" if "simulated_rounds" in predicted else ""
+        lines.append(
+            f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
+            f"(simulated on public synthetic data{fewer}, no bound)"
+        )
+        lines += baseline_lines(predicted)
+    return lines + certified_lines(accuracy.get("certified"))
+
+
+def baseline_lines(predicted: Mapping[str, Any]) -> list[str]:
+    """Return what trivial data sets do on the public population of a prediction, and what they do better."""
+    baselines = predicted.get("baselines")
+    if baselines is None:
+        return []
+    figures = "; ".join(
+        f"{name} {found['max_error']:.4f} and {found['mean_error']:.5f}" for name, found in baselines.items()
+    )
+    lines = [f"without data, largest and mean error there: {figures}"]
+    if predicted.get("verdict") is not None:
+        lines.append(f"warning:   {predicted['verdict']}")
+    return lines
+
+
+def certified_lines(certified: Mapping[str, Any] | None) -> list[str]:
+    """Return the sentences on the errors that the rounds' own gaps allow: proven here, and by the solvers' word."""
+    if certified is None:
+        return []
+    proven, reported = certified["by_proven_bounds"], certified["by_reported_bounds"]
+    first = (
+        f"with the rounds' proven gaps: {_largest_error(proven)}. Mean gap {proven['mean_gap_over_draws']:.4f} per draw, by "
+        "bounds computed here without any solver's word"
+    )
+    lines = [first]
+    if reported["mean_gap_over_draws"] < proven["mean_gap_over_draws"]:
+        lines.append(
+            f"with reported gaps: {_largest_error(reported)}. Mean gap {reported['mean_gap_over_draws']:.4f} per draw, if the "
+            f"bounds that solvers state in {reported['rounds_with_a_reported_bound']:,} of {reported['rounds']:,} rounds hold "
+            "(their word, no proof)"
+        )
+    return lines
+
+
+def _largest_error(error: Mapping[str, Any]) -> str:
+    if not error["says_something"]:
+        return "no bound below 1 on the largest error"
+    return f"largest error at most {error['bound']:.4f} with probability {1 - error['failure_probability']:g}"
+
+
+def unit_told(stated: Mapping[str, Any]) -> str:
+    """Return the unit of privacy where it is not one record."""
+    from dpopt.accounting.budget import RECORD
+
+    unit = stated.get("unit", RECORD)
+    return "" if unit == RECORD else f" for {unit}"
+
+
+def report_release(statement: Mapping[str, Any], folder: object) -> None:
+    """Print what a finished release cost and holds."""
+    out, privacy = console(), statement["privacy"]
+    for line in chosen_lines(statement.get("chosen"))[:1]:
+        out.print(line)
+    if privacy["private"]:
+        out.print(
+            f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f})"
+            f"{unit_told(privacy)}, accountant {privacy['accountant']}, {privacy['neighbours']}"
+        )
+    else:
+        out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")
+    for line in (*_held(statement), *_remarks(statement), *accuracy_lines(statement["accuracy"])):
+        out.print(line)
+    out.print(f"written to {folder}")
+
+
+def _held(statement: Mapping[str, Any]) -> list[str]:
+    """Return what a release holds: records, or answers; and how near fitted records are to what was measured."""
+    records, answers = statement["records"], statement["answers"]
+    if records is None:
+        return [f"answers: {answers['queries']:,} noisy answers in {answers['file']}, no records"]
+    rounds = f"{records['rounds']:,} rounds, " if "rounds" in records else ""
+    where = records["weight_column"] or records.get("weight_file")
+    weights = f" with weights in '{where}'" if where else ""
+    held = (
+        f"records: {rounds}{records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
+        f"{_obedience(records)}{records['rows']:,} rows in {records['file']}{weights}"
+    )
+    lines = [held]
+    fit = statement.get("certificate")
+    if fit is not None:
+        bound = "no bound was sought (--columns seeks one)"
+        if fit["frank_wolfe_gap"] is not None:
+            bound = f"the search finds at most {_share(fit['frank_wolfe_gap'], fit)} to gain"
+        if fit["gap"] is not None:
+            bound += f"; at most {_share(fit['gap'], fit)} by {fit['bound_proven_by'] or 'the bound'}"
+        each = 2 * fit["objective"] / max(1, fit["measured_counts"])
+        lines.append(
+            f"fit: {each:.4f} squared standard deviations of noise for each of {fit['measured_counts']:,} measured "
+            f"counts; {bound}"
+        )
+        from dpopt.inference.records.fitted import TIME_IS_UP
+
+        if fit.get("stopped") == TIME_IS_UP:
+            lines.append(
+                "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse than "
+                "with more seconds or fewer --records"
+            )
+    return lines
+
+
+def _share(gap: float, fit: Mapping[str, Any]) -> str:
+    """Return a gap as a share of the objective, in words."""
+    return f"{gap / fit['objective']:.2%}" if fit["objective"] > 0 else "nothing"
+
+
+def _obedience(records: Mapping[str, Any]) -> str:
+    if "rules" not in records:
+        return ""
+    return f"{records['records_that_obey_the_rules']:,} obey all {len(records['rules']):,} rules; "
+
+
+def _remarks(statement: Mapping[str, Any]) -> list[str]:
+    """Return what a reader of the records should know: copies, records that do not decode, fallbacks, lost rounds."""
+    records, certificates = statement["records"], statement.get("certificates")
+    lines: list[str] = []
+    if records is None:
+        return lines
+    if records["weight_column"] is None and records["rows"] > records["distinct"]:
+        lines.append(
+            f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
+            "together; they are no individuals"
+        )
+    if certificates is None:
+        lost = statement.get("measured", {}).get("lost_to_interruptions", 0)
+        if lost:
+            lines.append(
+                f"note: {lost:,} measurements were torn by an interruption; they stay charged and were left out"
+            )
+        return lines
+    if records["records_that_decode"] < records["rounds"]:
+        lines.append(
+            "note: with indicator bits records need not decode; this coding is for comparison with the paper"
+        )
+    if certificates["fallbacks"]:
+        reasons = "; ".join(certificates["fallback_reasons"])
+        lines.append(
+            f"warning: in {certificates['fallbacks']:,} of {records['rounds']:,} rounds the solver gave no record ({reasons}); "
+            "a short local search stood in. Give it more --seconds, fewer --draws, or use the local search"
+        )
+    if records["rounds"] < statement["plan"]["rounds"]:
+        lines.append(
+            f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: a draw was torn by an interruption, "
+            "stays charged, and was paid for by giving up the last round"
+        )
+    return lines
+
+
+def report_certified(report: Mapping[str, Any]) -> None:
+    """Print the gaps of certified rounds, proven and reported, in all and by third of the run."""
+    out, found = console(), report["summary"]
+    table = Table(
+        "rounds", "certified", "proven: mean", "largest", "reported: mean", "largest", title_justify="left"
+    )
+    table.title = "gap between record and bound, divided by the draws"
+    for name, row in (("all", found), *((third["rounds"], third) for third in found["by_third"])):
+        figures = [
+            "–" if gaps is None else f"{gaps[key]:.4f}"
+            for gaps in (row["proven_gap_over_draws"], row["reported_gap_over_draws"])
+            for key in ("mean", "largest")
+        ]
+        table.add_row(name, f"{row['rounds_certified']:,}", *figures)
+    out.print(table)
+    out.print(
+        f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, without any "
+        "solver's word"
+    )
+    if found["rounds_with_a_better_record"]:
+        out.print(
+            f"in {found['rounds_with_a_better_record']:,} rounds a better record was found; the release stays as it is"
+        )
+    if found["rounds_certified"] < found["rounds_played"]:
+        others = found["rounds_played"] - found["rounds_certified"]
+        out.print(f"the {others:,} other rounds enter below with the bounds of the release")
+    for line in certified_lines(found["accuracy"]):
+        out.print(line)
+
+
+def report_errors(errors: Mapping[str, Any]) -> None:
+    """Print errors against the truth, marked as not private."""
+    out = console()
+    table = Table(
+        "",
+        "largest error",
+        "mean error",
+        title=f"{errors['queries']:,} queries (NOT private)",
+        title_justify="left",
+    )
+    table.add_row("release", f"{errors['max_error']:.4f}", f"{errors['mean_error']:.5f}")
+    likelier = errors.get("reweighted")
+    if likelier is not None:
+        table.add_row("re-weighted", f"{likelier['max_error']:.4f}", f"{likelier['mean_error']:.5f}")
+    for name, row in errors["baselines"].items():
+        table.add_row(f"baseline: {name}", f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}")
+    out.print(table)
+    out.print(f"worst query: {errors['worst_query']}")
+
+
+def report_rows(path: Path, *, rows: int) -> None:
+    """Print some rows of a CSV file, from all over it (it may be sorted), turned so that each record is a column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *lines = csv.reader(file)
+    shown = lines[:: max(1, len(lines) // rows)][:rows]
+    table = Table("", *[f"record {number}" for number in range(1, len(shown) + 1)])
+    for name, *values in zip(header, *shown, strict=True):
+        table.add_row(name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
+    console().print(table)

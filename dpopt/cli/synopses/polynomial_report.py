@@ -1,0 +1,182 @@
+"""What `dpopt polynomial` prints: degree, error, proof, coefficients, sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from rich.table import Table
+
+from dpopt.cli.reports.reports import console
+from dpopt.polynomials import Basis, LeastDegree, Solution, Witness
+from dpopt.polynomials.certificates import lower_bound, verify
+from dpopt.polynomials.minimax import minimax_problem, verify_least_degree
+from dpopt.polynomials.sensitivities import (
+    binomial_sensitivity,
+    crude_sensitivity,
+    inclusion_exclusion_sensitivity,
+    monomial_sensitivity,
+)
+from dpopt.polynomials.solution_files import least_degree_to_json, solution_to_json
+from dpopt.polynomials.targets import OR
+
+_LONGEST_FRACTION = 40
+_MOST_POINTS = 20
+
+
+def report_polynomial(
+    found: Solution | LeastDegree,
+    attributes: int | None,
+    written: Sequence[Path],
+    *,
+    direct: float | None = None,
+) -> None:
+    """Print a solution; it is verified once more before "proved" is said.
+
+    Parameters
+    ----------
+    found, attributes
+        The solution, and d where sensitivities are wanted.
+    written
+        Files that were written.
+    direct
+        Predicted error with noise on each query alone, where noise was minimized.
+    """
+    out, solution = console(), _verified(found)
+    problem, polynomial = solution.problem, solution.polynomial
+    error = polynomial.error(problem.target)
+    out.print(_title(found))
+    out.print(f"degree:      {polynomial.degree}")
+    out.print(f"error:       {number_text(error.value)}, at s = {_points_text(error.points)}")
+    for line in _proof_lines(found):
+        out.print(line)
+    if any(problem.weights) and problem.error_limit is None:
+        out.print(f"noise:       {number_text(solution.objective - error.value)} of the objective")
+    if direct is not None:
+        out.print(f"             noise on each query of {polynomial.width} attributes alone: {direct:.6g}")
+    out.print(_witness_table(solution.witness))
+    out.print(_coefficient_table(solution))
+    if attributes is not None:
+        out.print(f"n times the L1 sensitivity over {attributes} attributes, when one record is replaced:")
+        for name, value in sensitivities(solution, attributes).items():
+            out.print(f"  {name:<34}{number_text(value)}")
+    for path in written:
+        out.print(f"written to {path}")
+
+
+def report_to_json(found: Solution | LeastDegree, attributes: int | None) -> dict[str, object]:
+    """Return what is printed as a JSON object."""
+    solution = _verified(found)
+    polynomial, error = solution.polynomial, solution.polynomial.error(solution.problem.target)
+    written = least_degree_to_json(found) if isinstance(found, LeastDegree) else solution_to_json(found)
+    measured: dict[str, object] = {
+        "degree": polynomial.degree,
+        "error": str(error.value),
+        "error_as_float": float(error.value),
+        "error_points": list(error.points),
+        "proved_in_exact_arithmetic": True,
+        "coefficients": {basis.value: [str(one) for one in polynomial.in_basis(basis)] for basis in Basis},
+    }
+    if attributes is not None:
+        measured["sensitivities"] = {
+            name: str(value) for name, value in sensitivities(solution, attributes).items()
+        }
+    return {**measured, "solution": written}
+
+
+def sensitivities(solution: Solution, attributes: int) -> dict[str, Fraction]:
+    """Return n times the L1 sensitivity in each expansion, by name."""
+    polynomial = solution.polynomial
+    found = {
+        "binomial": binomial_sensitivity(polynomial, attributes),
+        "monomial": monomial_sensitivity(polynomial, attributes),
+        "bound of the paper's theorem": crude_sensitivity(polynomial, attributes),
+    }
+    if solution.problem.target.name == OR:
+        found["inclusion and exclusion, no error"] = Fraction(
+            inclusion_exclusion_sensitivity(polynomial.width, attributes)
+        )
+    return found
+
+
+def number_text(value: Fraction) -> str:
+    """Return a number in decimals, and as a fraction where that is short."""
+    shown = f"{float(value):.6g}"
+    fraction = str(value)
+    if fraction == shown or len(fraction) > _LONGEST_FRACTION:
+        return shown
+    return f"{shown} = {fraction}"
+
+
+def _verified(found: Solution | LeastDegree) -> Solution:
+    if isinstance(found, LeastDegree):
+        verify_least_degree(found)
+        return found.best
+    verify(found)
+    return found
+
+
+def _title(found: Solution | LeastDegree) -> str:
+    problem = found.best.problem if isinstance(found, LeastDegree) else found.problem
+    target = problem.target
+    kept = f", with p(0) = {target.values[0]}" if problem.keeps_zero else ""
+    return f"{target.name} of k = {target.width}, on s = 0..{target.width}{kept}"
+
+
+def _proof_lines(found: Solution | LeastDegree) -> list[str]:
+    if isinstance(found, LeastDegree):
+        lines = [f"proved in exact arithmetic: no polynomial of degree {found.degree} has a smaller error,"]
+        if found.below is None:
+            return [*lines, "  and there is no smaller degree"]
+        problem = found.best.problem
+        lower = minimax_problem(problem.target, found.degree - 1, free_constant=not problem.keeps_zero)
+        least = number_text(lower_bound(lower, found.below))
+        return [*lines, f"  and all of degree {found.degree - 1} have an error of at least {least}"]
+    problem = found.problem
+    what = (
+        "objective (error and noise)"
+        if any(problem.weights) and problem.error_limit is None
+        else "weighted sum of coefficients"
+        if any(problem.weights)
+        else "error"
+    )
+    limits = [f"degree at most {problem.degree}"]
+    if problem.error_limit is not None:
+        limits.append(f"error at most {number_text(problem.error_limit)}")
+    if problem.coefficient_limit is not None:
+        limits.append(f"{problem.basis.value} coefficients at most {number_text(problem.coefficient_limit)}")
+    return [
+        f"proved in exact arithmetic: no polynomial of {', '.join(limits)}",
+        f"  has a smaller {what} than {number_text(found.objective)}",
+    ]
+
+
+def _witness_table(witness: Witness) -> Table:
+    table = Table("s", "weight", title="the proof: points and weights", title_justify="left")
+    for point, weight in zip(witness.points, witness.weights, strict=True):
+        table.add_row(str(point), number_text(weight))
+    return table
+
+
+def _coefficient_table(solution: Solution) -> Table:
+    table = Table(
+        "j",
+        "binomial C(s, j)",
+        "monomial s^j",
+        "Chebyshev T_j(2s/k-1)",
+        title="coefficients",
+        title_justify="left",
+    )
+    bases = [
+        solution.polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)
+    ]
+    for j, row in enumerate(zip(*bases, strict=True)):
+        table.add_row(str(j), *(f"{float(one):.8g}" for one in row))
+    return table
+
+
+def _points_text(points: Sequence[int]) -> str:
+    if len(points) <= _MOST_POINTS:
+        return ", ".join(map(str, points))
+    return f"{', '.join(map(str, points[:_MOST_POINTS]))} and {len(points) - _MOST_POINTS} more"

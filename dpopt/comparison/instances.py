@@ -1,0 +1,258 @@
+"""Instances of the catalogue in models/: a best-response problem as a TOML file.
+
+A file states ``problem.sizes`` (number of codes of each attribute) and ``problem.clauses``, a list of tables:
+
+    weight     whole number, not 0
+    literals   list of [attribute, "=" or "!=", code], attributes and codes numbered from 0
+    negated    true for the negation of the conjunction (default false)
+    accepted   list of the numbers of true literals that make the clause true, in place of `negated`
+
+Larger instances are compact: sizes are text such as "20 3 8*2" (c*n: c attributes of n codes), clauses the text of
+`dpopt.comparison.clause_text`, with ``problem.accepted`` for the numbers of all of them. ``problem.rules`` are hard
+rules, one array for each parameter of `dpopt.schema.rules.threshold_circuit.ThresholdCircuit`.
+
+Beside the problem stands what is known of it: ``optimum`` and ``how_known``; where the optimum is not known,
+``best_known`` and ``bound`` (no record can be better); and ``record``, a record of that objective ("3=5 7=1": all other
+attributes have code 0). Other keys (how the instance was made, fingerprints) are kept as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.comparison.clause_text import clauses_from_text, record_from_text
+from dpopt.errors import ProgramError, SchemaError, WorkloadError
+from dpopt.files.reading import read_text
+from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
+from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+
+_RELATIONS = ("=", "!=")
+_CLAUSE_KEYS = {"weight", "literals", "negated", "accepted"}
+_PROBLEM_KEYS = {"sizes", "clauses"}
+_FURTHER_KEYS = {"accepted", "rules"}
+LARGEST_TOTAL = 10_000_000
+"""Codes of all attributes together."""
+_SIZES = re.compile(r"(?:(\d{1,9})\*)?(\d{1,9})")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """A best-response problem and what is known of it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file without its ending.
+    problem : MaxCsp
+        The problem.
+    optimum : int or None
+        Its optimum, where that is known.
+    best_known : int or None
+        The largest objective that is known: the optimum, or what the file states.
+    stated : Mapping
+        Everything else in the file.
+    bound : int or None
+        The smallest bound that is known on all objectives: the optimum, or what the file states.
+    record : (d,) int32 array or None
+        A record of the largest known objective, where the file states one.
+    """
+
+    name: str
+    problem: MaxCsp
+    optimum: int | None
+    best_known: int | None
+    stated: Mapping[str, object]
+    bound: int | None = None
+    record: NDArray[np.int32] | None = None
+
+
+def read_instance(path: Path) -> Instance:
+    """Read one instance.
+
+    Raises
+    ------
+    ProgramError
+        The file is no TOML, or no instance of a best-response problem; the message says where. The record that it
+        states breaks a rule, or has another objective than stated.
+    """
+    if not path.is_file():
+        raise ProgramError(f"{path} is no file that can be read (a folder, a device, or a link to nothing)")
+    text = read_text(path, f"{path}", ProgramError)
+    try:
+        stated: dict[str, object] = tomllib.loads(text)
+    except RecursionError:
+        raise ProgramError(f"{path} is no instance: its lists or tables are nested too deeply") from None
+    except ValueError as problem:  # no TOML, or a number of thousands of digits
+        raise ProgramError(f"{path} is no TOML file: {problem}") from problem
+    try:
+        program = _problem(stated.pop("problem", None))
+        optimum, best, bound = _known(stated)
+        record = _record(stated.pop("record", None), program, best)
+    except (ProgramError, SchemaError, WorkloadError, ValueError, TypeError, OverflowError) as problem:
+        raise ProgramError(f"{path}: {problem}") from problem
+    except (RecursionError, MemoryError) as problem:
+        raise ProgramError(f"{path} is too large or nested too deeply: {type(problem).__name__}") from None
+    return Instance(path.stem, program, optimum, best, stated, bound, record)
+
+
+def _problem(stated: object) -> MaxCsp:
+    if not isinstance(stated, dict) or not set(stated) >= _PROBLEM_KEYS:
+        raise ProgramError("an instance states problem.sizes and problem.clauses")
+    unknown = sorted(set(stated) - _PROBLEM_KEYS - _FURTHER_KEYS)
+    if unknown:
+        raise ProgramError(
+            f"problem has the unknown keys {', '.join(unknown)}; expected sizes, clauses, accepted and rules"
+        )
+    rows, accepted = stated["clauses"], stated.get("accepted")
+    if isinstance(rows, str):
+        if accepted is not None and not _whole_numbers(accepted):
+            raise ProgramError("problem.accepted is a list of whole numbers")
+        clauses, weights = clauses_from_text(rows, accepted)
+    elif isinstance(rows, list) and accepted is None:
+        clauses, weights = _listed_clauses(rows)
+    else:
+        raise ProgramError(
+            "problem.clauses is a list of tables, or text; only with text there is problem.accepted"
+        )
+    return MaxCsp(_sizes(stated["sizes"]), clauses, weights, _rules(stated.get("rules")))
+
+
+def _known(stated: dict[str, object]) -> tuple[int | None, int | None, int | None]:
+    """Return optimum, best known objective and bound."""
+    optimum, best = _whole_or_none(stated, "optimum"), _whole_or_none(stated, "best_known")
+    bound = _whole_or_none(stated, "bound")
+    if optimum is not None:
+        return optimum, optimum, optimum
+    if best is not None and bound is not None and bound < best:
+        raise ProgramError(f"the bound {bound} is below the best known objective {best}")
+    return None, best, bound
+
+
+def _sizes(stated: object) -> NDArray[np.int32]:
+    if isinstance(stated, list) and _whole_numbers(stated):
+        _check_total(sum(max(1, size) for size in stated))
+        return np.array(stated, dtype=np.int32)
+    parts = [_SIZES.fullmatch(part) for part in stated.split()] if isinstance(stated, str) else [None]
+    if None in parts:
+        raise ProgramError("problem.sizes is a list of whole numbers, or text such as '20 3 8*2'")
+    numbers = [match.groups("1") for match in parts if match is not None]
+    _check_total(sum(int(count) * max(1, int(size)) for count, size in numbers))
+    return np.repeat(
+        np.array([int(size) for _, size in numbers], dtype=np.int32), [int(count) for count, _ in numbers]
+    )
+
+
+def _check_total(codes: int) -> None:
+    """Refuse, before anything is allocated, more codes than any solver could take."""
+    if codes > LARGEST_TOTAL:
+        raise ProgramError(
+            f"problem.sizes gives {codes:,} codes in all; an instance has at most {LARGEST_TOTAL:,}"
+        )
+
+
+def _rules(stated: object) -> ThresholdCircuit:
+    """Return the circuit whose parameters a table holds."""
+    if stated is None:
+        return NO_RULES
+    expected = [field.name for field in fields(ThresholdCircuit)]
+    if not isinstance(stated, dict) or set(stated) != set(expected):
+        raise ProgramError(f"problem.rules has the keys {', '.join(expected)}")
+    if any(not isinstance(values, list) for values in stated.values()):
+        raise ProgramError("problem.rules has one list for each key")
+    try:
+        return ThresholdCircuit(**{name: stated[name] for name in expected})
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise ProgramError(f"problem.rules holds something that is no whole number: {problem}") from problem
+
+
+def _record(stated: object, program: MaxCsp, best: int | None) -> NDArray[np.int32] | None:
+    """Return the record that a file states, once its objective is the one stated."""
+    if stated is None:
+        return None
+    if not isinstance(stated, str):
+        raise ProgramError(f"record is text such as '3=5 7=1'; found {stated!r:.40}")
+    record = record_from_text(stated, program.number_of_attributes)
+    broken = program.broken_rules(record)
+    if broken:
+        raise ProgramError(f"the record breaks the rule {broken[0]!r}")
+    objective = program.objective(record)
+    if objective != best:
+        raise ProgramError(f"the record has objective {objective}; stated is {best}")
+    return record
+
+
+def _listed_clauses(rows: Sequence[object]) -> tuple[Clauses, NDArray[np.int64]]:
+    clauses = [_clause(row, number) for number, row in enumerate(rows)]
+    width = max([len(literals) for _, literals, _ in clauses] + [1])
+    attributes = np.full((len(clauses), width), -1, dtype=np.int32)
+    values, signs = np.zeros_like(attributes), np.zeros(attributes.shape, dtype=np.bool_)
+    for row, (_, literals, _) in enumerate(clauses):
+        for place, (attribute, equal, value) in enumerate(literals):
+            attributes[row, place], values[row, place], signs[row, place] = attribute, value, equal
+    accepted = np.array([mask for _, _, mask in clauses], dtype=np.uint32)
+    weights = np.array([weight for weight, _, _ in clauses], dtype=np.int64)
+    return Clauses(attributes, values, signs, accepted), weights
+
+
+def _clause(row: object, number: int) -> tuple[int, list[tuple[int, bool, int]], int]:
+    """Return weight, literals and mask of accepted numbers of true literals."""
+    where = f"clause {number}"
+    if not isinstance(row, dict) or not {"weight", "literals"} <= set(row) <= _CLAUSE_KEYS:
+        raise ProgramError(f"{where} has weight, literals and at most one of negated and accepted")
+    weight, listed = row["weight"], row["literals"]
+    if not _whole_numbers([weight]) or not isinstance(listed, list):
+        raise ProgramError(f"{where}: weight is a whole number, literals a list")
+    if abs(weight) >= LARGEST_TOTAL_WEIGHT:
+        raise ProgramError(f"{where}: the weight is 2**62 or more; scale the weights down")
+    if len(listed) > LARGEST_WIDTH:
+        raise ProgramError(f"{where} has {len(listed)} literals; at most {LARGEST_WIDTH} are possible")
+    literals = [_literal(literal, where) for literal in listed]
+    return weight, literals, _mask(row, len(literals), where)
+
+
+def _literal(literal: object, where: str) -> tuple[int, bool, int]:
+    if isinstance(literal, list) and len(literal) == 3:
+        attribute, relation, value = literal
+        if relation in _RELATIONS and _whole_numbers([attribute, value]):
+            if not (0 <= attribute < LARGEST_TOTAL and 0 <= value < LARGEST_TOTAL):
+                raise ProgramError(
+                    f"{where}: attributes and codes are numbered from 0 to less than {LARGEST_TOTAL:,}; found "
+                    f"{literal!r:.60}"
+                )
+            return attribute, relation == "=", value
+    raise ProgramError(f'{where}: a literal is [attribute, "=" or "!=", code]; found {literal!r:.60}')
+
+
+def _mask(row: Mapping[str, object], width: int, where: str) -> int:
+    if "accepted" not in row:
+        negated = row.get("negated", False)
+        if not isinstance(negated, bool):
+            raise ProgramError(f"{where}: negated is true or false")
+        return (1 << width) - 1 if negated else 1 << width
+    counts = row["accepted"]
+    if "negated" in row or not _whole_numbers(counts) or not isinstance(counts, list):
+        raise ProgramError(f"{where}: accepted is a list of whole numbers, in place of negated")
+    if any(not 0 <= count <= width for count in counts):
+        raise ProgramError(f"{where}: accepted numbers of true literals lie between 0 and {width}")
+    return sum(1 << count for count in set(counts))
+
+
+def _whole_numbers(numbers: object) -> bool:
+    return isinstance(numbers, list) and all(type(number) is int for number in numbers)
+
+
+def _whole_or_none(stated: dict[str, object], key: str) -> int | None:
+    value = stated.pop(key, None)
+    if value is None or type(value) is int:
+        if value is not None and abs(value) >= LARGEST_TOTAL_WEIGHT:
+            raise ProgramError(f"{key} is 2**62 or more in size, which no objective is")
+        return value
+    raise ProgramError(f"{key} is a whole number; found {value!r:.40}")

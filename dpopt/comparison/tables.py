@@ -1,0 +1,124 @@
+"""A comparison as files and as figures for people: results.json, results.csv, a summary by solver."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpopt.comparison.judge import claims_what_is_not_so
+from dpopt.comparison.one_run import MARKS
+from dpopt.comparison.parts import CaseFacts, Comparison, Row
+from dpopt.comparison.performance_profile import WITHIN, distance
+from dpopt.files.written_files import whole_file
+from dpopt.releases.folder_files import write_json
+
+RESULTS, TABLE, PICTURE = "results.json", "results.csv", "performance_profile.png"
+
+EXPLAINED = {
+    "value": "exact objective of the final answer, evaluated by dpopt",
+    "at_mark": "best value after so many seconds; see values_from",
+    "values_from": "history: incumbents as the solver states them, none better than the final value; separate runs: exact "
+    "values of runs with these limits",
+    "reported_bound": "as the solver states it",
+    "proven_bound": "by weak duality in exact arithmetic, or the sum of the positive weights; one for each case",
+    "best_value": "largest exact objective reached by any solver, or known beforehand",
+    "peak_memory_mb": "of the solver's child process, as it states",
+}
+
+
+def write_results(folder: Path, comparison: Comparison) -> None:
+    """Write results.json and results.csv, each whole or not at all."""
+    write_json(folder / RESULTS, to_json(comparison))
+    with whole_file(folder / TABLE) as stream:
+        stream.write(to_csv(comparison).encode())
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """Return everything that is known, as a JSON object."""
+    from dpopt import __version__
+
+    limits = comparison.limits
+    return {
+        "dpopt_compare": 1,
+        "version": __version__,
+        "limits": {"seconds": limits.seconds, "threads": limits.threads, "seed": limits.seed},
+        "explained": EXPLAINED,
+        "solvers": list(comparison.labels),
+        "cases": [asdict(facts) for facts in comparison.facts],
+        "rows": [_row(row, _facts(comparison, row)) for row in comparison.rows],
+        "summary": summary(comparison),
+    }
+
+
+def to_csv(comparison: Comparison) -> str:
+    """Return one line for each row."""
+    marks = [mark for mark in MARKS if mark <= (comparison.limits.seconds or np.inf)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = ["case", "solver", "status", "value", "reported_bound", "proven_bound", "reported_gap"]
+    columns += ["proven_gap", "best_value", "seconds", "peak_memory_mb", "values_from"]
+    writer.writerow([*columns, *(f"value_at_{mark:g}_s" for mark in marks), "remarks", "detail"])
+    for row in comparison.rows:
+        full = _row(row, _facts(comparison, row))
+        values = dict(row.at_mark)
+        writer.writerow(
+            [
+                *(full[name] for name in columns),
+                *(values.get(mark) for mark in marks),
+                "; ".join(row.remarks),
+                row.detail,
+            ]
+        )
+    return text.getvalue()
+
+
+def summary(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return for each solver how often it was best, close, optimal, wrong, and how long it took."""
+    best = {facts.name: facts.best_value for facts in comparison.facts}
+    found = []
+    for label in comparison.labels:
+        rows = [row for row in comparison.rows if row.solver == label]
+        answered = [(row, best[row.case]) for row in rows if row.value is not None]
+        short = [distance(row.value or 0, known) for row, known in answered if known is not None]
+        memory = [row.peak_memory_mb for row in rows if row.peak_memory_mb is not None]
+        found.append(
+            {
+                "solver": label,
+                "cases": len(rows),
+                "answered": len(answered),
+                "best_value_reached": sum(row.value == known for row, known in answered),
+                f"within_{WITHIN:g}_per_cent": sum(value <= WITHIN for value in short),
+                "mean_per_cent_below_best": float(np.mean(short)) if short else None,
+                "claimed_optimal": sum(row.status == "optimal" for row in rows),
+                "proven_optimal": sum("proven optimal" in row.remarks for row in rows),
+                "false_claims": sum(claims_what_is_not_so(row) for row in rows),
+                "median_seconds": float(np.median([row.seconds for row, _ in answered]))
+                if answered
+                else None,
+                "largest_memory_mb": max(memory, default=None),
+            }
+        )
+    return found
+
+
+def _facts(comparison: Comparison, row: Row) -> CaseFacts:
+    return next(facts for facts in comparison.facts if facts.name == row.case)
+
+
+def _row(row: Row, facts: CaseFacts) -> dict[str, Any]:
+    """Return a row with the gaps that follow from it."""
+    value = row.value
+    return {
+        **asdict(row),
+        "at_mark": [{"seconds": seconds, "value": known} for seconds, known in row.at_mark],
+        "trajectory": [{"seconds": seconds, "value": known} for seconds, known in row.trajectory],
+        "reported_gap": None if value is None or row.reported_bound is None else row.reported_bound - value,
+        "proven_bound": facts.proven_bound,
+        "proven_gap": None if value is None else facts.proven_bound - value,
+        "best_value": facts.best_value,
+    }

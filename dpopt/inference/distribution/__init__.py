@@ -1,0 +1,8 @@
+"""A distribution over a universe, fitted to noisy answers by multiplicative weights.
+
+| file | what it holds |
+|---|---|
+| universe.py, fit.py | a product universe in memory; the distribution on it that is learnt |
+| answers.py, kernels.py | its answers to all queries; the compiled loops over cells |
+| support.py | some weighted cells in place of millions |
+"""

@@ -1,0 +1,193 @@
+"""The distribution over a product universe that measurements have led to, and the steps that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.inference.distribution.answers import wanted_positions
+from dpopt.inference.distribution.universe import ProductUniverse
+from dpopt.models.records.max_entropy import EntropyTerm, entropy_bracket
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+
+_ROWS_APART = 2
+_LARGE = 2**17
+
+
+@dataclass(slots=True, eq=False)
+class Measured:
+    """What was measured: a partition of the universe into parts, and a noisy share for each of them.
+
+    Attributes
+    ----------
+    high, low : int64 arrays
+        Where each cell of the universe lies on the small table of the partition; see `ProductUniverse.places`.
+    labels : (t,) int64 array
+        The part of each cell of the small table.
+    run : int
+        `low` is constant on runs of so many entries.
+    values : (c,) float64 array
+        Noisy shares of the parts.
+    slack : float
+        Shares within it of the values are not pulled.
+    weight : float
+        How strongly others are, for each unit of share beyond the slack.
+    multipliers : (c,) float64 array
+        What the program's dual has for each part: ln of the factor by which it raises the part's cells.
+    """
+
+    high: NDArray[np.int64]
+    low: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    run: int
+    values: NDArray[np.float64]
+    slack: float
+    weight: float
+    multipliers: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.multipliers = np.zeros(len(self.values))
+
+
+def partition_of(
+    universe: ProductUniverse, query: MarginalSet | Clauses
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    """Return high, low, labels and run of a `Measured`: the cells of a marginal, or a clause false (0) and true (1)."""
+    if isinstance(query, MarginalSet):
+        attributes = np.array(query.attributes_of(0), dtype=np.int64)
+        high, low = universe.places(attributes, query.strides[0, : len(attributes)])
+        return (
+            high,
+            low,
+            freeze(np.arange(query.number_of_cells, dtype=np.int64)),
+            universe.run_of(attributes),
+        )
+    width = int(query.widths()[0])
+    attributes = query.attributes[0, :width].astype(np.int64)
+    shape = universe.domains.counts[attributes]
+    strides = np.concatenate((np.cumprod(shape[:0:-1])[::-1], [1])).astype(np.int64)
+    high, low = universe.places(attributes, strides)
+    positions = np.arange(int(shape.prod()))[:, None] // strides % shape
+    true = (
+        (positions == wanted_positions(universe.domains, query)[0, :width]) == query.signs[0, :width]
+    ).sum(axis=1)
+    labels = (query.accepted[0] >> true.astype(np.uint32)) & np.uint32(1)
+    return high, low, freeze(labels.astype(np.int64)), universe.run_of(attributes)
+
+
+class Distribution:
+    """p over the cells of a universe, changed by whole passes through memory."""
+
+    def __init__(self, universe: ProductUniverse, start: NDArray[np.float64] | None = None) -> None:
+        self.universe = universe
+        self.p = np.full(universe.cells, 1.0 / universe.cells) if start is None else start.copy()
+        self.normalizer = 0.0
+        self._pool = ThreadPoolExecutor(_ROWS_APART)
+
+    def parts(self, measured: Measured) -> NDArray[np.float64]:
+        """Return the mass of each part of a measurement, (c,)."""
+        from dpopt.inference.distribution.kernels import add_to_table
+
+        low = measured.low[:: measured.run]
+        return self._summed(
+            measured, lambda table, a, b: add_to_table(self.p, measured.high, low, measured.run, table, a, b)
+        )
+
+    def multiply(self, measured: Measured, factors: NDArray[np.float64]) -> None:
+        """Multiply the mass of every cell by the factor of its part."""
+        from dpopt.inference.distribution.kernels import multiply_table
+
+        low, own = measured.low[:: measured.run], factors[measured.labels]
+        self._rows(measured, lambda a, b: multiply_table(self.p, measured.high, low, measured.run, own, a, b))
+
+    def ascend(self, members: Sequence[Measured]) -> float:
+        """Dual ascent (ME-6): give each measurement in turn the best multipliers, all others fixed; return the largest move.
+
+        One pass through memory for each measurement: what one of them multiplies is added up for the next.
+        """
+        from dpopt.inference.distribution.kernels import multiply_then_add
+
+        if not members:
+            return 0.0
+        largest = 0.0
+        parts = self.parts(members[0])
+        for measured, following in zip(members, [*members[1:], None], strict=True):
+            moved, factors = self._best(measured, parts)
+            largest = max(largest, moved)
+            if following is None:
+                self.multiply(measured, factors)
+                break
+            run = min(measured.run, following.run)
+            low, next_low, own = measured.low[::run], following.low[::run], factors[measured.labels]
+
+            work = partial(multiply_then_add, self.p, measured.high, low, own, following.high, next_low, run)
+            parts = self._summed(following, work)
+        return largest
+
+    def bracket(self, members: Sequence[Measured]) -> tuple[float, float]:
+        """Return the objective of the distribution and the dual bound (ME-1, ME-5); right where all steps were `ascend`'s."""
+        terms = [
+            EntropyTerm(self.parts(one), one.values, one.multipliers, one.slack, one.weight)
+            for one in members
+        ]
+        return entropy_bracket(self.normalizer, terms)
+
+    def _best(self, measured: Measured, parts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        from dpopt.inference.distribution.kernels import pulled_shares
+
+        base = parts * np.exp(-measured.multipliers)
+        shares = np.empty_like(base)
+        scale = pulled_shares(
+            base, measured.values - measured.slack, measured.values + measured.slack, measured.weight, shares
+        )
+        held = base > 0
+        factors, moved = np.zeros_like(base), np.zeros_like(base)
+        factors[held] = shares[held] / parts[held]
+        moved[held] = np.log(shares[held] / base[held]) - scale
+        change = float(np.abs(shares - parts).max(initial=0.0))
+        measured.multipliers = moved
+        self.normalizer += scale
+        return change, factors
+
+    def _summed(
+        self, measured: Measured, work: Callable[[NDArray[np.float64], int, int], None]
+    ) -> NDArray[np.float64]:
+        held = np.zeros((_ROWS_APART, len(measured.labels)))
+        self._rows(measured, lambda a, b: work(held[1 if a else 0], a, b))
+        parts = np.zeros(len(measured.values))
+        np.add.at(parts, measured.labels, held.sum(axis=0))
+        return parts
+
+    def _rows(self, measured: Measured, work: Callable[[int, int], None]) -> None:
+        rows = len(measured.high)
+        if len(self.p) < _LARGE or rows < 2:
+            work(0, rows)
+            return
+        half = rows // 2
+        for _ in self._pool.map(work, (0, half), (half, rows)):
+            pass
+
+
+def pulled_moves(queries: Sequence[Measured], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much the share of each measured query would move if it got the best multipliers, all others fixed, (r,).
+
+    Parameters
+    ----------
+    queries : sequence of Measured
+        Of two parts each: where the query is false, and where it is true.
+    shares : (r,) float64 array
+        Where they are true by now.
+    """
+    from dpopt.inference.distribution.kernels import pulled_pairs
+
+    multipliers = np.array([one.multipliers for one in queries])
+    values = np.array([one.values for one in queries])
+    slack, weight = np.array([one.slack for one in queries]), np.array([one.weight for one in queries])
+    return pulled_pairs(shares, multipliers, values, slack, weight)

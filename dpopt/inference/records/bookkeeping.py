@@ -1,0 +1,108 @@
+"""The books of a problem: tables of marginals, sums over conditions of narrow clauses, and lists of all other clauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.inference.records.clause_layout import ClauseTerms, clause_error, lay_out_clauses, new_truth
+from dpopt.inference.records.monomial_layout import WIDTH, are_worthwhile, lay_out_monomials, new_sight
+from dpopt.inference.records.problem import FitProblem
+from dpopt.inference.records.table_layout import MarginalTerms, lay_out_tables, marginal_error, new_place
+
+if TYPE_CHECKING:
+    from dpopt.inference.records.search_kernels import Books
+
+
+class Bookkeeping:
+    """The books of N records, empty at first.
+
+    Parameters
+    ----------
+    problem
+        What is fitted.
+    records
+        N.
+    """
+
+    def __init__(self, problem: FitProblem, records: int) -> None:
+        from dpopt.inference.records.search_kernels import Books
+
+        self._problem, self._records = problem, records
+        self.marginals = MarginalTerms.of(problem.terms)
+        narrow = WIDTH if are_worthwhile(problem) else -1
+        self.narrow = ClauseTerms.of(problem.terms, 0, narrow)
+        self.wide = ClauseTerms.of(problem.terms, narrow + 1)
+        tables = lay_out_tables(problem, self.marginals, records)
+        listed = lay_out_clauses(problem, self.wide, records)
+        monomials = lay_out_monomials(problem, self.narrow, records)
+        self.books = Books(
+            1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
+        )
+
+    def count(self, records: NDArray[np.int32], threads: int) -> None:
+        """Enter records (N, d)."""
+        from dpopt.inference.records.table_kernels import count_all
+
+        books, sizes = self.books, self._problem.sizes
+        if len(self.marginals):
+            count_all(books.tables, books.place, self._problem.offsets(), records)
+        for clauses, scale, counted in (
+            (self.narrow, books.monomials.scale, books.monomials.residuals),
+            (self.wide, books.listed.scale, books.listed.prices),
+        ):
+            if len(clauses):
+                np.add(
+                    counted, scale * clauses.counts(records, sizes, threads), out=counted, casting="unsafe"
+                )
+
+    def refresh(self) -> None:
+        """Make the sums over conditions anew: they are sums of real numbers, and drift."""
+        from dpopt.inference.records.monomial_kernels import gather
+
+        if len(self.narrow):
+            gather(self.books.monomials)
+
+    def objective(self) -> float:
+        """Return f of the records that are entered, from their exact counts."""
+        books, number = self.books, self._records
+        listed = books.listed.prices.astype(np.int64) - books.listed.scale // 2
+        return (
+            marginal_error(books.tables, self.marginals, number)
+            + clause_error(
+                books.monomials.residuals.astype(np.int64), books.monomials.scale, self.narrow, number
+            )
+            + clause_error(listed, books.listed.scale, self.wide, number)
+        )
+
+    def priced(self, slopes: list[NDArray[np.float64]], unit: float) -> Books:
+        """Return books in which a query has a price of its own, in whole multiples of `unit`; they count no records.
+
+        Parameters
+        ----------
+        slopes
+            The prices, for each term of the problem.
+        """
+        from dpopt.inference.records.table_kernels import write_prices
+
+        by_term = {id(term): one for term, one in zip(self._problem.terms, slopes, strict=True)}
+        books, marginals = self.books, self.marginals
+        tables = books.tables._replace(weights=np.full(books.tables.weights.size, unit))
+        for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
+            shapes = marginals.shapes[first : first + len(one)]
+            write_prices(tables, first, one.starts[:-1], shapes, by_term[id(term)], -1.0 / unit, 0)
+        listed = books.listed._replace(weights=np.full(len(self.wide.terms), unit))
+        monomials = books.monomials
+        full = unit * monomials.coefficients[monomials.kinds[monomials.owners], 7]
+        monomials = monomials._replace(weights=np.full(len(self.narrow), unit), full=full)
+        for clauses, target in ((self.narrow, monomials.residuals), (self.wide, listed.prices)):
+            for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
+                target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
+        books = books._replace(own=0, tables=tables, listed=listed, monomials=monomials)
+        if len(self.narrow):
+            from dpopt.inference.records.monomial_kernels import gather
+
+            gather(books.monomials)
+        return books

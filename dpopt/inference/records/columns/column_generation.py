@@ -1,0 +1,281 @@
+"""Column generation: weighted records whose answers are the nearest of all distributions on legal records, with a proof.
+
+Problem (models/projection, PJ-1 to PJ-3, over all legal records): minimize f(p). Every round solves the master problem over the
+records in hand (`master`), looks for records along which f still falls (`pricing`), and adds them. With the gradient s of
+f in the answers at the weights p, for every distribution p'
+
+    f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
+
+so a proven least slope proves a lower bound of f; what pricing merely found gives the Frank-Wolfe gap.
+
+Source: Nikolov, Talwar and Zhang (2013), "The geometry of differential privacy: the sparse and approximate cases" (projection);
+Frank and Wolfe (1956), "An algorithm for quadratic programming"; von Hohenbalken (1977), "Simplicial decomposition in nonlinear
+programming algorithms" (fully corrective).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError
+from dpopt.inference.records.columns.columns import Answers, Columns
+from dpopt.inference.records.columns.master import (
+    LEAST_WEIGHT,
+    MATRIX_UP_TO,
+    Matrix,
+    best_weights,
+    improved_weights,
+)
+from dpopt.inference.records.columns.pricing import Enumeration, Priced, Search
+from dpopt.inference.records.columns.solver_pricing import SolverPricing
+from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
+from dpopt.inference.records.laws import check_laws, estimated_laws
+from dpopt.inference.records.problem import FitProblem
+from dpopt.inference.records.settings import FitSettings
+
+COLUMNS_PER_ROUND = 20
+"""New records of a round, at most: these or a twentieth of those in hand, the best ones. Twice as many of the records in
+hand are descended from, those of least slope, and `DRAWS` that the one-way laws draw."""
+
+DRAWS = 40
+
+PROOF_EVERY = 10
+"""Rounds between two proofs by a solver; one is asked for, too, where no record is found and at the end."""
+
+EXACT = 1e-9
+"""A round ends the generation if no record's slope is below <s, A p> by more than this share of f."""
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """Where the generation stands: columns, weights, slopes, f; the best bound so far."""
+
+    columns: Columns
+    weights: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    objective: float
+    lower_bound: float | None = None
+    proof: str = ""
+    frank_wolfe_gap: float | None = None
+    pricing_gap: float | None = None
+
+
+def generate_columns(
+    problem: FitProblem,
+    settings: FitSettings,
+    start: NDArray[np.int32],
+    *,
+    weights: NDArray[np.float64] | None = None,
+    laws: NDArray[np.float64] | None = None,
+    progress: Callable[[FitProgress], None] | None = None,
+    history: tuple[FitProgress, ...] = (),
+    began: float | None = None,
+) -> Fitted:
+    """Return weighted records of least f, starting from some.
+
+    Parameters
+    ----------
+    problem, settings
+        What to fit; `rounds`, `gap`, `seconds`, `pricing` and `proof` say how.
+    start : (r, d) int32
+        Legal records, equal ones are merged.
+    weights : (r,) float64, optional
+        Their weights; equal if left out.
+    laws : (c,) float64, optional
+        One-way laws of the records from which pricing starts, beside those in hand.
+    progress, history, began
+        Told of every round; what came before, and when the fit began.
+
+    Raises
+    ------
+    ProgramError
+        Records that are not legal, or too many cells.
+    """
+    problem.require_legal(start)
+    if laws is None:
+        laws = estimated_laws(problem)
+    check_laws(problem, laws)
+    generation = _Generation(problem, settings, laws, time.perf_counter() if began is None else began)
+    return generation.run(start, weights, progress, list(history))
+
+
+class _Generation:
+    """The parts of one generation."""
+
+    def __init__(
+        self, problem: FitProblem, settings: FitSettings, laws: NDArray[np.float64], began: float
+    ) -> None:
+        self.problem, self.settings, self.began = problem, settings, began
+        self.answers = Answers(problem)
+        self.matrix = Matrix(self.answers)
+        self.enumeration = Enumeration(problem, self.answers) if Enumeration.possible(problem) else None
+        self.search = None if self.enumeration else Search(problem, laws, settings.seed)
+        self.until = None if settings.seconds is None else began + settings.seconds
+        self.pricer, self.prover = self._by_solver(settings.pricing), self._by_solver(settings.proof)
+        none = self.answers.columns(np.zeros((0, problem.sizes.size), dtype=np.int32))
+        self.without = self.answers.slopes(none, np.zeros(0))  # the slopes if no record counted
+
+    def run(
+        self,
+        start: NDArray[np.int32],
+        weights: NDArray[np.float64] | None,
+        progress: Callable[[FitProgress], None] | None,
+        history: list[FitProgress],
+    ) -> Fitted:
+        """Merge the start, and do the rounds."""
+        state = self._merged(start, weights)
+
+        def note(stage: str, step: int, new: int) -> None:
+            seconds = time.perf_counter() - self.began
+            history.append(
+                FitProgress(stage, step, seconds, state.objective, len(state.columns), new, state.lower_bound)
+            )
+            if progress is not None:
+                progress(history[-1])
+
+        self._solve_master(state)
+        note("merge", 0, 0)
+        stopped, number = "all rounds done", 0
+        for number in range(1, self.settings.rounds + 1):
+            if self._time_is_up():
+                stopped = TIME_IS_UP
+                break
+            new = self._price(state, prove=number % PROOF_EVERY == 0)
+            if not len(new) and state.pricing_gap is None and self.prover is not None:
+                new = self._price(state, prove=True)
+            if self._near_enough(state):
+                stopped = "the gap is small enough"
+                break
+            if not len(new) and not self._master_open(state):
+                stopped = "no record was found along which the objective falls"
+                break
+            self._enlarge(state, new)
+            self._solve_master(state)
+            note("round", number, len(new))
+        else:
+            self._price(state, prove=True)  # what is known of the last weights
+        note("end", number, 0)
+        return self._fitted(state, stopped, history)
+
+    def _merged(self, start: NDArray[np.int32], weights: NDArray[np.float64] | None) -> _State:
+        given = np.full(len(start), 1.0 / len(start)) if weights is None else frozen(weights, np.float64)
+        if given.shape != (len(start),) or not np.all(given >= 0) or abs(float(given.sum()) - 1.0) > 1e-6:
+            raise ProgramError(
+                f"{len(start):,} records need as many weights that sum to 1, none of them negative"
+            )
+        distinct, inverse = np.unique(start, axis=0, return_inverse=True)
+        columns = self.answers.columns(distinct.astype(np.int32))
+        sums = np.bincount(inverse.reshape(-1), weights=given, minlength=len(columns))
+        merged = np.asarray(sums, dtype=np.float64)
+        slopes = self.answers.slopes(columns, merged)
+        return _State(columns, merged, slopes, self.answers.objective(slopes))
+
+    def _solve_master(self, state: _State) -> None:
+        """Give the columns their best weights, and drop those without."""
+        if len(state.columns) > MATRIX_UP_TO:
+            state.weights, state.slopes = improved_weights(
+                self.answers, state.columns, state.weights, state.slopes
+            )
+            self._drop(state, np.flatnonzero(state.weights > LEAST_WEIGHT), known=False)
+            self.matrix = Matrix(self.answers)
+        else:
+            gram = self.matrix.of(state.columns)
+            pull = -self.answers.along(state.columns, self.without)
+            state.weights = best_weights(gram, pull, state.weights)
+            self._drop(state, np.flatnonzero(state.weights > LEAST_WEIGHT), known=True)
+        state.slopes = self.answers.slopes(state.columns, state.weights)
+        state.objective = self.answers.objective(state.slopes)
+        state.frank_wolfe_gap = state.pricing_gap = None  # nothing is known of these weights yet
+
+    def _drop(self, state: _State, kept: NDArray[np.int64], *, known: bool) -> None:
+        state.columns = state.columns.take(kept)
+        state.weights = state.weights[kept] / state.weights[kept].sum()
+        if known:
+            self.matrix.keep(kept)
+
+    def _enlarge(self, state: _State, new: Columns) -> None:
+        state.columns = state.columns.joined(new)
+        state.weights = np.concatenate((state.weights, np.zeros(len(new))))
+
+    def _price(self, state: _State, *, prove: bool) -> Columns:
+        """Return columns along which f falls, the steepest ones; note what is known of all others."""
+        along = self.answers.along(state.columns, state.slopes)
+        level = float(along @ state.weights)
+        found = self._found(state, along, prove=prove)
+        columns = self.answers.columns(found.records)
+        slopes = self.answers.along(columns, state.slopes)
+        self._note_gaps(state, level, float(min(slopes.min(initial=np.inf), along.min())), found)
+        good = np.flatnonzero(slopes < level - EXACT * state.objective)
+        steepest = columns.take(good[np.argsort(slopes[good], kind="stable")])
+        unknown = _first_rows_outside(steepest.records, state.columns.records)
+        return steepest.take(unknown[: self._per_round(state)])
+
+    def _per_round(self, state: _State) -> int:
+        """Return how many records a round may add."""
+        return max(COLUMNS_PER_ROUND, len(state.columns) // 20)
+
+    def _found(self, state: _State, along: NDArray[np.float64], *, prove: bool) -> Priced:
+        if self.enumeration is not None:
+            return self.enumeration.price(state.slopes, self._per_round(state))
+        slopes = self.answers.by_term(state.slopes)
+        starts = state.columns.records[np.argsort(along, kind="stable")[: 2 * self._per_round(state)]]
+        found = Priced(starts) if self.search is None else self.search.price(slopes, starts, DRAWS)
+        for solver in (self.pricer, self.prover if prove else None):
+            if solver is not None:
+                found = found.with_others(solver.price(slopes, starts[0]))
+        return found
+
+    def _by_solver(self, name: str | None) -> SolverPricing | None:
+        """Return pricing by a solver where one is named, is of use, and the problem is small enough."""
+        if name is None or self.enumeration is not None or not SolverPricing.possible(self.problem):
+            return None
+        return SolverPricing(self.problem, self.settings, name, self.until)
+
+    def _note_gaps(self, state: _State, level: float, least: float, found: Priced) -> None:
+        state.frank_wolfe_gap = max(level - least, 0.0)
+        if found.least is None:
+            return
+        state.pricing_gap = max(least - found.least, 0.0)
+        bound = state.objective - (level - found.least)
+        if state.lower_bound is None or bound > state.lower_bound:
+            state.lower_bound, state.proof = max(bound, 0.0), found.proof
+
+    def _master_open(self, state: _State) -> bool:
+        """Return whether the weights of the records in hand can still be improved: many records are not weighed to the end."""
+        gap = state.frank_wolfe_gap
+        return len(state.columns) > MATRIX_UP_TO and gap is not None and gap > EXACT * state.objective
+
+    def _near_enough(self, state: _State) -> bool:
+        gap, bound = self.settings.gap, state.lower_bound
+        return gap is not None and bound is not None and state.objective - bound <= gap
+
+    def _time_is_up(self) -> bool:
+        return self.until is not None and time.perf_counter() >= self.until
+
+    def _fitted(self, state: _State, stopped: str, history: list[FitProgress]) -> Fitted:
+        bound = state.lower_bound
+        return Fitted(
+            records=freeze(np.array(state.columns.records)),
+            weights=freeze(state.weights / state.weights.sum()),
+            objective=state.objective,
+            lower_bound=bound,
+            pricing_gap=state.pricing_gap,
+            gap=None if bound is None else max(state.objective - bound, 0.0),
+            stopped=stopped,
+            history=tuple(history),
+            frank_wolfe_gap=state.frank_wolfe_gap,
+            proof=state.proof,
+        )
+
+
+def _first_rows_outside(records: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the first row of each different record that is not among the known ones, in order."""
+    both = np.concatenate((known, records))
+    _, first = np.unique(both, axis=0, return_index=True)
+    return np.sort(first[first >= len(known)]) - len(known)

@@ -1,0 +1,164 @@
+"""The problem of this room: records whose answers lie as near to noisy ones as those of any distribution can.
+
+Problem: minimize  f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2  over the probability distributions p on legal records,
+where row j of A_g holds the answers 0 or 1 of query j of term g to every record: A_g p are the shares of the records of
+which the queries are true. Legal are the records with allowed codes that obey the rules. Page: models/projection.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import frozen
+from dpopt.errors import ProgramError
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitTerm:
+    """Queries and the answers that records should give to them.
+
+    Parameters
+    ----------
+    queries
+        The cells of marginals, never written out one by one, or clauses of any kind.
+    values : (r,) float64
+        Noisy answers in shares of the records, for every cell or clause in its order; any finite numbers.
+    weight
+        What a squared error counts, > 0 and finite; one over the variance of a value makes terms comparable.
+
+    Raises
+    ------
+    ProgramError
+        Values of another number than the queries or not finite, or a weight out of range.
+    """
+
+    queries: MarginalSet | Clauses
+    values: NDArray[np.float64]
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen(self.values, np.float64))
+        if self.values.shape != (self.number_of_queries,):
+            raise ProgramError(
+                f"a term has {self.number_of_queries:,} queries and values of shape {self.values.shape}; give one for each"
+            )
+        if not np.isfinite(self.values).all():
+            raise ProgramError("a term has a value that is not finite; noisy answers are plain numbers")
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise ProgramError(f"a term has weight {self.weight}; give a finite number above 0")
+
+    @property
+    def number_of_queries(self) -> int:
+        """Number of cells or clauses."""
+        return self.queries.number_of_cells if isinstance(self.queries, MarginalSet) else len(self.queries)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitProblem:
+    """What is to be fitted, and among which records; see the top of this file.
+
+    Parameters
+    ----------
+    sizes : (d,) int32
+        Number of codes of each attribute, >= 1.
+    terms
+        Queries with their values and weights. Their sets of codes may differ from `domains`: a record with a code that a
+        marginal leaves out lies in none of its cells.
+    rules : ThresholdCircuit
+        Hard rules on records, public.
+    domains : Domains
+        The codes that records may have, at least one for each attribute.
+
+    Raises
+    ------
+    ProgramError
+        Sizes, domains or terms that do not fit together.
+    WorkloadError
+        A clause names an attribute or a code that does not exist.
+    SchemaError
+        A rule does not fit the sizes.
+    """
+
+    sizes: NDArray[np.int32]
+    terms: tuple[FitTerm, ...]
+    rules: ThresholdCircuit
+    domains: Domains
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", frozen(self.sizes, np.int32))
+        object.__setattr__(self, "terms", tuple(self.terms))
+        if self.sizes.ndim != 1 or self.sizes.size == 0 or int(self.sizes.min()) < 1:
+            raise ProgramError(
+                "sizes must be a flat array of numbers of codes, each at least 1, for one attribute or more"
+            )
+        _check_codes(self.domains, self.sizes, "the domains of the records")
+        if int(self.domains.counts.min()) < 1:
+            raise ProgramError(
+                f"records may have no code of attribute {int(np.argmin(self.domains.counts))}; allow at least one"
+            )
+        for number, term in enumerate(self.terms):
+            if isinstance(term.queries, MarginalSet):
+                _check_codes(term.queries.domains, self.sizes, f"the marginals of term {number}")
+            else:
+                term.queries.check_against(self.sizes)
+        self.rules.check_against(self.sizes)
+
+    @property
+    def number_of_attributes(self) -> int:
+        """Number of attributes d."""
+        return self.sizes.size
+
+    def offsets(self) -> NDArray[np.int64]:
+        """Return the flat column of code 0 of each attribute and, last, the number of columns, (d + 1,)."""
+        return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.sizes, dtype=np.int64)))
+
+    def allowed_columns(self) -> NDArray[np.bool_]:
+        """Return which flat columns (attribute, code) records may have."""
+        allowed = np.zeros(int(self.sizes.sum()), dtype=np.bool_)
+        allowed[np.repeat(self.offsets()[:-1], self.domains.counts) + self.domains.codes] = True
+        return allowed
+
+    def illegal(self, records: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which of the records (r, d) have a code that is not allowed, or break a rule.
+
+        Raises
+        ------
+        ProgramError
+            The records have another shape.
+        """
+        if records.ndim != 2 or records.shape[1] != self.sizes.size:
+            raise ProgramError(
+                f"the records have shape {records.shape}; this problem has {self.sizes.size} attributes"
+            )
+        outside = (records < 0) | (records >= self.sizes)
+        columns = np.where(outside, 0, records) + self.offsets()[:-1]
+        wrong = np.asarray((outside | ~self.allowed_columns()[columns]).any(axis=1), dtype=np.bool_)
+        if self.rules.number_of_rules:
+            inside = np.ascontiguousarray(records[~wrong], dtype=np.int32)
+            wrong[~wrong] = self.rules.broken(inside).any(axis=1)
+        return wrong
+
+    def require_legal(self, records: NDArray[np.int32]) -> None:
+        """Raise ProgramError unless every record (r, d) has allowed codes and obeys the rules."""
+        wrong = self.illegal(records)
+        if wrong.any():
+            raise ProgramError(
+                f"record {int(np.argmax(wrong))} of {len(wrong):,} has a code that is not allowed or breaks a rule; a fit "
+                "starts from legal records only"
+            )
+
+
+def _check_codes(domains: Domains, sizes: NDArray[np.int32], what: str) -> None:
+    if domains.counts.size != sizes.size:
+        raise ProgramError(f"{what} are over {domains.counts.size} attributes; the problem has {sizes.size}")
+    limit = np.repeat(sizes, domains.counts)
+    if ((domains.codes < 0) | (domains.codes >= limit)).any():
+        raise ProgramError(f"{what} name a code that does not exist; codes go from 0 to the size less 1")

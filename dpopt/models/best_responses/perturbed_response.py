@@ -1,0 +1,229 @@
+"""The data player's perturbed best response in FEM and sepFEM: the record that answers the selected queries best, shaken.
+
+Problem (models/perturbed_response, PR-1): maximize sum_j w_j q_j(x) + sum_a r[a, x_a] over records x, where w_j is how often
+base query j was selected minus how often its negation was, and r[a, v] is the random reward of value v of attribute a:
+FEM takes r = -sigma, sigma exponential with mean lambda; sepFEM takes r Laplace with scale lambda (the signed one-way queries
+are a separator set). All rewards are independent.
+
+As a `MaxCsp` (PR-2), rewards are clauses of one literal, in whole units of 1/1024 of a query. Values of an attribute that no
+selected query names differ in their rewards alone, so only the best of them can be optimal (PR-3): its reward, the largest
+of k independent ones, is drawn at once by inverting the k-th power of the law, and which value it is, uniformly. So a problem
+names a few values of each attribute, however many there are. The best unnamed value is the hint's, and a solver that sees
+named values only gives it back (PR-4).
+
+Source: Vietri, Tian, Bun, Steinke and Wu 2020, sections 3 and 4 (FEM, sepFEM); Suggala and Netrapalli 2020.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.queries.clauses import Clauses
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+
+UNITS = 1024
+"""Units per query: rewards are rounded to this part of one query."""
+
+_LARGEST_REWARD = 2.0**40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedSoFar:
+    """The selected queries as weighted clauses, and the values that they name.
+
+    Attributes
+    ----------
+    sizes : (d,) int32
+        Number of codes of each attribute.
+    clauses, weights : Clauses and (r,) int64
+        Base queries with net numbers of selections, none 0.
+    codes, starts : (u,) int32 and (d + 1,) int64
+        Codes that compete with rewards of their own, attribute by attribute: named by a clause, or all codes of an
+        attribute that a rule names.
+    others, other_starts : (v,) int32 and (d + 1,) int64
+        The other codes that a record may take, attribute by attribute.
+    rules : ThresholdCircuit
+        Hard rules on records.
+    """
+
+    sizes: NDArray[np.int32]
+    clauses: Clauses
+    weights: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    others: NDArray[np.int32]
+    other_starts: NDArray[np.int64]
+    rules: ThresholdCircuit = NO_RULES
+
+
+def selected_so_far(
+    sizes: NDArray[np.int32],
+    clauses: Clauses,
+    weights: NDArray[np.int64],
+    possible: NDArray[np.bool_],
+    rules: ThresholdCircuit = NO_RULES,
+) -> SelectedSoFar:
+    """Return what all perturbed best responses of a round share.
+
+    Parameters
+    ----------
+    sizes : (d,) int32
+    clauses, weights : Clauses and (r,) int64
+        Base queries over these attributes and their net numbers of selections.
+    possible : (columns,) bool
+        Which codes a record may take where no query names them, attribute by attribute, flat; at least one of each
+        attribute.
+    rules : ThresholdCircuit
+        Hard rules on records, public.
+
+    Raises
+    ------
+    ProgramError
+        Arrays that do not fit together.
+    """
+    sizes = frozen(sizes, np.int32)
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    if weights.shape != (len(clauses),) or possible.shape != (int(offsets[-1]),):
+        raise ProgramError(
+            f"{len(clauses)} clauses with weights of shape {weights.shape}, {int(offsets[-1])} codes of which "
+            f"{possible.shape} are said to be possible or not: the arrays do not fit together"
+        )
+    owner = np.repeat(np.arange(sizes.size), sizes)
+    if np.any(np.bincount(owner[possible], minlength=sizes.size) == 0):
+        raise ProgramError("an attribute has no possible code; every attribute needs at least one")
+    used = clauses.attributes >= 0
+    competes = np.zeros(possible.size, dtype=np.bool_)
+    competes[(offsets[clauses.attributes] + clauses.values)[used & (weights != 0)[:, None]]] = True
+    ruled = np.zeros(sizes.size, dtype=np.bool_)
+    ruled[rules.term_attributes] = True
+    competes |= ruled[owner]
+    others = possible & ~competes
+    code = (np.arange(possible.size) - offsets[owner]).astype(np.int32)
+    kept = np.flatnonzero(weights)
+    return SelectedSoFar(
+        sizes,
+        clauses.take(kept),
+        freeze(weights[kept].astype(np.int64)),
+        freeze(code[competes]),
+        _starts(owner[competes], sizes.size),
+        freeze(code[others]),
+        _starts(owner[others], sizes.size),
+        rules,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Perturbations:
+    """Rewards of several perturbed best responses to the same selected queries, in units.
+
+    Attributes
+    ----------
+    rewards : (s, u) int64
+        Of the codes that compete.
+    best_others : (s, d) int64
+        The largest reward among an attribute's other codes; 0 where it has none.
+    hints : (s, d) int32
+        The code that has it; where there is none, the first code that competes.
+    """
+
+    rewards: NDArray[np.int64]
+    best_others: NDArray[np.int64]
+    hints: NDArray[np.int32]
+
+
+def perturbations(
+    selected: SelectedSoFar, uniforms: NDArray[np.float64], scale: float, *, signed: bool
+) -> Perturbations:
+    """Return the rewards of s perturbed best responses.
+
+    Parameters
+    ----------
+    selected : SelectedSoFar
+    uniforms : (s, u + 2 d) float64
+        Independent, uniform in [0, 1): one for each code that competes, two for each attribute.
+    scale : float
+        lambda, in queries: the mean of sigma (FEM), the scale of the Laplace law (sepFEM).
+    signed : bool
+        Whether rewards are Laplace (sepFEM) or minus exponential (FEM).
+    """
+    d, u = selected.sizes.size, selected.codes.size
+    if uniforms.ndim != 2 or uniforms.shape[1] != u + 2 * d:
+        raise ProgramError(f"uniforms have shape {uniforms.shape}, expected (s, {u + 2 * d})")
+    quantile = _laplace_quantile if signed else _exponential_quantile
+    # 1 - uniform is in (0, 1]: neither logarithm is infinite.
+    above = 1.0 - uniforms
+    rewards = quantile(np.log(above[:, :u])) * scale
+    several = np.diff(selected.other_starts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = quantile(np.log(above[:, u : u + d]) / np.maximum(several, 1)) * scale
+    best[:, several == 0] = 0.0
+    picked = (uniforms[:, u + d :] * several).astype(np.int64)
+    place = selected.other_starts[:-1] + np.minimum(picked, np.maximum(several - 1, 0))
+    first = selected.codes[np.minimum(selected.starts[:-1], max(u - 1, 0))] if u else np.zeros(d, np.int32)
+    others = (
+        selected.others[np.minimum(place, max(selected.others.size - 1, 0))]
+        if selected.others.size
+        else first
+    )
+    # Where every code competes, the choice is the same for all records and still needs a row for each.
+    hints = np.broadcast_to(np.where(several > 0, others, first), best.shape).astype(np.int32)
+    return Perturbations(freeze(_whole(rewards)), freeze(_whole(best)), freeze(hints))
+
+
+def perturbed_response(selected: SelectedSoFar, shaken: Perturbations, number: int) -> MaxCsp:
+    """Return the perturbed best response of this number as a program; its hint is `shaken.hints[number]`.
+
+    Its objective is that of PR-1 in units, less `constant` (PR-4).
+    """
+    owner = np.repeat(np.arange(selected.sizes.size, dtype=np.int32), np.diff(selected.starts))
+    advantage = shaken.rewards[number] - shaken.best_others[number][owner]
+    kept = advantage != 0
+    width = max(1, selected.clauses.attributes.shape[1])
+    attributes = np.full((int(kept.sum()), width), -1, dtype=np.int32)
+    values = np.zeros_like(attributes)
+    attributes[:, 0], values[:, 0] = owner[kept], selected.codes[kept]
+    signs = attributes >= 0
+    accepted = np.full(len(attributes), 2, dtype=np.uint32)
+    clauses = selected.clauses
+    if len(clauses):
+        attributes = np.concatenate([clauses.attributes, attributes])
+        values = np.concatenate([clauses.values, values])
+        signs = np.concatenate([clauses.signs, signs])
+        accepted = np.concatenate([clauses.accepted, accepted])
+    return MaxCsp(
+        selected.sizes,
+        Clauses(freeze(attributes), freeze(values), freeze(signs), freeze(accepted)),
+        freeze(np.concatenate([selected.weights * UNITS, advantage[kept]])),
+        selected.rules,
+    )
+
+
+def constant(shaken: Perturbations, number: int) -> int:
+    """Return the reward that every record of a program collects and the program leaves out, in units."""
+    return int(shaken.best_others[number].sum())
+
+
+def _exponential_quantile(log_u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quantile of minus an exponential number of mean 1 at u: ln u."""
+    return log_u
+
+
+def _laplace_quantile(log_u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quantile of a Laplace number of scale 1 at u: ln 2u below a half, -ln 2(1 - u) above."""
+    lower = log_u + np.log(2.0)
+    rest = np.maximum(-np.expm1(log_u), 2.0**-54)  # u = 1 stands for the interval that it was rounded from
+    return np.where(lower < 0.0, lower, -np.log(2.0 * rest))
+
+
+def _whole(rewards: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(np.clip(rewards * UNITS, -_LARGEST_REWARD, _LARGEST_REWARD)).astype(np.int64)
+
+
+def _starts(owner: NDArray[np.int64], attributes: int) -> NDArray[np.int64]:
+    return freeze(np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=attributes)))).astype(np.int64))

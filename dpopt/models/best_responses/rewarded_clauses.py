@@ -1,0 +1,115 @@
+"""Clauses as what their weights reward: a positive weight the truth of a clause, a negative one its falsity.
+
+A solver that maximizes raises u_j = c_j where w_j > 0 and u_j = 1 - c_j where w_j < 0, up to what the rows allow. So
+rows are needed on one side only, u_j <= ..., and one form serves both signs. Three kinds are told apart:
+
+    threshold   u_j = [at least b_j of its literals]: conjunctions, disjunctions, "r of w", and all their negations
+    parity      u_j = [an odd number of its literals], or an even one
+    counted     u_j = [number of true literals in a set]: every other mask
+
+The negation of "at least r of w literals" is "at least w - r + 1 of their complements", so the literals of a threshold
+are complemented where that is what the weight rewards; those of the other two kinds never are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.models.best_responses.row_blocks import Flags, Indices, Numbers
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.queries.clauses import EVEN, ODD
+
+
+class Kind:
+    """Which rows a clause needs: numbers, not an enumeration, in which NumPy can lose a Ctrl-C (see dpopt.cli.interruption)."""
+
+    THRESHOLD = 0
+    PARITY = 1
+    COUNTED = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RewardedClauses:
+    """What the weights of a MaxCsp reward, clause by clause.
+
+    Literal i of clause j, i < widths[j], is  constants[j, i] + sides[j, i] * x[columns[j, i]]; beyond the width of a
+    clause all three are 0.
+
+    Parameters
+    ----------
+    kinds : (m,) int8
+        `Kind` of each clause.
+    signs : (m,) float64
+        1: u_j = c_j. -1: u_j = 1 - c_j.
+    weights : (m,) float64
+        Absolute weights.
+    widths : (m,) int64
+        Number of literals.
+    bounds : (m,) int64
+        Of a threshold: u_j asks for at least so many literals, 0 .. width + 1. Of the others: 0.
+    accepted : (m,) int64
+        Of a parity or a counted clause: mask of the numbers of true literals that make u_j = 1. Of a threshold: 0.
+    columns : (m, k) int64
+    sides : (m, k) float64, 1 or -1
+    constants : (m, k) float64, 0 or 1
+        The literals.
+    """
+
+    kinds: NDArray[np.int8]
+    signs: Numbers
+    weights: Numbers
+    widths: Indices
+    bounds: Indices
+    accepted: Indices
+    columns: Indices
+    sides: Numbers
+    constants: Numbers
+
+    def of_kind(self, kind: int) -> Indices:
+        """Return the numbers of the clauses of one kind."""
+        return np.flatnonzero(self.kinds == kind)
+
+    def conjunctions(self) -> Flags:
+        """Return which clauses ask for all of their literals, and have some; (m,)."""
+        found: Flags = (self.kinds == Kind.THRESHOLD) & (self.bounds == self.widths) & (self.widths > 0)
+        return found
+
+    def disjunctions(self) -> Flags:
+        """Return which clauses ask for one of their literals, of two or more; (m,)."""
+        found: Flags = (self.kinds == Kind.THRESHOLD) & (self.bounds == 1) & (self.widths > 1)
+        return found
+
+
+def rewarded_clauses(program: MaxCsp) -> RewardedClauses:
+    """Return the clauses of a program as what their weights reward."""
+    clauses, positive = program.clauses, program.weights > 0
+    widths = clauses.widths()
+    full = np.left_shift(np.int64(2), widths) - 1
+    mask = clauses.accepted.astype(np.int64)
+    low = (
+        full ^ mask
+    )  # the mask of "at least r" lacks the bits below r, that of "at most r - 1" has just these
+    at_least = (low & (low + 1)) == 0
+    at_most = ((mask & (mask + 1)) == 0) & ~at_least
+    threshold = at_least | at_most
+    parity = ~threshold & ((mask == (full & ODD)) | (mask == (full & EVEN)))
+    number = np.bitwise_count(np.where(at_least, low, mask)).astype(np.int64)
+    complemented = threshold & (at_least != positive)
+
+    used = clauses.attributes >= 0
+    positive_literal = clauses.signs ^ (complemented[:, None] & used)
+    columns = np.where(used, program.offsets()[clauses.attributes] + clauses.values, 0)
+    return RewardedClauses(
+        np.select([threshold, parity], [Kind.THRESHOLD, Kind.PARITY], default=Kind.COUNTED).astype(np.int8),
+        np.where(positive, 1.0, -1.0),
+        np.abs(program.weights).astype(np.float64),
+        widths,
+        np.where(threshold, np.where(complemented, widths - number + 1, number), 0),
+        np.where(threshold, 0, np.where(positive, mask, low)),
+        columns,
+        np.where(used, np.where(positive_literal, 1.0, -1.0), 0.0),
+        (used & ~positive_literal).astype(np.float64),
+    )

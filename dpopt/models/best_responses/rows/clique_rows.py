@@ -1,0 +1,169 @@
+"""Rows that follow from "one code per attribute" for clauses that have a literal in common: BR-10 to BR-12.
+
+Page: models/best_response. In terms of what the weights reward (`RewardedClauses`; u_j = c_j or 1 - c_j):
+
+    BR-10   conjunctions that share a literal and need different codes of an attribute:   sum of u_j <= lit
+    BR-11   conjunction p that makes all literals of disjunction q but one false:         u_q + u_p <= 1 + that lit
+    BR-12   disjunctions that share a literal, each with "b != v" for another v:          sum of u_q <= sum of their literals
+
+BR-10 dominates BR-3 and BR-5 for every clause that stands in such a row; the other two are added to BR-4 and BR-6.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from dpopt.models.best_responses.rewarded_clauses import RewardedClauses
+from dpopt.models.best_responses.row_blocks import Flags, Indices, Numbers, RowBlock
+from dpopt.models.best_responses.rows.exclusive_clauses import exclusive_clauses
+from dpopt.models.best_responses.rows.literal_keys import LiteralKeys, as_terms, literal_keys
+from dpopt.programs.max_csp import MaxCsp
+
+WIDEST = 8
+"""Clauses with more literals keep their rows of BR-3 to BR-6: the number of pairs of literals grows with the square."""
+MOST_PARTNERS = 4
+"""A disjunction is paired with at most so many conjunctions for each of its literals, the heaviest."""
+
+
+def clique_rows(
+    program: MaxCsp, rewarded: RewardedClauses, first_clause: int
+) -> tuple[list[RowBlock], Flags]:
+    """Return the rows, and which conjunctions need no others, (m,).
+
+    Parameters
+    ----------
+    program, rewarded
+        The program, and what its weights reward.
+    first_clause
+        Column of c_0.
+    """
+    literals = literal_keys(program, rewarded, WIDEST)
+    narrow = (rewarded.widths > 1) & (rewarded.widths <= WIDEST)
+    conjunctions, disjunctions = rewarded.conjunctions() & narrow, rewarded.disjunctions() & narrow
+    blocks = [
+        _cliques(rewarded, literals, conjunctions, first_clause),
+        _partners(rewarded, literals, conjunctions, disjunctions, first_clause),
+        _joint_disjunctions(rewarded, literals, disjunctions, first_clause),
+    ]
+    return blocks, conjunctions
+
+
+def _cliques(
+    rewarded: RewardedClauses, literals: LiteralKeys, conjunctions: Flags, first_clause: int
+) -> RowBlock:
+    """Return BR-10, and BR-3 or BR-5 for the literals of conjunctions that no row of BR-10 holds."""
+    found = exclusive_clauses(literals.keys, conjunctions, rewarded.weights, literals.attribute_of_column)
+    alone = conjunctions[:, None] & (literals.keys >= 0)
+    alone[found.clause, found.place] = False
+    clause, place = np.nonzero(alone)
+    literal = np.concatenate((found.literal, literals.keys[clause, place]))
+    row = np.concatenate((found.row, found.literal.size + np.arange(clause.size)))
+    return _bounded(
+        rewarded, row, np.concatenate((found.clause, clause)), np.arange(literal.size), literal, first_clause
+    )
+
+
+def _partners(
+    rewarded: RewardedClauses,
+    literals: LiteralKeys,
+    conjunctions: Flags,
+    disjunctions: Flags,
+    first_clause: int,
+) -> RowBlock:
+    """Return BR-11: for each disjunction q and literal of it, conjunctions with the complements of all its other literals."""
+    base = 2 * literals.attribute_of_column.size
+    conjunction, disjunction, omitted = [_EMPTY], [_EMPTY], [_EMPTY]
+    for width in np.unique(rewarded.widths[disjunctions]).tolist():
+        if width < 3 or base ** (width - 1) >= 2**62:
+            continue  # with one common literal the row follows from BR-3 and BR-6
+        falsified, asking, left_out = _sets(
+            literals.complements, disjunctions & (rewarded.widths == width), width - 1, base
+        )
+        needed, offering, _ = _sets(
+            literals.keys, conjunctions & (rewarded.widths >= width - 1), width - 1, base
+        )
+        order = np.lexsort((-rewarded.weights[offering], needed))
+        needed, offering = needed[order], offering[order]
+        low = np.searchsorted(needed, falsified, side="left")
+        number = np.minimum(np.searchsorted(needed, falsified, side="right") - low, MOST_PARTNERS)
+        step = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
+        conjunction.append(offering[np.repeat(low, number) + step])
+        disjunction.append(np.repeat(asking, number))
+        omitted.append(np.repeat(literals.keys[asking, left_out], number))
+    p, q, literal = (np.concatenate(parts) for parts in (conjunction, disjunction, omitted))
+    rows = np.arange(p.size)
+    return _bounded(
+        rewarded,
+        np.concatenate((rows, rows)),
+        np.concatenate((p, q)),
+        rows,
+        literal,
+        first_clause,
+        more=np.ones(p.size),
+    )
+
+
+_EMPTY = np.zeros(0, dtype=np.int64)
+
+
+def _sets(keys: Indices, chosen: Flags, size: int, base: int) -> tuple[Indices, Indices, Indices]:
+    """Return each set of `size` literals of the chosen clauses as one number, its clause, and the first place left out."""
+    clauses = np.flatnonzero(chosen)
+    ordered = np.sort(keys[clauses], axis=1)  # padding first
+    places = np.argsort(keys[clauses], axis=1, kind="stable")
+    numbers, owners, left_out = [_EMPTY], [_EMPTY], [_EMPTY]
+    for picked in combinations(range(keys.shape[1]), size):
+        full = ordered[:, picked[0]] >= 0
+        number = np.zeros(int(full.sum()), dtype=np.int64)
+        for place in picked:
+            number = number * base + ordered[full, place]
+        # In a clause of size + 1 literals one is left out; elsewhere nobody asks.
+        rest = next((place for place in reversed(range(keys.shape[1])) if place not in picked), 0)
+        numbers.append(number)
+        owners.append(clauses[full])
+        left_out.append(places[full, rest])
+    return np.concatenate(numbers), np.concatenate(owners), np.concatenate(left_out)
+
+
+def _joint_disjunctions(
+    rewarded: RewardedClauses, literals: LiteralKeys, disjunctions: Flags, first_clause: int
+) -> RowBlock:
+    """Return BR-12: the complements of the literals of these disjunctions are conjunctions that exclude each other."""
+    found = exclusive_clauses(
+        literals.complements, disjunctions, rewarded.weights, literals.attribute_of_column
+    )
+    keys = literals.keys[found.clause]
+    used = keys >= 0
+    size = 2 * literals.attribute_of_column.size
+    distinct = np.unique((found.row[:, None] * size + keys)[used])  # a literal that several have counts once
+    return _bounded(
+        rewarded, found.row, found.clause, distinct // max(size, 1), distinct % max(size, 1), first_clause
+    )
+
+
+def _bounded(
+    rewarded: RewardedClauses,
+    row: Indices,
+    clause: Indices,
+    literal_row: Indices,
+    literal: Indices,
+    first_clause: int,
+    *,
+    more: Numbers | None = None,
+) -> RowBlock:
+    """Return the rows  sum of u over the clauses of a row <= sum of its literals (keys) + more."""
+    number = int(max(row.max(initial=-1), literal_row.max(initial=-1))) + 1
+    column, side, constant = as_terms(literal)
+    sign = rewarded.signs[clause]
+    upper = np.zeros(number) if more is None else more.copy()
+    np.add.at(upper, literal_row, constant)
+    np.subtract.at(upper, row[sign < 0], 1.0)  # u = 1 - c
+    return RowBlock(
+        np.concatenate((row, literal_row)),
+        np.concatenate((first_clause + clause, column)),
+        np.concatenate((sign, -side)),
+        np.full(number, -np.inf),
+        upper,
+    )

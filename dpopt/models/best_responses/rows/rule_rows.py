@@ -1,0 +1,179 @@
+"""Rows and variables of hard rules: the gates of a `ThresholdCircuit` as linear inequalities.
+
+Page: models/best_response_with_rules (RU-1 to RU-6). Write f_i(v) for what input i of a gate adds at code v, less the
+least it ever adds (for a child: its coefficient where z = 1, else 0), and n for what the gate needs beyond the least of
+all its inputs:
+
+    required gate:     sum of f over the inputs >= n                              RU-1
+    inner gate g:      sum of f over the inputs >= n z_g                          RU-2
+    z_g between 0 and 1, whole                                                    RU-3
+
+AGGREGATED has these alone. The others cut f_i off at n, as more than is needed helps nothing (RU-4), and with the spare
+s = sum of the largest f_i (not cut off) less n add, for every input whose largest value exceeds s,
+
+    z_g <= sum of x[a_i, v] over the codes v with f_i(v) >= largest - s, or z_g <= z of the child,     RU-5
+
+with 1 in place of z_g for a required gate. If s = 0 the gate is an "and", and RU-5 replaces RU-1 and RU-2. z_g must be whole
+only if n > 1 and s > 0. CLIQUE merges required gates "A in S or B in T" that share S or T (RU-6, `implications`).
+
+z_g needs one direction, z_g = 1 only if the gate is true: the circuit is monotone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.row_blocks import Flags, Indices, RowBlock
+from dpopt.models.best_responses.rows.implications import merged_implications
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GateInputs:
+    """The inputs of all gates with the least that they add taken off; a required child is no input, it is always true.
+
+    Parameters
+    ----------
+    needs : (G,) int64
+        What each gate still needs; at most 0: it is always true.
+    spare : (G,) int64
+        Sum of the largest values of the inputs, less the need; below 0: the gate is never true.
+    inputs : (i,) int64
+        Gate of each input: first all terms, then all children that are not required.
+    largest : (i,) int64
+        Largest value of each input.
+    owner : (e,) int64
+        Input of each entry.
+    column : (e,) int64
+        Variable of each entry: x[a, v] or z of a child.
+    value : (e,) int64
+        What the input adds where that variable is 1; at least 0.
+    """
+
+    needs: Indices
+    spare: Indices
+    inputs: Indices
+    largest: Indices
+    owner: Indices
+    column: Indices
+    value: Indices
+
+
+def gate_variables(rules: ThresholdCircuit, formulation: Formulation) -> Flags:
+    """Return for each gate that is not required, in order, whether its variable must be whole (RU-3)."""
+    inner = ~rules.required
+    if formulation is Formulation.AGGREGATED:
+        return np.ones(int(inner.sum()), dtype=np.bool_)
+    given = gate_inputs(rules, np.zeros(rules.term_attributes.max(initial=-1) + 2, dtype=np.int64), 0)
+    whole: Flags = ((given.needs > 1) & (given.spare > 0))[inner]
+    return whole
+
+
+def rule_rows(
+    rules: ThresholdCircuit, offsets: Indices, first_gate: int, formulation: Formulation
+) -> list[RowBlock]:
+    """Return the rows of all gates.
+
+    Parameters
+    ----------
+    rules
+        The circuit.
+    offsets : (d + 1,) int64
+        Column of code 0 of each attribute.
+    first_gate
+        Column of the z of the first gate that is not required; the others follow in order.
+    formulation
+        Which rows.
+    """
+    if not rules.number_of_rules:
+        return []
+    given = gate_inputs(rules, offsets, first_gate)
+    gate_column = _gate_columns(rules, first_gate)
+    if formulation is Formulation.AGGREGATED:
+        return [_sums(given, gate_column, given.needs > 0, given.value)]
+    cut = np.minimum(given.value, given.needs[given.inputs[given.owner]])
+    merged: list[RowBlock] = []
+    done = np.zeros(len(rules), dtype=np.bool_)
+    if formulation is Formulation.CLIQUE:
+        merged, done = merged_implications(rules, given.needs, offsets)
+    return [
+        _sums(given, gate_column, (given.needs > 0) & (given.spare != 0) & ~done, cut),
+        _single_inputs(given, gate_column),
+        *merged,
+    ]
+
+
+def gate_inputs(rules: ThresholdCircuit, offsets: Indices, first_gate: int) -> GateInputs:
+    """Return the inputs of the gates; arguments as for `rule_rows`."""
+    low, high = rules.term_ranges()
+    term_gate = rules.gate_of_term().astype(np.int64)
+    parent = rules.gate_of_child().astype(np.int64)
+    needs = rules.bounds.copy()
+    np.subtract.at(needs, term_gate, low)
+    given = rules.required[rules.children]
+    np.subtract.at(needs, parent[given], rules.coefficients[given])
+
+    lengths = np.diff(rules.value_starts)
+    term = np.repeat(np.arange(lengths.size), lengths)
+    code = np.arange(rules.values.size) - rules.value_starts[:-1][term]
+    inputs = np.concatenate((term_gate, parent[~given]))
+    largest = np.concatenate((high - low, rules.coefficients[~given]))
+    spare = -needs
+    np.add.at(spare, inputs, largest)
+    return GateInputs(
+        needs,
+        spare,
+        inputs,
+        largest,
+        np.concatenate((term, lengths.size + np.arange(int((~given).sum())))),
+        np.concatenate(
+            (
+                offsets[rules.term_attributes][term] + code,
+                _gate_columns(rules, first_gate)[rules.children[~given]],
+            )
+        ),
+        np.concatenate((rules.values - low[term], rules.coefficients[~given])),
+    )
+
+
+def _gate_columns(rules: ThresholdCircuit, first_gate: int) -> Indices:
+    """Return the column of z of each gate; -1 for those that are required."""
+    inner = ~rules.required
+    return np.where(inner, first_gate + np.cumsum(inner) - 1, -1)
+
+
+def _sums(given: GateInputs, gate_column: Indices, chosen: Flags, values: NDArray[np.int64]) -> RowBlock:
+    """Return RU-1 and RU-2 for the chosen gates."""
+    number = np.cumsum(chosen) - 1
+    entry = chosen[given.inputs[given.owner]]
+    inner = np.flatnonzero(chosen & (gate_column >= 0))
+    required = gate_column[chosen] < 0
+    return RowBlock(
+        np.concatenate((number[given.inputs[given.owner[entry]]], number[inner])),
+        np.concatenate((given.column[entry], gate_column[inner])),
+        np.concatenate((values[entry], -given.needs[inner])).astype(np.float64),
+        np.where(required, given.needs[chosen], 0).astype(np.float64),
+        np.full(required.size, np.inf),
+    )
+
+
+def _single_inputs(given: GateInputs, gate_column: Indices) -> RowBlock:
+    """Return RU-5 for every input that its gate cannot do without."""
+    gate = given.inputs
+    chosen = (given.needs[gate] > 0) & (given.largest > given.spare[gate])
+    number = np.cumsum(chosen) - 1
+    enough = given.value >= (given.largest - given.spare[gate])[given.owner]
+    entry = np.flatnonzero(enough & chosen[given.owner])
+    inner = np.flatnonzero(chosen & (gate_column[gate] >= 0))
+    required = gate_column[gate[chosen]] < 0
+    return RowBlock(
+        np.concatenate((number[given.owner[entry]], number[inner])),
+        np.concatenate((given.column[entry], gate_column[gate[inner]])),
+        np.concatenate((np.ones(entry.size), -np.ones(inner.size))),
+        required.astype(np.float64),
+        np.full(required.size, np.inf),
+    )

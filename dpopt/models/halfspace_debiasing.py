@@ -1,0 +1,118 @@
+"""The combination of estimates from random projections whose worst bias is least; for one estimate, the best slope.
+
+Problem (models/halfspace_debiasing): an estimate from projections counts a record of margin at least gamma not as 1 or -1 but
+as a response r times that; r depends on the record. Of J estimates, with r_sj the responses for a record s of a set S and
+v_j >= 0 the noise of each times how many standard deviations count,
+
+    minimize    E + sum_j v_j |a_j|                                   HD-1
+    subject to  |sum_j a_j r_sj - 1| <= E     for s in S              HD-2
+
+As a linear program: a_j = a_j^+ - a_j^-                              HD-3
+
+A record on the other side counts as the negative, so that no constant is of use. For J = 1 the least and the largest response l
+and u decide: if 0 < l and v < l, the solution is
+
+    a = 2 / (l + u),    E = (u - l) / (u + l)                         HD-4
+
+and else a = 0 and E = 1, which answers 1/2 whatever is asked. Signs are twice shares: in shares of records the error is E / 2.
+
+Source: our own; the responses are those of Blum, Ligett and Roth, section 6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.models.polynomials.minimax_polynomial import linear_program
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+_ROUNDS = 40
+_RIDGE = 1e-9
+
+
+def debiasing_program(responses: NDArray[np.float64], noise: NDArray[np.float64]) -> MixedIntegerProgram:
+    """Return the linear program of HD-1 to HD-3 in the variables a_1^+, ..., a_J^+, a_1^-, ..., a_J^- and E.
+
+    Parameters
+    ----------
+    responses : (s, J) float64
+    noise : (J,) float64
+        v, at least 0.
+
+    Raises
+    ------
+    ProgramError
+        Numbers out of range, or shapes that do not fit.
+    """
+    if responses.ndim != 2 or not responses.size or noise.shape != responses.shape[1:]:
+        raise ProgramError(
+            f"found responses of the shape {responses.shape} and {noise.size} numbers for noise; expected one for each column"
+        )
+    if not (np.isfinite(responses).all() and np.isfinite(noise).all() and (noise >= 0.0).all()):
+        raise ProgramError("expected finite responses, and noise of at least 0")
+    ones = np.ones((len(responses), 1))
+    rows = np.vstack(  # HD-2 and HD-3
+        (np.hstack((responses, -responses, ones)), np.hstack((responses, -responses, -ones)))
+    )
+    unbounded = np.full(len(responses), np.inf)
+    return linear_program(
+        np.concatenate((noise, noise, [1.0])),  # HD-1
+        rows,
+        np.concatenate((ones[:, 0], -unbounded)),
+        np.concatenate((unbounded, ones[:, 0])),
+        np.zeros(2 * noise.size + 1),
+    )
+
+
+def least_worst_combination(responses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a near solution of HD-2 without noise, (J,): weighted least squares, weights growing where errors are large.
+
+    Lawson's method for Chebyshev approximation: each round multiplies the weight of a record by its error. It is stopped early,
+    so that the combination is no slave of a few records of the sample; the best round counts. Errors of what it returns are
+    measured on other records anyway.
+
+    Parameters
+    ----------
+    responses : (s, J) float64
+
+    Source: Lawson 1961, "Contributions to the theory of linear least maximum approximation".
+    """
+    records, estimates = responses.shape
+    weights = np.full(records, 1.0 / records)
+    best, least = np.zeros(estimates), 1.0
+    for _ in range(_ROUNDS):
+        weighted = responses * weights[:, None]
+        found = np.linalg.solve(responses.T @ weighted + _RIDGE * np.eye(estimates), weighted.sum(axis=0))
+        errors = np.abs(responses @ found - 1.0)
+        if errors.max() < least:
+            best, least = found, float(errors.max())
+        weights *= errors
+        total = weights.sum()
+        if not total > 0.0:
+            break
+        weights /= total
+    return best
+
+
+def best_slope(responses: NDArray[np.float64], noise: float = 0.0) -> tuple[float, float]:
+    """Return a and E of the solution (HD-4).
+
+    Raises
+    ------
+    ProgramError
+        Numbers out of range.
+    """
+    _check(responses, noise)
+    low, high = float(responses.min()), float(responses.max())
+    if low <= 0.0 or noise >= low:
+        return 0.0, 1.0
+    return 2.0 / (low + high), (high - low) / (high + low)
+
+
+def _check(responses: NDArray[np.float64], noise: float) -> None:
+    if responses.ndim != 1 or not responses.size or not (np.abs(responses) <= 1.0 + 1e-9).all():
+        raise ProgramError("expected at least one response, each between -1 and 1")
+    if not 0.0 <= noise < np.inf:
+        raise ProgramError(f"found the noise {noise!r}; expected a number from 0 on")

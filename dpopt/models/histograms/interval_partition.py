@@ -1,0 +1,115 @@
+"""The best partition of bins into a number of intervals as a linear program: a shortest path with a given number of arcs.
+
+Problem (models/interval_partition): for values x_1, ..., x_n and a number K, with y_ijk = 1 where the k-th interval holds the
+values i + 1, ..., j,
+
+    minimize    sum_ijk w(i, j) y_ijk                                                     IV-1
+    subject to  sum_i y_ijk = sum_l y_jl(k+1)  for each place j after k < K intervals,    IV-2
+                one unit leaves place 0 and reaches place n after K intervals,  y >= 0
+    w(i, j) = sum_(i < b <= j) (x_b - m)^2, m the mean of these values   (by error)       IV-3
+    w(i, j) = (sum_(i < b <= j) x_b)^2                                   (by depth)       IV-4
+
+The rows are those of a flow in a network without cycles, so that a vertex is a path and y is whole. w grows with the interval
+(IV-5), which is why dynamic programming (IV-6, `dpopt.inference.histograms.interval_partition`) is quick; that is what runs.
+This program is what it is compared with, and what other conditions on intervals would be added to.
+
+Source: Jagadish et al. 1998 for the v-optimal histogram; the network is textbook material.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+MOST_VARIABLES = 2_000_000
+
+
+def interval_costs(values: ArrayLike, *, by_depth: bool = False) -> NDArray[np.float64]:
+    """Return w(i, j) for 0 <= i < j <= n, (n + 1, n + 1); inf elsewhere (IV-3, IV-4)."""
+    given = np.asarray(values, dtype=np.float64)
+    used = given if by_depth else given - given.mean()
+    sums, squares = (np.concatenate(([0.0], np.cumsum(part))) for part in (used, used**2))
+    totals = sums[None, :] - sums[:, None]
+    lengths = np.arange(sums.size)[None, :] - np.arange(sums.size)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        costs = totals**2 if by_depth else squares[None, :] - squares[:, None] - totals**2 / lengths
+    return np.where(lengths > 0, np.maximum(costs, 0.0), np.inf)
+
+
+def interval_program(values: ArrayLike, intervals: int, *, by_depth: bool = False) -> MixedIntegerProgram:
+    """Return the linear program of IV-1 and IV-2; `interval_arcs` says what its variables are.
+
+    Raises
+    ------
+    ProgramError
+        If there are fewer values than intervals, or the program would be too large.
+    """
+    number = np.asarray(values).size
+    first, last, place = interval_arcs(number, intervals)
+    costs = interval_costs(values, by_depth=by_depth)
+    # A row for each place and number of intervals so far: what reaches it less what leaves it.
+    rows = np.concatenate((place * (number + 1) + last, (place - 1) * (number + 1) + first))
+    columns = np.tile(np.arange(first.size), 2)
+    signs = np.repeat([1.0, -1.0], first.size)
+    order = np.argsort(rows, kind="stable")
+    size = (intervals + 1) * (number + 1)
+    balance = np.zeros(size)
+    balance[0], balance[-1] = -1.0, 1.0
+    return MixedIntegerProgram(
+        maximize=False,
+        objective=costs[first, last],
+        row_starts=np.searchsorted(rows[order], np.arange(size + 1)),
+        columns=columns[order].astype(np.int32),
+        coefficients=signs[order],
+        row_lower=balance,
+        row_upper=balance,
+        lower=np.zeros(first.size),
+        upper=np.ones(first.size),
+        integrality=np.zeros(first.size, dtype=np.bool_),
+    )
+
+
+def interval_arcs(
+    number: int, intervals: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return i, j and k of each variable y_ijk; only those that lie on a path from 0 to n.
+
+    Raises
+    ------
+    ProgramError
+        If there are fewer values than intervals, or there would be too many variables.
+    """
+    if not 1 <= intervals <= number:
+        raise ProgramError(f"found {intervals:,} intervals for {number:,} values; expected 1 to {number:,}")
+    if number * (number + 1) // 2 * intervals > MOST_VARIABLES:
+        raise ProgramError(
+            f"the program of {number:,} values and {intervals:,} intervals would have more than {MOST_VARIABLES:,} variables; "
+            "take dynamic programming"
+        )
+    first, last = np.triu_indices(number + 1, 1)
+    place = np.repeat(np.arange(1, intervals + 1), first.size)
+    first, last = np.tile(first, intervals), np.tile(last, intervals)
+    before, after = place - 1, intervals - place
+    kept = (first >= before) & ((first == 0) == (before == 0)) & (number - last >= after)
+    kept &= (last == number) == (after == 0)
+    return first[kept].astype(np.int64), last[kept].astype(np.int64), place[kept].astype(np.int64)
+
+
+def read_intervals(number: int, intervals: int, solution: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places 0 = c_0 < ... < c_K = n of a whole solution, (K + 1,).
+
+    Raises
+    ------
+    ProgramError
+        If it is no path.
+    """
+    first, last, place = interval_arcs(number, intervals)
+    chosen = np.flatnonzero(np.asarray(solution) > 0.5)
+    chosen = chosen[np.argsort(place[chosen])] if solution.shape == first.shape else chosen[:0]
+    places = np.append(first[chosen], number)
+    if chosen.size != intervals or np.any(last[chosen] != places[1:]) or places[0] != 0:
+        raise ProgramError("the solution is no path from the first to the last place")
+    return places

@@ -1,0 +1,210 @@
+"""How much of a budget each level of a declared hierarchy gets: the amounts with the least mean variance of its nodes.
+
+Level d = 0, ..., D divides the bins into groups, level D into the bins themselves; the counts of a level are measured with
+integer noise. With variables b_d, the part of the budget of level d:
+
+    minimize   F(p) = sum_q w_q Var(q)                                                              (HB-1)
+    subject to sum_d b_d = amount, b >= 0, b_D >= least amount                                      (HB-2)
+               p_d = 2 b_d / m, Gaussian noise and rho;  2 sinh^2(b_d / 2 m), Laplace noise and epsilon   (HB-3)
+               Var(q) = q' (sum_d p_d G_d' G_d)^-1 q                                                (HB-4)
+
+where the rows of G_d are the groups of level d (1 at their bins), q are the ranges that matter, each 1 at its bins, with
+weights w_q of sum 1, and m is in how many groups of a level two neighbours differ. By default the ranges are the groups,
+each level with the weight 1 / (D + 1), shared equally (HB-5). Derivation and a worked example:
+models/hierarchy_budgets/README.md.
+
+Groups of different sizes have no common directions, so unlike in `level_budgets` F has no closed form; it comes as a function
+with slopes, computed by two passes over the tree (`dpopt.inference.histograms.mean_variance`).
+
+With Gaussian noise convex; the gap to the optimum is proven (HB-6: F lies above its tangent). With Laplace noise not convex,
+and best at few levels: many starts, no bound. Tests compare with dense least squares, with CVXPY and with enumeration.
+
+Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import ProgramError
+from dpopt.models.noise_budgets.noise_precisions import noise_precisions, precision_rates
+
+DROPPED = 0.004
+"""A level with less than this share of the budget is not measured; the others share what it had."""
+
+VarianceAndSlopes = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
+"""F and its derivatives by p, (d,), at precisions p (d,) with p_D > 0."""
+
+_MOST_SUBSETS, _MOST_STARTS = 64, 200
+_POLISHED = 5
+_ROUGH, _FINE = 5, 500  # steps of a descent
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HierarchyProgram:
+    """HB-1 to HB-4.
+
+    Parameters
+    ----------
+    variance : callable
+        F with its slopes, a function of all p.
+    levels : int
+        D + 1.
+    first : int
+        Levels from this one down may be measured: 1 where the total is known, else 0.
+    amount : float
+        The budget, epsilon or rho.
+    moved : int
+        m.
+    gaussian : bool
+    least : float
+        Share of the budget that single bins get at least, above 0 and at most 1.
+    """
+
+    variance: VarianceAndSlopes
+    levels: int
+    first: int
+    amount: float
+    moved: int
+    gaussian: bool
+    least: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.first < self.levels:
+            raise ProgramError(
+                f"hierarchy budgets: found {self.levels} levels of which those from {self.first} on may be measured"
+            )
+        if not (self.amount > 0 and self.moved >= 1 and 0 < self.least <= 1):
+            raise ProgramError(
+                "hierarchy budgets: amount, moved and the least share of single bins are above 0"
+            )
+
+    def evaluate(self, amounts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective HB-1 and its derivatives by b, (D + 1,)."""
+        precisions = noise_precisions(amounts, moved=self.moved, gaussian=self.gaussian)
+        value, slopes = self.variance(precisions)
+        return value, np.asarray(slopes * precision_rates(amounts, moved=self.moved, gaussian=self.gaussian))
+
+    def spread(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return amounts, (D + 1,), that obey HB-2: single bins get their least share, levels share the rest so, (levels,)."""
+        amounts = np.zeros(self.levels)
+        amounts[self.first :] = (1.0 - self.least) * self.amount * shares
+        amounts[-1] += self.least * self.amount
+        return amounts
+
+    def lower_bound(self, amounts: NDArray[np.float64]) -> float:
+        """Return a number that the objective of no amounts is below (HB-6); Gaussian noise only."""
+        value, slopes = self.evaluate(amounts)
+        best = (1.0 - self.least) * slopes[self.first :].min() + self.least * slopes[-1]
+        return value - float(slopes @ amounts) + self.amount * float(best)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HierarchyBudgets:
+    """What each level gets.
+
+    Attributes
+    ----------
+    amounts : (D + 1,) float64
+        b_d in epsilon or rho, from the root's level down; 0 for levels that are not measured.
+    variance : float
+        The objective, in records squared.
+    gap : float or None
+        No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
+    """
+
+    amounts: NDArray[np.float64]
+    variance: float
+    gap: float | None
+
+
+def best_hierarchy_budgets(program: HierarchyProgram) -> HierarchyBudgets:
+    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out."""
+    starts = _starts(program)
+    if _nothing_varies(program):
+        return HierarchyBudgets(freeze(_bins_alone(program)), 0.0, 0.0 if program.gaussian else None)
+    if len(starts) > 1:
+        starts = sorted((_descend(program, start, _ROUGH) for start in starts), key=_objective(program))
+    found = [_descend(program, start, _FINE) for start in starts[:_POLISHED]]
+    best = min(found, key=_objective(program))
+    amounts = program.spread(_shares(best))
+    kept = program.spread(_without_small(program, _shares(best), amounts))
+    value = program.evaluate(kept)[0]
+    gap = max(0.0, 1.0 - program.lower_bound(amounts) / value) if program.gaussian else None
+    return HierarchyBudgets(freeze(kept), value, gap)
+
+
+def _nothing_varies(program: HierarchyProgram) -> bool:
+    """Return whether a known total alone tells the ranges: their variance is 0 but for rounding errors."""
+    alone = _bins_alone(program)
+    precision = noise_precisions(alone[-1:], moved=program.moved, gaussian=program.gaussian)[0]
+    return program.evaluate(alone)[0] <= _ROUNDING / float(precision)
+
+
+def _bins_alone(program: HierarchyProgram) -> NDArray[np.float64]:
+    return program.spread(np.eye(program.levels - program.first)[-1])
+
+
+def _objective(program: HierarchyProgram) -> Callable[[NDArray[np.float64]], float]:
+    return lambda point: program.evaluate(program.spread(_shares(point)))[0]
+
+
+def _shares(point: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(point**2 / (point @ point))
+
+
+def _descend(program: HierarchyProgram, start: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Return square roots of shares of less objective."""
+    from scipy.optimize import minimize
+
+    def logarithm(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        shares, free = _shares(point), (1.0 - program.least) * program.amount
+        value, slopes = program.evaluate(program.spread(shares))
+        by_share = free * slopes[program.first :] / value
+        gradient = 2.0 * point / float(point @ point) * (by_share - by_share @ shares)
+        return float(np.log(value)), np.asarray(gradient)
+
+    found = minimize(
+        logarithm,
+        start,
+        jac=True,
+        method="BFGS",  # few variables: what L-BFGS-B saves is less than what its library's threads cost
+        options={"maxiter": steps, "gtol": 1e-7},
+    )
+    return np.asarray(found.x, dtype=np.float64)
+
+
+def _starts(program: HierarchyProgram) -> list[NDArray[np.float64]]:
+    """Return square roots of shares: all alike; for Laplace noise single bins with every set of others, or with small sets."""
+    levels = program.levels - program.first
+    if program.gaussian:
+        return [np.ones(levels)]  # convex: any start will do
+    others = range(levels - 1)
+    largest = levels - 1 if 2 ** (levels - 1) <= _MOST_SUBSETS else 2
+    chosen = [kept for number in range(largest + 1) for kept in combinations(others, number)]
+    chosen = chosen[: max(_MOST_STARTS - levels, _MOST_SUBSETS)] + [
+        tuple(others[:: step + 1]) for step in others
+    ]
+    starts = np.full((len(chosen), levels), 1e-2)
+    starts[:, -1] = 1.0
+    for start, kept in zip(starts, chosen, strict=True):
+        start[list(kept)] = 1.0
+    return list(np.unique(starts, axis=0))
+
+
+def _without_small(
+    program: HierarchyProgram, shares: NDArray[np.float64], amounts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return shares without the levels that get little; single bins have their least share anyway."""
+    small = amounts[program.first :] < DROPPED * program.amount
+    kept = np.where(small, 0.0, shares)
+    if not kept.any():
+        return np.asarray(np.eye(shares.size)[-1])
+    return np.asarray(kept / kept.sum())

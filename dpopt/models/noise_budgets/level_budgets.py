@@ -1,0 +1,272 @@
+"""How much of a budget each level of a tree of blocks gets: the amounts with the least predicted variance of ranges.
+
+Level h divides the bins into blocks of B_h = 2^h; its block counts are measured with integer noise. With variables b_h, the
+part of the budget of level h, in groups g of ranges with references r_g:
+
+    minimize   max_g (1 / r_g) sum_h c_gh / lambda_h                                    (LB-1)
+    subject to sum_h b_h = amount, b >= 0                                               (LB-2)
+               lambda_h = sum_{j <= h} B_j p_j                                          (LB-3)
+               p_j = 2 b_j / m, Gaussian noise and rho;  2 sinh^2(b_j / 2 m), Laplace noise and epsilon   (LB-4)
+
+where m is by how many blocks of a level one record counts (1 under add-remove, 2 under replace-one) and, averaged over the
+ranges of a group, c_h = a_h - a_(h+1), a_h = sum over blocks of (bins of the range in the block)^2 / B_h (LB-5), a = 0 beyond
+the last level. sum_h c_h / lambda_h is the variance of the least-squares estimate of a range. In several dimensions a level is
+a shape of blocks, h one height for each axis, j <= h holds along every axis, and the loads of a box are the products of
+those of its sides (LB-7). Derivation, checks and a worked example: models/level_budgets/README.md.
+
+With Gaussian noise convex; the gap to the optimum is proven (LB-6: f lies above its tangents, for any mixture of the groups).
+With Laplace noise not convex, and best at few levels: many starts, no bound. Tests compare with CVXPY and with enumeration.
+
+Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError
+
+DROPPED = 0.004
+"""A level with less than this share of the budget is not measured; the others share what it had."""
+
+_LOSS = 0.001
+"""All levels that are left out may cost this share of the objective together; beyond it they are measured."""
+
+_POLISHED = 6
+_LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
+_SHARPNESS = (8.0, 64.0, 512.0)  # of the soft maximum over groups, one after the other
+_SHARPER = (64.0, 512.0, 4096.0)
+_GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
+_AGAIN = 4  # times at most
+_LIFTED = 0.01  # share of the budget that all levels get alike before that
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelBudgets:
+    """What each level gets.
+
+    Attributes
+    ----------
+    amounts : (L + 1,) float64
+        b_h in epsilon or rho, from single bins up; 0 for levels that are not measured.
+    variances : (g,) float64
+        Predicted mean variance of the ranges of each group, in records squared.
+    gap : float or None
+        No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
+    """
+
+    amounts: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    gap: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelProgram:
+    """LB-1 to LB-5 as arrays.
+
+    Parameters
+    ----------
+    loads : (g, k) float64
+        c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each level.
+    blocks : (L + 1,) float64
+        B_h, bins of a block of each level.
+    tells : (k, L + 1) float64
+        1 where a level (column) tells of a part (row), 0 elsewhere: in one dimension `numpy.tri`, j <= h.
+    references : (g,) float64
+        r_g.
+    amount : float
+        The budget, epsilon or rho.
+    moved : int
+        m.
+    gaussian : bool
+    """
+
+    loads: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+    tells: NDArray[np.float64]
+    references: NDArray[np.float64]
+    amount: float
+    moved: int
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        for name in ("loads", "blocks", "tells", "references"):
+            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+        groups, parts = self.loads.shape
+        levels = self.blocks.size
+        if self.tells.shape != (parts, levels) or self.references.shape != (groups,) or not groups:
+            raise ProgramError(
+                f"level budgets: found loads of shape {self.loads.shape} and what is told of them of shape {self.tells.shape}, "
+                f"for {levels} levels and {self.references.size} groups"
+            )
+        if not (self.amount > 0 and self.moved >= 1 and (self.references > 0).all()):
+            raise ProgramError("level budgets: amount, moved and references are above 0")
+
+    def precisions(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return p_h, one over the variance of a count (LB-4)."""
+        if self.gaussian:
+            return 2.0 * amounts / self.moved
+        return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * self.moved), _LARGEST_ARGUMENT)) ** 2)
+
+    def gathered(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return lambda, (k,): the precision of each part (LB-3)."""
+        return np.asarray(self.tells @ (self.blocks * self.precisions(amounts)))
+
+    def variances(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean variance of each group's ranges, (g,); inf where they are not determined."""
+        gathered = self.gathered(amounts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(self.loads > 0.0, self.loads / gathered, 0.0)
+        return np.asarray(terms.sum(axis=1))
+
+    def objective(self, amounts: NDArray[np.float64]) -> float:
+        """Return LB-1."""
+        return float((self.variances(amounts) / self.references).max())
+
+    def slopes(self, amounts: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivatives in b_h, (L + 1,), of the groups' ratios mixed with these weights (g,)."""
+        gathered = self.gathered(amounts)
+        mixed = (mixture / self.references) @ self.loads
+        with np.errstate(divide="ignore", invalid="ignore"):
+            falls = np.where(mixed > 0.0, mixed / gathered**2, 0.0)
+        told = falls @ self.tells
+        rates = 2.0 if self.gaussian else np.sinh(np.minimum(amounts / self.moved, 2 * _LARGEST_ARGUMENT))
+        return np.asarray(-told * self.blocks * rates / self.moved)
+
+    def lower_bound(self, amounts: NDArray[np.float64]) -> float:
+        """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only. The best at the best amounts.
+
+        maximize w'f - slopes(w)'b + amount t  subject to  t <= slopes(w)_h, w >= 0, sum w = 1: the best mixture, by a linear
+        program. Its answer is made feasible and evaluated here.
+        """
+        from scipy.optimize import linprog
+
+        ratios = self.variances(amounts) / self.references
+        groups = ratios.size
+        slopes = np.array([self.slopes(amounts, one) for one in np.eye(groups)])  # (g, L + 1)
+        found = linprog(
+            -np.append(ratios - slopes @ amounts, self.amount),
+            A_ub=np.column_stack((-slopes.T, np.ones(slopes.shape[1]))),
+            b_ub=np.zeros(slopes.shape[1]),
+            A_eq=np.append(np.ones(groups), 0.0)[None, :],
+            b_eq=[1.0],
+            bounds=[(0.0, None)] * groups + [(None, None)],
+        )
+        mixture = np.ones(groups) if found.x is None else np.maximum(found.x[:groups], 0.0)
+        mixture /= mixture.sum()
+        mixed = mixture @ slopes
+        return float(mixture @ ratios) - float(mixed @ amounts - self.amount * mixed.min())
+
+
+def best_level_budgets(
+    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None
+) -> LevelBudgets:
+    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
+
+    Parameters
+    ----------
+    starts : sequence of (L + 1,) float64, optional
+        Shares of the budget to begin with, for Laplace noise; those for one dimension if left out.
+    """
+    begun = _starts(program) if starts is None or program.gaussian else [np.sqrt(start) for start in starts]
+    rough = [_descend(program, start, _SHARPNESS[0]) for start in begun]
+    rough.sort(key=lambda point: program.objective(_amounts(program, point)))
+    found = []
+    for start in rough[:_POLISHED]:
+        point = start
+        for sharpness in _SHARPNESS if len(program.loads) > 1 else ():
+            point = _descend(program, point, sharpness)
+        found.append(_amounts(program, point))
+    best = min(found, key=program.objective)
+    if program.gaussian:
+        best = _nearer(program, best)
+    kept = _without_small_levels(program, best)
+    gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
+    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap)
+
+
+def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return amounts whose proven gap is small, for Gaussian noise.
+
+    In the roots of the shares a level without any share has slope 0, whatever more of it were worth; so each gets a little.
+    """
+    best = amounts
+    for _ in range(_AGAIN):
+        if program.lower_bound(best) >= (1.0 - _GAP) * program.objective(best):
+            break
+        point = np.sqrt((1.0 - _LIFTED) * best / program.amount + _LIFTED / best.size)
+        for sharpness in _SHARPER:
+            point = _descend(program, point, sharpness)
+        found = _amounts(program, point)
+        if program.objective(found) >= program.objective(best):
+            break  # from the same amounts the search would go the same way
+        best = found
+    return best
+
+
+def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
+    from scipy.optimize import minimize
+
+    found = minimize(
+        _soft_objective,
+        start,
+        args=(program, sharpness),
+        jac=True,
+        method="BFGS",  # L-BFGS-B of SciPy 1.17 spends its time in threads of BLAS on vectors as short as these
+        options={"maxiter": 500, "gtol": 1e-7},
+    )
+    return np.asarray(found.x, dtype=np.float64)
+
+
+def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:
+    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two others."""
+    levels = program.blocks.size
+    if program.gaussian:
+        return [np.ones(levels)]  # convex: any start will do
+    chosen = [range(0, levels, step) for step in range(1, levels + 1)]
+    others = [pair for number in (1, 2) for pair in combinations(range(1, levels), number)]
+    starts = np.full((len(chosen) + len(others), levels), 1e-2)
+    for start, kept in zip(starts, [*chosen, *((0, *pair) for pair in others)], strict=True):
+        start[list(kept)] = 1.0
+    return list(starts)
+
+
+def _amounts(program: LevelProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(program.amount * point**2 / (point @ point))
+
+
+def _soft_objective(
+    point: NDArray[np.float64], program: LevelProgram, sharpness: float
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the logarithm of the soft maximum of the groups' ratios, and its gradient in the roots of the shares."""
+    amounts = _amounts(program, point)
+    ratios = program.variances(amounts) / program.references
+    if not np.isfinite(ratios).all():
+        return 1e300, np.zeros_like(point)
+    top = float(ratios.max())
+    powers = (ratios / top) ** sharpness
+    value = np.log(top) + np.log(powers.mean()) / sharpness
+    mixture = powers / powers.sum() / ratios
+    slopes = program.slopes(amounts, np.asarray(mixture))
+    length = float(point @ point)
+    gradient = 2.0 * point / length * (program.amount * slopes - slopes @ amounts)
+    return float(value), np.asarray(gradient)
+
+
+def _without_small_levels(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    most = (1.0 + _LOSS) * program.objective(amounts)
+    kept = amounts
+    for level in np.argsort(amounts, kind="stable").tolist():
+        if amounts[level] >= DROPPED * program.amount:
+            break
+        less = np.where(np.arange(amounts.size) == level, 0.0, kept)
+        less *= program.amount / less.sum()
+        if program.objective(less) <= most:
+            kept = less
+    return np.asarray(kept)

@@ -1,0 +1,245 @@
+"""How much of a privacy budget each marginal gets: the shares with the least predicted error of a workload of marginals.
+
+Candidates are the marginals A over all non-empty subsets of the workload's (NA-2). With variables s_A, the share of rho:
+
+    minimize   sum_B c_B / tau_B                                                        (NA-1)
+    subject to sum_A s_A = 1, s >= 0,                                                   (NA-2)
+               tau_B = kappa_B + (2 rho / moved) sum_{A containing B} s_A / N(A - B)    (NA-3)
+
+where N(S) is the number of cells over S, D_B = prod_{b in B} (n_b - 1), and for each set B of attributes
+c_B = D_B sum_{workload W containing B} N(W)^(-1/2) / N(W - B) (NA-4), kappa_B = D_B / (theta^|B| n^2) (NA-5).
+Derivation, sizes, experiments and a worked example: models/noise_allocation/README.md.
+
+Convex, and not a program of `dpopt.programs`: 1/tau needs cones. No solver is needed. Minimizing the upper bound
+1 / sum_A z_A <= sum_A w_A^2 / z_A (w_A = z_A / sum z at the current shares) gives the step s_A <- s_A sqrt(g_A), scaled to
+sum 1, with g_A the negative partial derivatives (NA-6). It never goes up, keeps the shares feasible, and convexity says how
+far the optimum is at most: max_A g_A - sum_A s_A g_A (NA-7). Tests compare it with CVXPY.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError
+from dpopt.queries.marginal_set import MarginalSet
+
+SIGNAL = 0.2  # theta: what one more attribute leaves of a component's squared norm; chosen by experiment
+CLOSE = 1e-6  # gap, as a part of the objective, at which the steps end
+MOST_STEPS = 20_000
+DROPPED = 0.02  # shares below this part of an equal share are given to the others
+MOST_SUBSETS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
+    """Which marginals to measure, and how much of the budget each gets.
+
+    Attributes
+    ----------
+    marginals : MarginalSet
+        A marginals, by number of attributes, then in lexicographic order; attributes increase within each.
+    shares : (A,) float64
+        Share of rho of each, above 0, sum 1.
+    predicted_mean_squared_error : float
+        Mean over the cells of the workload of the predicted squared error of an answer, where answers are shares of records.
+    gap : float
+        No other shares have less than (1 - gap) times the objective of NA-1; proven (NA-7), in [0, 1].
+    """
+
+    marginals: MarginalSet
+    shares: NDArray[np.float64]
+    predicted_mean_squared_error: float
+    gap: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", frozen(self.shares, np.float64))
+        if self.shares.shape != (len(self.marginals),) or not (self.shares > 0).all():
+            raise ProgramError(
+                f"an allocation: found {self.shares.size} shares for {len(self.marginals)} marginals, expected one above 0 "
+                "for each"
+            )
+        if abs(float(self.shares.sum()) - 1) > 1e-12:
+            raise ProgramError(
+                f"an allocation: the shares add up to {float(self.shares.sum())!r}, expected 1"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllocationProgram:
+    """NA-1 to NA-5 as arrays.
+
+    Parameters
+    ----------
+    candidates : (S, k) int32
+        Attributes of each candidate, increasing, -1 after the last; every component B is a candidate.
+    supersets, components, gains : (e,) int64, (e,) int64, (e,) float64
+        Candidate A, component B and 2 rho / (moved N(A - B)) for each pair with B in A (NA-3).
+    costs, prior : (S,) float64
+        c_B (NA-4), and kappa_B (NA-5).
+    errors : (S,) float64
+        c_B without the weights of marginals: sum_B errors_B / tau_B is the predicted total squared error.
+    cells : int
+        Cells of the workload.
+    """
+
+    candidates: NDArray[np.int32]
+    supersets: NDArray[np.int64]
+    components: NDArray[np.int64]
+    gains: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    cells: int
+
+    def precisions(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return tau_B for each component, (S,) (NA-3)."""
+        terms = self.gains * shares[self.supersets]
+        return self.prior + np.bincount(self.components, weights=terms, minlength=self.prior.size)
+
+    def objective(self, shares: NDArray[np.float64]) -> float:
+        """Return the predicted squared error of the workload, in records squared, its marginals weighted (NA-1)."""
+        return float((self.costs / self.precisions(shares)).sum())
+
+    def squared_error(self, shares: NDArray[np.float64]) -> float:
+        """Return the predicted squared error, in records squared, added up over the cells of the workload."""
+        return float((self.errors / self.precisions(shares)).sum())
+
+    def slopes(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return g_A, by how much the objective falls per unit of share, (S,) (NA-6)."""
+        falls = self.costs / self.precisions(shares) ** 2
+        terms = self.gains * falls[self.components]
+        return np.asarray(np.bincount(self.supersets, weights=terms, minlength=self.prior.size), np.float64)
+
+    def lower_bound(self, shares: NDArray[np.float64]) -> float:
+        """Return a number that the objective of no shares is below (NA-7); the better the shares, the higher."""
+        slopes = self.slopes(shares)
+        return self.objective(shares) - float(slopes.max() - shares @ slopes)
+
+
+def allocate_noise(
+    marginals: MarginalSet, *, rho: float, size: int, moved: int = 1, signal: float = SIGNAL
+) -> Allocation:
+    """Return which marginals to measure with which shares of rho, so that the workload's predicted error is least (NA-1).
+
+    The plan depends on public numbers only. Marginal A is then measured with Gaussian noise of variance
+    moved / (2 rho s_A), and records are fitted to all measurements by weighted least squares.
+
+    Parameters
+    ----------
+    marginals
+        The workload.
+    rho
+        The whole budget of the measurements, in zCDP, above 0.
+    size
+        Public number of records n, at least 1.
+    moved
+        How many cells of one marginal a record moves: 1 under add-remove, 2 under replace-one.
+    signal
+        theta of NA-5, in (0, 1].
+
+    Raises
+    ------
+    ProgramError
+        A number out of range, no marginal, or more than four million pairs of a marginal and a subset.
+    """
+    if not 0 < rho < np.inf or size < 1 or moved not in {1, 2} or not 0 < signal <= 1:
+        raise ProgramError(
+            f"noise allocation: found rho={rho!r}, size={size!r}, moved={moved!r} and signal={signal!r}, expected rho above 0, "
+            "size from 1, moved 1 or 2, and signal above 0 and at most 1"
+        )
+    program = allocation_program(marginals, rho=rho, size=size, moved=moved, signal=signal)
+    best = solve_allocation(program)
+    shares = np.where(best * best.size < DROPPED, 0.0, best)
+    shares /= shares.sum()
+    kept = np.flatnonzero(shares)
+    predicted = program.objective(shares)
+    return Allocation(
+        MarginalSet(marginals.domains, freeze(_trimmed(program.candidates[kept]))),
+        freeze(shares[kept] / shares[kept].sum()),
+        program.squared_error(shares) / (program.cells * float(size) ** 2),
+        max(0.0, 1.0 - program.lower_bound(best) / predicted) if predicted else 0.0,
+    )
+
+
+def allocation_program(
+    marginals: MarginalSet, *, rho: float, size: int, moved: int, signal: float
+) -> AllocationProgram:
+    """Return the arrays of NA-1 to NA-5; arguments as of `allocate_noise`."""
+    if not len(marginals):
+        raise ProgramError("noise allocation: found no marginal, expected at least one")
+    counts = marginals.domains.counts.astype(np.float64)
+    workload = np.sort(marginals.attributes, axis=1)  # padding first
+    rows, _ = _subsets(workload)
+    candidates = np.unique(rows, axis=0)
+    subsets, supersets = _subsets(candidates)
+    found, components = np.unique(np.concatenate((candidates, subsets)), axis=0, return_inverse=True)
+    if len(found) != len(candidates):
+        raise ProgramError("noise allocation: the subsets of the candidates are not all candidates")
+    components = components.reshape(-1)[len(candidates) :]
+    shapes = np.where(candidates >= 0, counts[candidates], 1.0)
+    cells = shapes.prod(axis=1)
+    ratios = cells[components] / cells[supersets]  # 1 / N(A - B)
+    dimensions = np.where(candidates >= 0, counts[candidates] - 1.0, 1.0).prod(axis=1)
+    _, wanted = np.unique(np.concatenate((candidates, workload)), axis=0, return_inverse=True)
+    asked = np.bincount(wanted.reshape(-1)[len(candidates) :], minlength=len(candidates))
+    errors = dimensions * np.bincount(components, ratios * asked[supersets], len(candidates))
+    weights = asked / np.sqrt(cells)
+    costs = dimensions * np.bincount(components, ratios * weights[supersets], len(candidates))  # NA-4
+    widths = np.count_nonzero(candidates >= 0, axis=1)
+    prior = np.maximum(dimensions, 1.0) / (signal**widths * float(size) ** 2)  # NA-5
+    by_width = np.lexsort((*np.flip(candidates, axis=1).T, widths))
+    place = np.empty_like(by_width)
+    place[by_width] = np.arange(by_width.size)
+    return AllocationProgram(
+        candidates=_padded_last(candidates[by_width]),
+        supersets=place[supersets],
+        components=place[components],
+        gains=2.0 * rho / moved * ratios,
+        costs=costs[by_width],
+        prior=prior[by_width],
+        errors=errors[by_width],
+        cells=marginals.number_of_cells,
+    )
+
+
+def solve_allocation(program: AllocationProgram) -> NDArray[np.float64]:
+    """Return shares, (S,), whose objective is within a part CLOSE of the optimum, or those after MOST_STEPS."""
+    shares = np.full(program.prior.size, 1.0 / program.prior.size)
+    for _ in range(MOST_STEPS):
+        slopes = program.slopes(shares)
+        if slopes.max() - shares @ slopes <= CLOSE * program.objective(shares):
+            break
+        shares *= np.sqrt(slopes)  # NA-6
+        shares /= shares.sum()
+    return shares
+
+
+def _subsets(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return all non-empty subsets of each row's attributes, and whose they are; rows sorted, padding (-1) first."""
+    width = rows.shape[1]
+    numbers = np.count_nonzero(rows >= 0, axis=1)
+    if float((2.0**numbers).sum()) > MOST_SUBSETS or width > 62:
+        raise ProgramError(
+            f"noise allocation: {len(rows):,} marginals of up to {width} attributes have more than {MOST_SUBSETS:,} subsets; "
+            "use fewer or smaller marginals"
+        )
+    owners = np.repeat(np.arange(len(rows)), (1 << numbers) - 1)
+    masks = np.arange(owners.size) - np.repeat(np.cumsum((1 << numbers) - 1), (1 << numbers) - 1)
+    masks += np.repeat((1 << numbers) - 1, (1 << numbers) - 1) + 1  # 1, 2, ..., 2^number - 1 for each owner
+    chosen = (masks[:, None] >> np.arange(width - 1, -1, -1)) & 1
+    return np.sort(np.where(chosen == 1, rows[owners], np.int32(-1)), axis=1), owners
+
+
+def _padded_last(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return sorted rows with their padding moved from the front to the end."""
+    order = np.argsort(rows < 0, axis=1, kind="stable")
+    return np.take_along_axis(rows, order, axis=1)
+
+
+def _trimmed(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows without columns of padding only."""
+    return np.ascontiguousarray(rows[:, : int(np.count_nonzero(rows >= 0, axis=1).max())])

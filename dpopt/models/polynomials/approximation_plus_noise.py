@@ -1,0 +1,101 @@
+"""The polynomial with the least predicted error of a noisy answer: its own error and that of noise on its coefficients.
+
+Problem (models/approximation_plus_noise): for values f(0), ..., f(k), weights w_j >= 0 (w_0 = 0) and zeta > 0,
+
+    minimize    E + zeta sum_j w_j |a_j|                                       AN-1
+    subject to  |sum_j a_j C(s, j) - f(s)| <= E      for s = 0, ..., k         AN-2
+
+The degree is k: coefficients that do not pay are 0, so that the program chooses the degree itself. For n records of d
+attributes, Gaussian noise of total cost rho, noise of each size of conjunctions scaled best, and all Q queries within the
+error with probability 1 - beta,
+
+    w_j = (C(d, j) C(k, j))^(1/2) / (n (2 rho)^(1/2)),    zeta = (2 ln(2 Q / beta))^(1/2)      AN-3
+
+As a linear program: a_j = (x_j^+ - x_j^-) / C(k, j), as CB-5. Its dual, in weights y_s on the points:
+
+    maximize sum_s y_s f(s)  subject to  sum_s |y_s| <= 1,  |sum_s y_s C(s, j)| <= zeta w_j    AN-4
+
+Source: our own; the best scales of noise: docs/polynomials.md.
+"""
+
+from __future__ import annotations
+
+from math import lgamma, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.models.polynomials.coefficient_budget import binomial_shares, largest_binomials
+from dpopt.models.polynomials.minimax_polynomial import linear_program
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+
+def noise_program(values: NDArray[np.float64], weights: NDArray[np.float64]) -> MixedIntegerProgram:
+    """Return the linear program of AN-1 and AN-2 whose variables are x_0^+, ..., x_k^+, x_0^-, ..., x_k^- and E.
+
+    Parameters
+    ----------
+    values : (k + 1,) float64
+        f(0), ..., f(k).
+    weights : (k + 1,) float64
+        zeta w_j, >= 0.
+
+    Raises
+    ------
+    ProgramError
+        Shapes or numbers out of range.
+    """
+    if weights.shape != values.shape or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ProgramError(
+            f"found {weights.size} weights for {values.size} values; expected as many, finite and at least 0"
+        )
+    shares = binomial_shares(values.size - 1, values.size - 1)
+    costs = weights / largest_binomials(values.size - 1, values.size - 1)
+    ones = np.ones((values.size, 1))
+    rows = np.vstack((np.hstack((shares, -shares, ones)), np.hstack((shares, -shares, -ones))))  # AN-2
+    unbounded = np.full(values.size, np.inf)
+    return linear_program(
+        np.append(np.tile(costs, 2), 1.0),  # AN-1
+        rows,
+        np.append(values, -unbounded),
+        np.append(unbounded, values),
+        np.zeros(2 * values.size + 1),
+    )
+
+
+def noise_weights(
+    width: int, *, attributes: int, records: int, rho: float, queries: int, beta: float
+) -> NDArray[np.float64]:
+    """Return zeta w_j for j = 0, ..., k, (k + 1,) (AN-3).
+
+    Parameters
+    ----------
+    width
+        k, from 1 to d.
+    attributes, records
+        d, and n >= 1.
+    rho
+        Budget in zCDP, > 0.
+    queries
+        Q, how many answers are to be within the error together, >= 1.
+    beta
+        Probability that one of them is not, in (0, 1).
+
+    Raises
+    ------
+    ProgramError
+        A number out of its range.
+    """
+    if not (1 <= width <= attributes and records >= 1 and 0 < rho < np.inf and queries >= 1 and 0 < beta < 1):
+        raise ProgramError(
+            f"found k = {width}, d = {attributes}, n = {records}, rho = {rho:g}, {queries} queries and beta = {beta:g}; "
+            "expected k from 1 to d, n and the number of queries from 1, rho above 0, and beta between 0 and 1"
+        )
+    zeta = sqrt(2.0 * (log(2.0 / beta) + log(queries)))
+    logs = [0.5 * (_log_binomial(attributes, j) + _log_binomial(width, j)) for j in range(1, width + 1)]
+    return np.append(0.0, zeta / (records * sqrt(2.0 * rho)) * np.exp(logs))
+
+
+def _log_binomial(number: int, chosen: int) -> float:
+    return lgamma(number + 1) - lgamma(chosen + 1) - lgamma(number - chosen + 1)

@@ -1,0 +1,156 @@
+"""The database of m records nearest to given answers, as a mixed-integer program, and what bounds it from below.
+
+Problem (models/small_database): for shares t_q in [0, 1] and what each query says of each element, Q_q(x) in {0, 1},
+
+    minimize    e                                                                              SD-1
+    subject to  -e <= sum_x Q_q(x) n_x - m t_q <= e                      for every query q     SD-2
+                sum_x n_x = m                                                                  SD-3
+                low_x <= n_x <= high_x, n_x whole                        for every element x   SD-4
+
+e / m is the largest error of the database. With least and most the sums of low and high, for every q, by SD-3 and SD-4 alone,
+
+    e >= m t_q - min(sum_{Q_q(x) = 1} high_x, m - sum_{Q_q(x) = 0} low_x), and likewise from below     SD-5
+
+and for every y, by weak duality,
+
+    e >= (sum_q y_q m t_q - max_n sum_x (sum_q y_q Q_q(x)) n_x) / sum_q abs(y_q), n over SD-3 and SD-4     SD-6
+
+where the maximum fills the elements of largest coefficient first. The best y of SD-6 are the dual values of SD-2, and give
+the optimum of the linear relaxation, since the points of SD-3 and SD-4 have whole vertices                SD-7
+
+The answers are public: released ones, or those of a public population. The draw of SmallDB is no solution of this program;
+its bounds SD-5 and SD-6 are computed in whole numbers by `dpopt.private.mechanisms.net.net_kernels`, and no solver sees what
+they are for.
+
+Source: Blum, Ligett and Roth 2013, section 3 (what is nearest); Lagrangian bound and program: our own.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, vstack
+
+from dpopt.errors import ProgramError
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+
+def nearest_database(
+    answers: NDArray[np.int8],
+    targets: NDArray[np.float64],
+    records: int,
+    *,
+    low: NDArray[np.int64] | None = None,
+    high: NDArray[np.int64] | None = None,
+    whole: bool = True,
+) -> MixedIntegerProgram:
+    """Return SD-1 to SD-4: variables n_x for every element, and e at the end, in records.
+
+    Parameters
+    ----------
+    answers : (k, A) int8
+        What each query says of each element, 0 or 1.
+    targets : (k,) float64
+        The given answers, shares. Public.
+    records : int
+        m, at least 1.
+    low, high : (A,) int64, optional
+        Bounds on the counts; 0 and m if left out.
+    whole : bool
+        Whether counts are whole; False gives the linear relaxation (SD-7).
+
+    Raises
+    ------
+    ProgramError
+        If shapes do not fit or numbers are out of range.
+    """
+    _check(answers, targets, records)
+    queries, elements = answers.shape
+    column = csr_array(np.ones((queries, 1)))
+    linear = csr_array(answers.astype(np.float64))
+    rows = csr_array(
+        vstack(
+            [
+                hstack([linear, -column]),  # SD-2 from above
+                hstack([linear, column]),  # and from below
+                hstack([csr_array(np.ones((1, elements))), csr_array((1, 1))]),  # SD-3
+            ]
+        )
+    )
+    sides = records * targets
+    return MixedIntegerProgram(
+        objective=np.append(np.zeros(elements), 1.0),  # SD-1
+        maximize=False,
+        row_starts=rows.indptr.astype(np.int64),
+        columns=rows.indices.astype(np.int32),
+        coefficients=rows.data,
+        row_lower=np.concatenate([np.full(queries, -np.inf), sides, [float(records)]]),
+        row_upper=np.concatenate([sides, np.full(queries, np.inf), [float(records)]]),
+        lower=np.append(np.zeros(elements) if low is None else low, 0.0).astype(np.float64),  # SD-4
+        upper=np.append(np.full(elements, float(records)) if high is None else high, float(records)).astype(
+            np.float64
+        ),
+        integrality=np.append(np.full(elements, whole), False),
+    )
+
+
+def database_of(point: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the counts (A,) of a point of `nearest_database`."""
+    counts: NDArray[np.int64] = np.rint(point[:-1]).astype(np.int64)
+    return counts
+
+
+def largest_difference(
+    answers: NDArray[np.int8], targets: NDArray[np.float64], counts: NDArray[np.int64]
+) -> float:
+    """Return e of a database, computed from its counts alone: max_q abs(sum_x Q_q(x) n_x - m t_q), in records."""
+    return float(np.abs(answers @ counts - int(counts.sum()) * targets).max())
+
+
+def bound_by_multipliers(
+    answers: NDArray[np.int8],
+    targets: list[Fraction],
+    records: int,
+    multipliers: list[Fraction],
+    *,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> Fraction:
+    """Return the bound SD-6 of multipliers (k,) on the box SD-4, in fractions; 0 where all are 0.
+
+    Raises
+    ------
+    ProgramError
+        If the box holds no database of m records.
+    """
+    norm = sum(map(abs, multipliers), start=Fraction(0))
+    least, most = int(low.sum()), int(high.sum())
+    if not least <= records <= most:
+        raise ProgramError(f"counts between {least} and {most} in all cannot add up to {records} records")
+    if norm == 0:
+        return Fraction(0)
+    rewards = [
+        sum((y for y, says in zip(multipliers, column, strict=True) if says), start=Fraction(0))
+        for column in answers.T.tolist()
+    ]
+    best = sum((reward * int(count) for reward, count in zip(rewards, low, strict=True)), start=Fraction(0))
+    left = records - least
+    for element in sorted(range(len(rewards)), key=lambda x: -rewards[x]):
+        taken = min(left, int(high[element] - low[element]))
+        best += rewards[element] * taken
+        left -= taken
+    value = sum((y * records * t for y, t in zip(multipliers, targets, strict=True)), start=Fraction(0))
+    return (value - best) / norm
+
+
+def _check(answers: NDArray[np.int8], targets: NDArray[np.float64], records: int) -> None:
+    if answers.ndim != 2 or 0 in answers.shape or targets.shape != answers.shape[:1]:
+        raise ProgramError(
+            f"answers of shape {answers.shape} and targets of shape {targets.shape} do not fit together"
+        )
+    if np.any((answers != 0) & (answers != 1)) or not np.all(np.isfinite(targets)):
+        raise ProgramError("a query says 0 or 1 of an element, and targets are finite shares")
+    if records < 1:
+        raise ProgramError(f"a database has at least one record, found {records}")

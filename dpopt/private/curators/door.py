@@ -1,0 +1,170 @@
+"""The door of the private side: what every curator does before, while and after something leaves.
+
+Whatever leaves has been charged first, then drawn, then written to the journal, in this order. A curator is a subclass: it
+holds what its mechanism needs besides the records, and lets out released values with the methods below only.
+
+    charge = self._charged(charge, round=3)       spend it, then put it on file
+    value = ...                                   draw
+    return self._released(value, value.to_json()) put the value on file, then hand it out
+
+What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, NoReturn, TypeVar
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
+from dpopt.private.tables.closed import Closed
+from dpopt.transcript.journal import Entry, Journal
+
+NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
+
+_Released = TypeVar("_Released")
+_Held = TypeVar("_Held", bound=Closed)
+
+
+def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomWords | None = None) -> bool:
+    """Return whether draws come from the operating system's words by this project's samplers, and from OpenDP by its own.
+
+    None stands for the default. Decided by exact types, not by what an object says of itself. Privacy: A7 in docs/privacy.md.
+    """
+    exact = sampler is None or (type(sampler) is ExactSampler and sampler.reads_the_system)
+    from_the_system = words is None or type(words) is SystemWords
+    return exact and from_the_system and (noise is None or type(noise) is OpendpNoise)
+
+
+class Door(Generic[_Held]):
+    """Records, ledger and journal, and the order in which they are used.
+
+    Privacy: A2, A3 in docs/privacy.md.
+
+    Parameters
+    ----------
+    dataset : Closed
+        The records.
+    ledger : Ledger
+        Holds the reservation of the whole plan; every charge is spent here before its draw is made.
+    journal : Journal
+        Gets charge, then draw, each before anything else sees it.
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
+    noise : Noise
+        Source of noise for counts.
+    trusted : bool
+        Whether all sources of draws are those of `is_trusted`; otherwise the ledger is marked as not private.
+    threads : int
+        Threads for loops over queries.
+    progress : callable, optional
+        Called with the share of the work of one measurement that is done. Its timing depends on public sizes only.
+
+    Raises
+    ------
+    PrivateDataError
+        Under replace-one, if the table does not have exactly `size` records.
+    """
+
+    def __init__(
+        self,
+        dataset: _Held,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        size: int,
+        noise: Noise,
+        trusted: bool,
+        threads: int = 2,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        if ledger.relation is NeighbouringRelation.REPLACE_ONE and dataset._rows != size:
+            raise PrivateDataError(
+                f"the table has {dataset._rows:,} records but the plan was made for n = {size:,}. "
+                "Under replace-one n is public and must be the table's exact size; plan with that n, "
+                "or use add-remove with a fixed public n0"
+            )
+        self._dataset = dataset
+        self._ledger = ledger
+        self._journal = journal
+        self._size = size
+        self._noise = noise
+        self._threads = threads
+        self._progress = progress
+        self._paid: Charge | None = None
+        if ledger.is_private and not trusted:
+            ledger.mark_not_private(NOT_PRIVATE_DRAWS)
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyBoundaryError(
+            "a curator holds the records and stays in the process: no pickling, no copies"
+        )
+
+    def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
+        """Spend a charge that is on file, when a run is resumed.
+
+        Privacy: A5 in docs/privacy.md.
+
+        Parameters
+        ----------
+        charge : Charge
+            The charge on file.
+        given_up : Charge or None
+            The later round that was given up to pay for it, where it repeats a torn draw.
+        drawn : bool
+            Whether its draw may have been seen: it is on file, or torn. If not, the curator's `complete_...` makes it.
+        """
+        if given_up is None:
+            self._ledger.spend(charge)
+        else:
+            self._ledger.substitute(charge, given_up)
+        self._paid = None if drawn else charge
+
+    @property
+    def _relation(self) -> NeighbouringRelation:
+        return self._ledger.relation
+
+    def _charged(self, charge: Charge, **where: int) -> Charge:
+        """Spend a charge, then put it on file. `where` goes into its line: ``round=3``.
+
+        Raises
+        ------
+        BudgetError
+            If it is not reserved or not unspent; nothing is on file then.
+        """
+        self._ledger.spend(charge)
+        return self._on_file(charge, **where)
+
+    def _exchanged(self, charge: Charge, given_up: Charge, /, **where: int) -> Charge:
+        """Spend a charge once more in place of a reserved one that is given up, then put it on file."""
+        self._ledger.substitute(charge, given_up)
+        return self._on_file(charge, **where)
+
+    def _recalled(self, expected: Charge, what: str) -> Charge:
+        """Return the charge that was recalled without its draw, once, if it is the expected one.
+
+        Raises
+        ------
+        BudgetError
+            If no such charge was recalled, or it is another one. `what` says in the message what it should pay for.
+        """
+        paid, self._paid = self._paid, None
+        if paid is None or paid != expected:
+            raise BudgetError(
+                f"the charge on file is not that of {what}; transcript and plan do not fit together"
+            )
+        return paid
+
+    def _released(self, value: _Released, entry: Entry) -> _Released:
+        """Put a value that was drawn on file, then hand it out."""
+        self._journal.append(entry)
+        return value
+
+    def _on_file(self, charge: Charge, **where: int) -> Charge:
+        self._journal.append({"kind": "charge", "charge": charge.to_json(), **where})
+        return charge

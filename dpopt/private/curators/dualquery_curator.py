@@ -1,0 +1,152 @@
+"""The curator of DualQuery: holds the records, draws queries, is told synthetic records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dualquery import draw_charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.errors import WorkloadError
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.curators.one_way_door import OneWayDoor
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.transcript.journal import Journal
+from dpopt.transcript.released import SampledQueries
+
+__all__ = ["NOT_PRIVATE_DRAWS", "Curator", "is_trusted"]
+
+
+class Curator(OneWayDoor):
+    """Answers the driver of DualQuery with released values only.
+
+    Parameters
+    ----------
+    dataset : PrivateDataset
+        The records.
+    clauses : Clauses
+        Base queries over the attributes of the data set; the class is closed under negation.
+    ledger : Ledger
+        Holds the reservation of the whole plan; every draw is spent here before it is made.
+    journal : Journal
+        Gets charge, then draw, each before anything else sees it.
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
+    step : Decimal
+        Step eta.
+    marginals : MarginalSet, optional
+        Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
+    record_clauses : Clauses, optional
+        The same queries over the coding of the synthetic records, where that differs from the table's (indicator bits).
+    sampler, noise :
+        Sources of draws; anything but the defaults marks the ledger as not private.
+    threads : int
+        Threads for loops over queries.
+    progress : callable, optional
+        Called with the share of the exact counting that is done. Its timing depends on public sizes only.
+
+    Raises
+    ------
+    PrivateDataError
+        Under replace-one, if the table does not have exactly `size` records.
+    WorkloadError
+        If the marginals have another number of cells than there are clauses.
+    """
+
+    def __init__(
+        self,
+        dataset: PrivateDataset,
+        clauses: Clauses,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        size: int,
+        step: Decimal,
+        marginals: MarginalSet | None = None,
+        record_clauses: Clauses | None = None,
+        sampler: QuerySampler | None = None,
+        noise: Noise | None = None,
+        threads: int = 2,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        self._sampler = ExactSampler(SystemWords()) if sampler is None else sampler
+        noise = OpendpNoise() if noise is None else noise
+        trusted = is_trusted(self._sampler, noise)
+        super().__init__(dataset, ledger, journal, size=size, noise=noise, trusted=trusted, threads=threads)
+        self._step = step
+        self._record_clauses = clauses if record_clauses is None else record_clauses
+        if marginals is not None and marginals.number_of_cells != len(clauses):
+            raise WorkloadError(
+                f"the marginals have {marginals.number_of_cells:,} cells, and there are {len(clauses):,} clauses"
+            )
+        queries = clauses if marginals is None else marginals
+        counts = exact_counts(dataset, queries, threads=threads, progress=progress)
+        self._weights = QueryWeights(counts, rows=dataset._rows, size=size, step=step, threads=threads)
+
+    def draw_queries(self, draws: int) -> SampledQueries:
+        """Charge, then draw the queries of the next round.
+
+        Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_weights.QueryWeights`. The charge
+        is computed here from the number of records observed, never taken from the caller. Privacy: F1 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge; nothing is drawn then.
+        """
+        return self._draw(draws, self._charged(self._next_charge(draws), round=self._round))
+
+    def complete_draw(self) -> SampledQueries:
+        """Make the draw of the charge that was recalled without one; nothing had left the curator.
+
+        Privacy: A5, F1 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If no such charge was recalled, or it is not that of the next round.
+        """
+        draws = 1 if self._paid is None else self._paid.count
+        return self._draw(draws, self._recalled(self._next_charge(draws), "the next round"))
+
+    def repeat_draw(self, draws: int, *, given_up: Charge, given_up_round: int) -> SampledQueries:
+        """Draw again for a round whose draw was torn on file, and pay by giving up a later round.
+
+        Part of the torn draw may have been seen, so the round is charged a second time. `given_up` is a reserved charge that
+        will never be spent; the ledger refuses unless the total stays within the budget. Privacy: A5, F1 in docs/privacy.md.
+        """
+        charge = self._next_charge(draws)
+        self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
+        return self._draw(draws, charge)
+
+    def observe(self, record: NDArray[np.int32]) -> None:
+        """Take note of a synthetic record; nothing comes back."""
+        from dpopt.queries.counting.kernels import satisfied
+
+        self._weights.observe(satisfied(self._record_clauses, record))
+
+    @property
+    def _round(self) -> int:
+        return self._weights.observed + 1
+
+    def _next_charge(self, draws: int) -> Charge:
+        return draw_charge(self._round, draws, float(self._step), self._size, self._ledger.relation)
+
+    def _draw(self, draws: int, charge: Charge) -> SampledQueries:
+        """Draw, put the net counts on file, hand them out; `charge` is on file. Privacy: A3, F1 in docs/privacy.md."""
+        signed = self._sampler.draw(self._weights, draws)
+        queries, inverse = np.unique(signed // 2, return_inverse=True)
+        net = np.zeros(len(queries), dtype=np.int64)
+        np.add.at(net, inverse, 1 - 2 * (signed % 2))
+        sampled = SampledQueries(self._round, queries[net != 0], net[net != 0], charge)
+        return self._released(sampled, sampled.to_json())

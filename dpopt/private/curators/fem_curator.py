@@ -1,0 +1,191 @@
+"""The curator of FEM and sepFEM: selects, round by round, the query that synthetic records answer badly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.fem import units_per_range
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.selections import selection_charge
+from dpopt.errors import PlanError
+from dpopt.private.curators.door import is_trusted
+from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.transcript.journal import Journal
+from dpopt.transcript.selected_query import SelectedQuery
+
+_CELLS_AT_ONCE = 1 << 23
+
+
+class FemCurator(TableDoor):
+    """Answers a driver of FEM with selected queries only.
+
+    Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the charge
+    of a round is that of one selection of range eps0 (`dpopt.accounting.fem`), whatever the records. Privacy: E5 in
+    docs/privacy.md. Test: `tests/private/test_fem_curator.py`.
+
+    Parameters
+    ----------
+    dataset : PrivateDataset
+        The records.
+    queries : MarginalSet or Clauses
+        Base queries; the class is closed under negation. Marginals are never written out cell by cell.
+    ledger : Ledger
+        Holds the reservation of the whole plan; every selection is spent here before it is made.
+    journal : Journal
+        Gets charge, then selection, each before anything else sees it.
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
+    range_ : Decimal
+        eps0: the range of a selection.
+    records : int
+        Number s of synthetic records of each round.
+    words : RandomWords, optional
+        Where the draws come from; anything but the default marks the ledger as not private.
+    threads : int
+        Threads for loops over queries.
+    progress : callable, optional
+        Called with the share of the exact counting that is done.
+
+    Raises
+    ------
+    PrivateDataError
+        Under replace-one, if the table does not have exactly `size` records.
+    PlanError
+        If there are too many queries to select from.
+    """
+
+    def __init__(
+        self,
+        dataset: PrivateDataset,
+        queries: MarginalSet | Clauses,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        size: int,
+        range_: Decimal,
+        records: int,
+        words: RandomWords | None = None,
+        threads: int = 2,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        super().__init__(
+            dataset,
+            ledger,
+            journal,
+            size=size,
+            noise=OpendpNoise(),
+            trusted=is_trusted(None, None, words),
+            threads=threads,
+            progress=progress,
+        )
+        self._words: RandomWords = SystemWords() if words is None else words
+        self._queries, self._records, self._range = queries, records, range_
+        held, counts = self._exact_counts()
+        self._selection = QuerySelection(
+            held,
+            counts,
+            queries=_number_of(queries),
+            rows=dataset._rows,
+            size=size,
+            records=records,
+            range_=range_,
+            units=units_per_range(records, ledger.relation),
+            threads=threads,
+        )
+
+    def select(self, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002 (the journal's word)
+        """Charge, then select a query that these synthetic records (s, d) answer badly.
+
+        Privacy: E5 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge; nothing is selected then.
+        PlanError
+            If there are not s records.
+        """
+        satisfied, by = self._answers_of(records)
+        return self._selected(round, satisfied, by, self._charged(self._charge(round), round=round))
+
+    def complete_select(self, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002
+        """Make the selection of a charge that was recalled without one; nothing had left the curator.
+
+        Privacy: A5, E5 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If no such charge was recalled, or it is not that of this round.
+        """
+        satisfied, by = self._answers_of(records)
+        charge = self._recalled(self._charge(round), f"the selection of round {round}")
+        return self._selected(round, satisfied, by, charge)
+
+    def _charge(self, number: int) -> Charge:
+        return selection_charge(number, self._range, self._relation)
+
+    def _selected(
+        self, number: int, satisfied: NDArray[np.int64], by: NDArray[np.int64], charge: Charge
+    ) -> SelectedQuery:
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E5 in docs/privacy.md."""
+        signed = self._selection.draw(satisfied, by, self._words)
+        selected = SelectedQuery(number, signed // 2, signed % 2 == 1, charge)
+        return self._released(selected, selected.to_json())
+
+    def _exact_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the base queries that records satisfy, in increasing order, and by how many each."""
+        if isinstance(self._queries, Clauses):
+            counts = exact_counts(
+                self._dataset, self._queries, threads=self._threads, progress=self._progress
+            )
+            held = np.flatnonzero(counts)
+            return held, counts[held]
+        marginals, found, numbers = self._queries, [], []
+        for part, start in _parts(marginals):
+            cells = exact_counts(self._dataset, marginals.take(part), threads=self._threads)
+            occupied = np.flatnonzero(cells)
+            found.append(occupied + start)
+            numbers.append(cells[occupied])
+            if self._progress is not None:
+                self._progress(float((part[-1] + 1) / len(marginals)))
+        return np.concatenate(found), np.concatenate(numbers)
+
+    def _answers_of(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the base queries that public records satisfy, in increasing order, and by how many each."""
+        if len(records) != self._records:
+            raise PlanError(f"{self._records:,} records per round were planned, found {len(records):,}")
+        if isinstance(self._queries, Clauses):
+            from dpopt.queries.counting.kernels import count_on_records
+
+            counts = count_on_records(self._queries, records, self._dataset._schema.sizes)
+            satisfied = np.flatnonzero(counts)
+            return satisfied, counts[satisfied].astype(np.int64)
+        from dpopt.queries.counting.marginal_kernels import cells_of_records
+
+        cells = cells_of_records(self._queries, records)
+        found, by = np.unique(cells[cells >= 0], return_counts=True)
+        return found, by.astype(np.int64)
+
+
+def _number_of(queries: MarginalSet | Clauses) -> int:
+    return len(queries) if isinstance(queries, Clauses) else queries.number_of_cells
+
+
+def _parts(marginals: MarginalSet) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Yield consecutive marginals of not much more than 2**23 cells together, and the first cell of the first one."""
+    group = marginals.starts[:-1] // _CELLS_AT_ONCE
+    for part in np.split(np.arange(len(marginals)), np.flatnonzero(np.diff(group)) + 1):
+        yield part, int(marginals.starts[part[0]])

@@ -1,0 +1,230 @@
+"""The curator of multiplicative weights: selects what a public distribution answers badly, and measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.measurements import measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
+from dpopt.errors import BudgetError, PlanError
+from dpopt.private.curators.door import is_trusted
+from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.transcript.journal import Journal
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
+from dpopt.transcript.selected_query import SelectedQuery
+
+
+@dataclass(frozen=True, slots=True)
+class RoundMeasurement:
+    """What one round measures is called so, and has noise of this scale and law; public."""
+
+    name: str
+    scale: float
+    gaussian: bool
+
+
+class MultiplicativeCurator(TableDoor):
+    """Answers a driver of multiplicative weights with selections and noisy counts only.
+
+    Each round t has two charges: one selection of range eps0, and one measurement, of the query or of the marginal selected.
+
+    **Neighbouring relation and sensitivity.** Selections: `dpopt.private.selections.multiplicative_scores`. Measurement of a
+    query: 1 under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared L2.
+    **Theorem.** As in `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and relation,
+    never taken from the caller. Privacy: C13, E6, E7 in docs/privacy.md. Test:
+    `tests/boundary/test_exact_loss_of_multiplicative_weights.py`.
+
+    Parameters
+    ----------
+    dataset : PrivateDataset
+        The records.
+    queries : MarginalSet or Clauses
+        The workload.
+    ledger : Ledger
+        Holds the reservation of the whole plan; every charge is spent here before its draw is made.
+    journal : Journal
+        Gets charge, then draw, each before anything else sees it.
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
+    range_ : Decimal
+        eps0: the range of a selection.
+    scale : float
+        Scale of the noise of a measurement, in records.
+    gaussian : bool
+        Discrete Gaussian noise; discrete Laplace noise otherwise.
+    whole_marginals : bool
+        Marginals are selected and measured as wholes; otherwise queries, each by itself.
+    noise, words :
+        Sources of noise and of random words; anything but the defaults marks the ledger as not private.
+    threads : int
+        Threads for counting.
+    progress : callable, optional
+        Called with the share of noise drawn in a measurement.
+
+    Raises
+    ------
+    PrivateDataError
+        Under replace-one, if the table does not have exactly `size` records.
+    PlanError
+        If there are too many queries, or range and scale are out of range; nothing is spent then.
+    """
+
+    def __init__(
+        self,
+        dataset: PrivateDataset,
+        queries: MarginalSet | Clauses,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        size: int,
+        range_: Decimal,
+        scale: float,
+        gaussian: bool,
+        whole_marginals: bool,
+        noise: Noise | None = None,
+        words: RandomWords | None = None,
+        threads: int = 2,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        noise = OpendpNoise() if noise is None else noise
+        self._words: RandomWords = SystemWords() if words is None else words
+        super().__init__(
+            dataset,
+            ledger,
+            journal,
+            size=size,
+            noise=noise,
+            trusted=is_trusted(None, noise, self._words),
+            threads=threads,
+            progress=progress,
+        )
+        self._range, self._scale, self._gaussian = range_, scale, gaussian
+        self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
+        self._counts = exact_counts(dataset, queries, threads=threads)
+        self._starts: NDArray[np.int64] | None = None
+        if whole_marginals:
+            if not isinstance(queries, MarginalSet):
+                raise PlanError("the workload has no marginals to select among; select queries")
+            self._starts = queries.starts
+            self._marginals = MarginalLaw(
+                self._counts, queries.starts, size=size, range_=range_, relation=self._relation
+            )
+        else:
+            self._queries = SignedQueryLaw(
+                self._counts, rows=dataset._rows, size=size, range_=range_, relation=self._relation
+            )
+
+    def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
+        """Spend a charge that is on file, when a run is resumed; see `Door.recall`. What was drawn is not drawn again."""
+        super().recall(charge, given_up=given_up, drawn=drawn)
+        if drawn:
+            self._labels.add(charge.label)
+
+    def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
+        """Charge, then select a query that these public answers (m,) miss.
+
+        With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or this round selected before; nothing is drawn then.
+        PlanError
+            If the answers do not fit; nothing is spent then.
+        """
+        if self._starts is not None:
+            raise PlanError("this run selects marginals")
+        check_public(answers, len(self._counts), self._size)
+        charge = self._paid_for(selection_charge(round, self._range, self._relation), round, again=again)
+        signed = self._queries.draw(answers, self._words)
+        selected = SelectedQuery(round, signed // 2, signed % 2 == 1, charge)
+        return self._released(selected, selected.to_json())
+
+    def select_marginal(
+        self,
+        answers: NDArray[np.int64],
+        *,
+        score: str,
+        penalties: NDArray[np.int64],
+        round: int,  # noqa: A002
+        again: bool = False,
+    ) -> SelectedMarginal:
+        """Charge, then select a marginal that these public answers (cells,) miss; see `select_query`.
+
+        Privacy: E7 in docs/privacy.md.
+        """
+        if self._starts is None:
+            raise PlanError("this run selects queries")
+        check_public(answers, len(self._counts), self._size)
+        if score not in {"l1", "max"} or penalties.shape != (len(self._starts) - 1,):
+            raise PlanError(
+                f"round {round}: an unknown score {score!r}, or not one penalty for each marginal"
+            )
+        charge = self._paid_for(selection_charge(round, self._range, self._relation), round, again=again)
+        chosen = self._marginals.draw(answers, score, penalties, self._words)
+        selected = SelectedMarginal(round, chosen, charge)
+        return self._released(selected, selected.to_json())
+
+    def measure(self, chosen: int, *, round: int, again: bool = False) -> NoisyAnswers:  # noqa: A002
+        """Charge, then count the chosen query, or the cells of the chosen marginal, and add noise.
+
+        Privacy: C13 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or this round measured before; nothing is drawn then.
+        PlanError
+            If there is no such query or marginal; nothing is spent then.
+        """
+        last = len(self._counts) if self._starts is None else len(self._starts) - 1
+        if not 0 <= chosen < last:
+            raise PlanError(
+                f"round {round}: number {chosen} was to be measured; there are {last:,}, from 0 on"
+            )
+        planned = RoundMeasurement(f"round {round}", self._scale, self._gaussian)
+        charge = self._paid_for(self._measurement_charge(planned), round, again=again)
+        part = (
+            slice(chosen, chosen + 1)
+            if self._starts is None
+            else slice(int(self._starts[chosen]), int(self._starts[chosen + 1]))
+        )
+        answers = with_noise(
+            self._counts[part], planned, charge, self._noise, threads=self._threads, progress=self._progress
+        )
+        return self._released(answers, {**answers.to_json(), "round": round})
+
+    def _measurement_charge(self, planned: RoundMeasurement) -> Charge:
+        moved = 2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
+        return measurement_charge(
+            planned.name, moved, planned.scale, gaussian=planned.gaussian, relation=self._relation
+        )
+
+    def _paid_for(self, charge: Charge, number: int, *, again: bool) -> Charge:
+        """Spend a charge and put it on file, or take the one that was recalled; once for each label.
+
+        Privacy: A3, A5 in docs/privacy.md.
+        """
+        if charge.label in self._labels:
+            raise BudgetError(
+                f"{charge.label!r} was drawn before; each draw of a plan has a round of its own"
+            )
+        paid = self._recalled(charge, charge.label) if again else self._charged(charge, round=number)
+        self._labels.add(charge.label)
+        return paid

@@ -1,0 +1,248 @@
+"""The curator of the net mechanism: selects one of finitely many public databases by its largest error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.selections import score_range, selection_charge
+from dpopt.arrays import frozen
+from dpopt.errors import BudgetError, PlanError
+from dpopt.private.curators.door import is_trusted
+from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
+from dpopt.private.mechanisms.net.net_law import NetLaw, clamp_at
+from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, Multisets
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.transcript.journal import Journal
+from dpopt.transcript.selected_database import SelectedCandidate, SelectedDatabase
+
+MOST_QUERIES = 1 << 20
+MOST_CANDIDATES = 1 << 22
+MOST_ANSWERS = 1 << 27
+_DEPTH = 128
+
+
+class NetCurator(TableDoor):
+    """Answers a driver with one selected database, once.
+
+    Parameters
+    ----------
+    dataset : PrivateDataset
+        The records.
+    queries : MarginalSet or Clauses
+        The k queries of the class C; each is 0 or 1 of a record.
+    ledger : Ledger
+        Holds the reservation; the selection is spent here before it is made.
+    journal : Journal
+        Gets charge, then selection, each before anything else sees it.
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
+    range_ : Decimal
+        epsilon of the selection, an exact decimal.
+    words : RandomWords, optional
+        Where the draws come from; anything but the default marks the ledger as not private.
+    threads : int
+        Threads for counting.
+
+    Notes
+    -----
+    **Mechanism.** Of the public candidates D', one is selected with probability proportional to exp(epsilon u / (2 / size)),
+    u(D, D') = -max over Q in C of |count_Q(D) / size - Q(D')|.
+
+    **Neighbouring relation and sensitivity.** With D' of m records, m size u is a whole number, the negative of a distance,
+    which moves by at most m under both relations: a range of 2 m over the candidates (`score_range` of "max").
+
+    **Theorem.** Blum, Ligett and Roth 2008 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
+    bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from the caller.
+    Privacy: E8, E9 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_nets.py`.
+
+    Raises
+    ------
+    PrivateDataError
+        Under replace-one, if the table does not have exactly `size` records.
+    PlanError
+        If there are more than 2^20 queries.
+    """
+
+    def __init__(
+        self,
+        dataset: PrivateDataset,
+        queries: MarginalSet | Clauses,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        size: int,
+        range_: Decimal,
+        words: RandomWords | None = None,
+        threads: int = 2,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        number = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+        if number > MOST_QUERIES:
+            raise PlanError(
+                f"a net mechanism compares at most {MOST_QUERIES:,} answers, found {number:,} queries; ask fewer"
+            )
+        super().__init__(
+            dataset,
+            ledger,
+            journal,
+            size=size,
+            noise=OpendpNoise(),
+            trusted=is_trusted(None, None, words),
+            threads=threads,
+            progress=progress,
+        )
+        self._words: RandomWords = SystemWords() if words is None else words
+        self._range = range_
+        self._used = False
+        self._counts = exact_counts(dataset, queries, threads=threads, progress=progress)
+
+    def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
+        """Spend a charge that is on file, when a run is resumed; what was drawn is not drawn again."""
+        super().recall(charge, given_up=given_up, drawn=drawn)
+        self._used = self._used or drawn
+
+    def select_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
+        """Charge, then select a multiset: SmallDB.
+
+        Privacy: E8, E9 in docs/privacy.md.
+
+        Parameters
+        ----------
+        multisets : Multisets
+            The net: all multisets of m elements, and what every query says of each element. Public.
+        reach : Decimal
+            Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the least
+            error of a multiset of m elements.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or something was selected before; nothing is drawn then.
+        PlanError
+            If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
+        """
+        law = self._law_of(multisets, reach)
+        return self._selected(multisets, law, self._charged(self._charge()))
+
+    def complete_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
+        """Make the selection of a charge that was recalled without one; nothing had left the curator.
+
+        Privacy: A5, E8, E9 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If no such charge was recalled, or it is another one.
+        """
+        law = self._law_of(multisets, reach)
+        return self._selected(multisets, law, self._recalled(self._charge(), "the selection"))
+
+    def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
+        """Charge, then select a candidate of a list: the net mechanism.
+
+        Privacy: E8 in docs/privacy.md.
+
+        Parameters
+        ----------
+        answers : (K, k) integers
+            How many of `records` records each candidate database has of which each query is true; or, whatever the candidates
+            are, their answers times `records`. Public.
+        records : int
+            The number m that answers are divided by.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or something was selected before; nothing is drawn then.
+        PlanError
+            If the answers do not fit; nothing is spent then.
+        """
+        candidates = self._candidates(answers, records)
+        spread = score_range("max", self._relation) * records
+        clamp = clamp_at(_DEPTH, self._range, spread)
+        law = NetLaw(self._range, spread, clamp)
+        charge = self._charged(self._charge())
+        self._used = True
+        distances = _distances(self._counts * records, candidates, self._size)
+        best = int(distances.min())  # moves by no more than each candidate's distance
+        chosen = draw_listed(distances - best, law.weight, self._words)
+        selected = SelectedCandidate(chosen, charge)
+        return self._released(selected, selected.to_json())
+
+    def _charge(self) -> Charge:
+        """Return what the one selection costs, if none was made.
+
+        Raises
+        ------
+        BudgetError
+            If one was made, or may have been seen.
+        """
+        if self._used:
+            raise BudgetError("a net mechanism selects once; plan another run to select again")
+        return selection_charge(1, self._range, self._relation)
+
+    def _law_of(self, multisets: Multisets, reach: Decimal) -> NetLaw:
+        """Return the law of a selection that can be made, before anything is spent."""
+        if len(multisets.answers) != len(self._counts):
+            raise PlanError(
+                f"the elements answer {len(multisets.answers):,} queries, and {len(self._counts):,} were counted"
+            )
+        if multisets.records * self._size > LARGEST_TARGET:
+            raise PlanError(
+                f"{multisets.records:,} records at a public size of {self._size:,} are beyond 64-bit distances; ask for fewer"
+            )
+        spread = score_range("max", self._relation) * multisets.records
+        return NetLaw(self._range, spread, int(reach * multisets.records * self._size))
+
+    def _selected(self, multisets: Multisets, law: NetLaw, charge: Charge) -> SelectedDatabase:
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy.md."""
+        self._used = True
+        targets = self._counts * multisets.records
+        counts = draw_multiset(multisets, targets, size=self._size, law=law, source=self._words)
+        held = np.flatnonzero(counts)
+        selected = SelectedDatabase(held, counts[held], charge)
+        return self._released(selected, selected.to_json())
+
+    def _candidates(self, answers: ArrayLike, records: int) -> NDArray[np.int64]:
+        if type(records) is not int or not 1 <= records <= 2**20:
+            raise PlanError(f"answers are divided by a number from 1 to 2^20, found {records!r}")
+        try:
+            table = frozen(answers, np.int64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise PlanError("answers of candidates are whole numbers") from error
+        if table.ndim != 2 or table.shape[1] != len(self._counts) or not 1 <= len(table) <= MOST_CANDIDATES:
+            raise PlanError(
+                f"1 to {MOST_CANDIDATES:,} candidates with {len(self._counts):,} answers each are needed, found the shape "
+                f"{table.shape}"
+            )
+        if table.size > MOST_ANSWERS or self._size * records > LARGEST_TARGET:
+            raise PlanError(
+                f"{table.size:,} answers at a public size of {self._size:,} are too many; offer fewer candidates"
+            )
+        if np.any(table < 0) or np.any(table > records):
+            raise PlanError(
+                f"an answer times {records:,} lies between 0 and {records:,}; found another number"
+            )
+        return table
+
+
+def _distances(targets: NDArray[np.int64], candidates: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return max_q |targets_q - size candidates_cq| of each candidate, some candidates at a time."""
+    found = np.empty(len(candidates), dtype=np.int64)
+    step = max(1, (1 << 22) // candidates.shape[1])
+    for first in range(0, len(candidates), step):
+        part = candidates[first : first + step]
+        found[first : first + step] = np.abs(targets - size * part).max(axis=1)
+    return found

@@ -1,0 +1,9 @@
+"""Counting on tables wherever they are: in memory, in files, or on the workers of a cluster.
+
+| file | what it holds |
+|---|---|
+| exact_counts.py | the one place from which curators get exact counts |
+| open_dataset.py | which engine counts on a table: memory, stream or Dask |
+| streamed_table.py, batch_counts.py, read_ahead.py | tables left in their files, counted by batches |
+| distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |
+"""

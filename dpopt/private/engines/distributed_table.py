@@ -1,0 +1,232 @@
+"""A table whose parts are counted by the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.engines.batch_counts import NamedQueries
+from dpopt.private.engines.dask_workers import DaskWorkers
+from dpopt.private.engines.part_counts import (
+    CountedPart,
+    Part,
+    PartFailed,
+    PartRead,
+    PartReport,
+    Reading,
+    check_part,
+    count_part,
+)
+from dpopt.private.engines.streamed_table import TableInFiles
+from dpopt.private.readers.batch_reader import BatchReader, refuse_what_does_not_fit
+from dpopt.private.readers.csv_files import CsvFile, CsvFilesSource
+from dpopt.private.readers.kept_rows import FirstRowsOfPersons, KeptRows, RowsOfPart
+from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.parquet_source import ParquetSource
+from dpopt.private.readers.read_table import refuse_without_rows
+from dpopt.private.readers.table_problems import ColumnProblems
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import Progress, column_positions
+from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.schema import Schema
+
+PARTS_PER_SLOT = 8  # so that a slow worker, or one that is lost, costs a small part of the whole
+UNKNOWN = -1  # rows of a CSV file that has not been read
+FEWEST_ROWS = 2**17  # of a part, on average: below, giving out tasks costs more than counting
+
+
+class DistributedTable(TableInFiles):
+    """Parquet files whose row groups are counted by workers, or CSV files in a folder, counted one by one; added up here.
+
+    The answers are those of the table in memory, to the last bit, whatever the number of workers and the order in which they
+    are done, and also if some are lost on the way: a part is then counted again.
+
+    What the workers see: the records of their parts, which they read themselves (the files must lie where they can read them,
+    under the same path), the schema, and the queries. What travels back: exact counts, one set for each part. They are
+    private, so the network must be encrypted (tls://) or trusted; where values do not fit the schema, the examples that the
+    owner's message quotes travel too. Logs and dashboards show when tasks run, on which worker, how long they take, how much
+    memory they need and the paths of files, but no counts: names of tasks say nothing, and errors are returned, not logged.
+    Workers write nothing, but a cluster that is set up to move data to disk when memory is short may do so with queries and
+    counts; workers started here do not.
+    """
+
+    __slots__ = ("_part_rows", "_reading", "_shares", "_source", "_workers")
+    _source: ParquetSource | CsvFilesSource
+    _shares: tuple[Part, ...]
+    _part_rows: NDArray[np.int64]
+    _reading: Reading
+    _workers: DaskWorkers
+
+    @classmethod
+    def open(
+        cls,
+        table: AnyTable,
+        schema: Schema,
+        workers: Callable[[], DaskWorkers],
+        reading: TableReading | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> DistributedTable:
+        """Let workers hold their parts against the schema. Parameters as for `read_table`, and a function that gives workers.
+
+        Raises
+        ------
+        PrivateDataError
+            If the table is not in such files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
+        DpoptError
+            If there are no workers, or they are lost.
+        """
+        how = reading or TableReading()
+        how.check_against(schema)
+        source = open_table(table, how)
+        if not isinstance(source, ParquetSource | CsvFilesSource):
+            raise PrivateDataError(
+                f"{source.title}: workers of Dask read Parquet files, whose rows can be found without reading all before "
+                "them, and folders of CSV files, one file each; save the table as Parquet, or cut it into a folder of several "
+                "CSV files, or use --engine stream"
+            )
+        files = WatchedFiles.of(source.files)
+        positions = tuple(column_positions(source, schema.names))
+        made = object.__new__(cls)
+        own = workers()
+        file_names = source.names if isinstance(source, CsvFilesSource) else source.file_names
+        shares = _shares(source, own)
+        for name, value in (
+            ("_schema", schema),
+            ("_table", table),
+            ("_how", how),
+            ("_source", source),
+            ("_shares", shares),
+            ("_part_rows", np.array([_rows_of(part) for part in shares], dtype=np.int64)),
+            ("_reading", Reading(schema, how, source.title, file_names, positions)),
+            ("_files", files),
+            ("_workers", own),
+        ):
+            object.__setattr__(made, name, value)
+        if not shares:  # then no worker tells whether the types of the columns can be read
+            BatchReader.first_pass(source, schema, how).read_through()
+        found: dict[int, PartRead] = {}
+        for number, report in own.run(check_part, made._shares, made._reading):
+            found[number] = made._checked(number, report)
+            made._part_rows[number] = found[number].rows
+            if progress is not None:
+                progress(len(found) / len(shares))
+        if isinstance(source, CsvFilesSource):
+            source.note_rows(made._part_rows.tolist())
+        made._refuse_what_does_not_fit(found)
+        rows = int(made._part_rows.sum())
+        refuse_without_rows(source, rows, how)
+        kept = made._kept_rows([found[number].kept for number in range(len(shares))])
+        for name, value in (
+            ("_rows_read", rows),
+            ("_kept", kept),
+            ("_rows", rows if kept is None else kept.number),
+        ):
+            object.__setattr__(made, name, value)
+        return made
+
+    def _kept_rows(self, fits: Sequence[KeptRows | None]) -> KeptRows | None:
+        """Return which rows are counted: those that fit, by what the workers found of their parts, and K of each person.
+
+        The person column is read here, in order: what is kept of a person depends on that person's rows in all parts.
+        """
+        if not self._how.changes_size:
+            return None
+        together = RowsOfPart()
+        for rows, part in zip(self._part_rows.tolist(), fits, strict=True):
+            together.add(np.ones(rows, dtype=np.bool_) if part is None else part.part(0, rows))
+        if self._how.person is None:
+            return together.result()
+        candidates, source = together.result(), self._opened()
+        persons, bounded = FirstRowsOfPersons(self._how.rows_per_person or 0), RowsOfPart()
+        for _, array in source.pieces(column_positions(source, [self._how.person]), None):
+            end = bounded.rows + len(array)
+            if end > candidates.rows:
+                break
+            bounded.add(persons.keep(array, candidates.part(bounded.rows, end)))
+        self._files.check(source.files)
+        if bounded.rows != candidates.rows:
+            raise self._other_rows()
+        return bounded.result()
+
+    def _counted_parts(self) -> list[CountedPart]:
+        """Return the parts of the table, and which of their rows are counted."""
+        if self._kept is None:
+            return [(part, None) for part in self._shares]
+        ends = np.cumsum(self._part_rows).tolist()
+        counted: list[CountedPart] = []
+        for part, begin, end in zip(self._shares, [0, *ends], ends, strict=False):
+            own = RowsOfPart()
+            own.add(self._kept.part(begin, end))
+            counted.append((part, own.result()))
+        return counted
+
+    def _count(
+        self,
+        queries: MarginalSet | Clauses,
+        *,
+        threads: int,
+        progress: Callable[[float], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`. Workers read their parts."""
+        self._opened()
+        named = NamedQueries.of(self._schema, queries)
+        counts = np.zeros(len(named), dtype=np.int64)
+        found: dict[int, PartRead] = {}
+        done = 0
+        for number, report in self._workers.run(count_part, self._counted_parts(), self._reading, named):
+            read = self._checked(number, report)
+            found[number] = replace(read, counts=None)
+            if read.counts is not None:
+                counts += read.counts
+            done += read.rows
+            if progress is not None:
+                progress(done / max(self._rows_read, 1))
+        self._refuse_what_does_not_fit(found)
+        return counts
+
+    def _checked(self, number: int, report: PartReport) -> PartRead:
+        """Return what a worker read, if it is the part that was planned."""
+        if isinstance(report, PartFailed):
+            raise PrivateDataError(report.message)
+        if self._part_rows[number] not in (UNKNOWN, report.rows):
+            raise self._other_rows()
+        return report
+
+    def _other_rows(self) -> PrivateDataError:
+        return PrivateDataError(
+            f"a worker read other rows of {self._source.title} than there are here; all workers need the same files, which "
+            "nothing writes to"
+        )
+
+    def _refuse_what_does_not_fit(self, found: dict[int, PartRead]) -> None:
+        """Refuse what does not fit, as if one process had read all parts in order; or files that were changed."""
+        self._opened()
+        joined: dict[int, ColumnProblems] = {}
+        before = 0
+        for number, rows in enumerate(self._part_rows.tolist()):
+            for attribute, later in found[number].problems.items():
+                column = joined.setdefault(attribute, ColumnProblems(self._schema.attributes[attribute]))
+                column.join(later, before)
+            before += rows
+        faults = [fault for number in sorted(found) for fault in found[number].faults]
+        refuse_what_does_not_fit(self._source, [joined[attribute] for attribute in sorted(joined)], faults)
+
+
+def _shares(source: ParquetSource | CsvFilesSource, workers: DaskWorkers) -> tuple[Part, ...]:
+    """Return the parts of a table: row groups of about as many rows each (none if there are no rows), or CSV files."""
+    if isinstance(source, CsvFilesSource):
+        return tuple(source.parts())
+    rows = sum(group.rows for part in source.parts(1) for group in part)
+    return tuple(source.parts(min(PARTS_PER_SLOT * workers.slots(), -(-rows // FEWEST_ROWS))))
+
+
+def _rows_of(part: Part) -> int:
+    """Return how many rows a part has, where its files say so."""
+    return UNKNOWN if isinstance(part, CsvFile) else sum(group.rows for group in part)

@@ -1,0 +1,38 @@
+"""Exact counts of queries on the records of a table: the one place from which curators and evaluation get them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+
+
+def exact_counts(
+    dataset: PrivateDataset,
+    queries: MarginalSet | Clauses,
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[np.int64]:
+    """Return how many records lie in each cell, or satisfy each clause. Private.
+
+    How they are counted is the data set's affair: columns in memory, lists of ones, or parts that are read one after the other.
+
+    Parameters
+    ----------
+    queries
+        m clauses, or marginals with m cells.
+    progress
+        Called in the caller's thread with the share that is done. On columns in memory its steps depend on public
+        sizes only; elsewhere they show how many records there are, so that they are for the owner's terminal alone.
+
+    Returns
+    -------
+    counts : (m,) int64
+    """
+    return dataset._count(queries, threads=threads, progress=progress)

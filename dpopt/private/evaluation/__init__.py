@@ -1,0 +1,6 @@
+"""For the owner, NOT private: errors against the truth, and broken rules.
+
+| file | what it holds |
+|---|---|
+| errors.py, marginal_errors.py, broken_rules.py | for the owner, NOT private: errors against the truth, broken rules |
+"""

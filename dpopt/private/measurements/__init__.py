@@ -1,0 +1,10 @@
+"""What is to be measured with noise, and its exact value.
+
+| file | what it holds |
+|---|---|
+| measurement.py, noisy_counts.py | what is to be measured, with how much noise; where exact counts become noisy ones |
+| bin_measurement.py | what is measured of histograms and degrees |
+| sanitizer_sums.py | sums of the coefficients of records' polynomials |
+| halfspace_measurement.py | what is measured of points, and its cost |
+| halfspace_kernels.py | on which sides of halfspaces points lie |
+"""

@@ -1,0 +1,166 @@
+"""What is measured of counts in bins: sums over disjoint groups of bins, the counts in order, or how many bins are in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.tables.bin_counts import BinCounts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measurement:
+    """Name, and law and scale of the noise.
+
+    Attributes
+    ----------
+    name : str
+        What is measured; tells this measurement from all others of a run.
+    scale : float
+        sigma of the discrete Gaussian or b of the discrete Laplace law, in records.
+    gaussian : bool
+        Which of the two.
+    """
+
+    name: str
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise PlanError("a measurement needs a name; say in words what is counted")
+        if not SMALLEST_SCALE <= self.scale < LARGEST_SCALE:
+            raise PlanError(
+                f"{self.name}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g} records, "
+                f"found {self.scale!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSums(_Measurement):
+    """Sums over groups of bins that have no bin in common, such as one level of a tree.
+
+    Attributes
+    ----------
+    groups : (n,) int64
+        The group of each bin; -1 for bins that are in none.
+    number : int
+        How many groups there are.
+    """
+
+    groups: NDArray[np.int64]
+    number: int
+
+    def __post_init__(self) -> None:
+        _Measurement.__post_init__(self)
+        if self.groups.size and not (self.groups.min() >= -1 and self.groups.max() < self.number):
+            raise PlanError(f"{self.name}: groups are numbered 0 to {self.number - 1:,}, and -1 is none")
+
+    @classmethod
+    def blocks(cls, name: str, scale: float, *, gaussian: bool, bins: int, height: int) -> GroupSums:
+        """Return the sums over blocks of 2^height bins, the last one of what is left."""
+        groups = np.arange(bins, dtype=np.int64) >> height
+        return cls(name, scale, gaussian, groups, int(groups[-1]) + 1)
+
+    def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in L1 and
+        sqrt 2 in L2 under replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C5 in
+        docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
+
+        Raises
+        ------
+        PlanError
+            For a graph: an edge may count twice in one group.
+        """
+        if counts._bins_of_a_record != 1:
+            raise PlanError(f"{self.name}: groups of nodes are not measured; an edge may count twice in one")
+        return measurement_charge(
+            self.name, _moved(1, relation), self.scale, gaussian=self.gaussian, relation=relation
+        )
+
+    def exact(self, counts: BinCounts) -> NDArray[np.int64]:
+        """Return the sums, (number,). Private.
+
+        Raises
+        ------
+        PrivateDataError
+            If there is not one group for each bin.
+        """
+        if self.groups.shape != counts._counts.shape:
+            raise PrivateDataError(
+                f"{self.name}: the plan was made for {self.groups.size:,} bins, and {counts._counts.size:,} were counted"
+            )
+        inside = self.groups >= 0
+        sums = np.zeros(self.number, dtype=np.int64)
+        np.add.at(sums, self.groups[inside], counts._counts[inside])
+        return sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedCounts(_Measurement):
+    """The counts in increasing order; the largest ones where fewer are asked for, zeros first where more are.
+
+    Attributes
+    ----------
+    length : int
+        How many.
+    """
+
+    length: int
+
+    def __post_init__(self) -> None:
+        _Measurement.__post_init__(self)
+        if self.length < 1:
+            raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
+
+    def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two vectors
+        farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al. 2010, Proposition
+        3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
+        `tests/private/test_bin_curator.py`.
+        """
+        moved = _moved(counts._bins_of_a_record, relation)
+        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+
+    def exact(self, counts: BinCounts) -> NDArray[np.int64]:
+        """Return the counts in order, (length,). Private."""
+        ordered = np.sort(counts._counts)[-self.length :]
+        return np.concatenate((np.zeros(self.length - ordered.size, dtype=np.int64), ordered))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinsInUse(_Measurement):
+    """How many bins have a record: for a graph, how many nodes have an edge."""
+
+    def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both relations.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for Gaussian
+        noise. Privacy: C1, C7 in docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
+        """
+        bins = counts._bins_of_a_record
+        moved = bins * bins if self.gaussian else bins
+        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+
+    def exact(self, counts: BinCounts) -> NDArray[np.int64]:
+        """Return the number, (1,). Private."""
+        return np.array([np.count_nonzero(counts._counts)], dtype=np.int64)
+
+
+BinMeasurement = GroupSums | SortedCounts | BinsInUse
+
+
+def _moved(bins: int, relation: NeighbouringRelation) -> int:
+    return bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins

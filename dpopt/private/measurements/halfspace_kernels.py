@@ -1,0 +1,67 @@
+"""On which side of each canonical direction projected points lie: exact, in whole numbers, one record at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.compilation import kernel
+
+_BLOCK = 1024
+
+
+def count_positive_sides(coordinates: NDArray[np.int32], normals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each normal v how many points x have <x, v> > 0, (k,); a tie counts as 0.
+
+    Numbers are whole and every sum of products is below 2^53 (`dpopt.queries.halfspaces.halfspaces`), so that the products of
+    matrices are exact: they do not depend on the order of additions, nor a record's side on the block that it falls into.
+
+    Parameters
+    ----------
+    coordinates : (n, d) int32
+    normals : (k, d) int64
+    """
+    matrix = np.ascontiguousarray(normals.T, dtype=np.float64)
+    found = np.zeros(len(normals), dtype=np.int64)
+    for start in range(0, len(coordinates), _BLOCK):
+        sides = coordinates[start : start + _BLOCK].astype(np.float64) @ matrix
+        found += np.count_nonzero(sides > 0.0, axis=0)
+    return found
+
+
+@kernel
+def count_angles(
+    coordinates: NDArray[np.int32],
+    matrices: NDArray[np.int64],
+    directions: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Add to counts[i, b] how many points A_i x fall into bin b of the circle, for T = 2.
+
+    With directions u_0, ..., u_{h-1} by angle within a half circle, the signs s_j = 1[<A_i x, u_j> > 0] change at most once
+    along j. Bin b < h: s_0, ..., s_b are 1 and the others 0. Bin h + r: s_0, ..., s_r are 0 and the others 1. So s_j = 1
+    exactly for the bins j, ..., j + h - 1, ties and A_i x = 0 (bin 2 h - 1) among them.
+
+    Parameters
+    ----------
+    coordinates : (n, d) int32
+    matrices : (m, 2, d) int64
+    directions : (h, 2) int64
+    counts : (m, 2 h) int64
+        Added to.
+    """
+    d = coordinates.shape[1]
+    h = directions.shape[0]
+    for i in range(matrices.shape[0]):
+        for record in range(coordinates.shape[0]):
+            first = np.int64(0)
+            second = np.int64(0)
+            for place in range(d):
+                first += matrices[i, 0, place] * coordinates[record, place]
+                second += matrices[i, 1, place] * coordinates[record, place]
+            positive = 0
+            starts = first * directions[0, 0] + second * directions[0, 1] > 0
+            for j in range(h):
+                if first * directions[j, 0] + second * directions[j, 1] > 0:
+                    positive += 1
+            counts[i, positive - 1 if starts else 2 * h - 1 - positive] += 1

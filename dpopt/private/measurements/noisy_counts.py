@@ -1,0 +1,92 @@
+"""Counts of the records with integer noise: the only place where exact counts become noisy ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.arrays import freeze
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.transcript.released import NoisyAnswers
+
+CHUNK = 100_000
+"""Counts that get their noise at a time: OpenDP takes lists, which hold each number as an object."""
+
+
+class Noised(Protocol):
+    """What is measured with noise: its name, and law and scale of the noise."""
+
+    @property
+    def name(self) -> str:
+        """What is counted, in words."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """Sigma of the discrete Gaussian or b of the discrete Laplace law."""
+        ...
+
+    @property
+    def gaussian(self) -> bool:
+        """Which of the two."""
+        ...
+
+
+def noisy_counts(
+    dataset: PrivateDataset,
+    measurement: Measurement,
+    charge: Charge,
+    noise: Noise,
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NoisyAnswers:
+    """Return the counts of a measurement with its noise. The caller has spent `charge` and put it on file.
+
+    `progress` is called with the share of the counts that have their noise; how often depends on their number alone.
+    """
+    return with_noise(
+        exact_counts(dataset, measurement.queries, threads=threads),
+        measurement,
+        charge,
+        noise,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def with_noise(
+    exact: NDArray[np.int64],
+    measurement: Noised,
+    charge: Charge,
+    noise: Noise,
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NoisyAnswers:
+    """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.
+
+    Privacy: C1 in docs/privacy.md.
+    """
+    add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace
+    values = np.empty_like(exact)
+    parts = [exact[start : start + CHUNK] for start in range(0, exact.size, CHUNK)]
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:  # OpenDP works without the interpreter's lock
+        add = partial(add_noise, scale=measurement.scale)
+        for noisy in pool.map(add, parts) if len(parts) > 1 else map(add, parts):
+            values[done : done + noisy.size] = noisy
+            done += noisy.size
+            if progress is not None:
+                progress(done / exact.size)
+    law = DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
+    return NoisyAnswers(measurement.name, freeze(values), law, measurement.scale, charge)

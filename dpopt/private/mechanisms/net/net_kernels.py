@@ -1,0 +1,272 @@
+"""The compiled loops of the net mechanism over multisets: sizes and members of boxes, distances, lower bounds on them.
+
+A box holds the multisets of m elements, as counts n of A elements with low <= n <= high. All figures that decide about the law
+are exact 64-bit integers; floating point chooses multipliers and where a box is cut, which cost time only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.compilation import kernel
+
+Counts = NDArray[np.int64]
+
+
+@kernel
+def sizes(low: Counts, high: Counts, total: int, table: NDArray[np.uint64]) -> np.int64:
+    """Fill table[i, c] with the number of ways to give elements i .. A - 1 c in all; return that of (0, total).
+
+    `table` has the shape (A + 1, total + 1); the box must hold less than 2^63 multisets, as all boxes of a full one do.
+    """
+    elements = len(low)
+    table[elements, :] = 0
+    table[elements, 0] = 1
+    for i in range(elements - 1, -1, -1):
+        window = np.uint64(0)
+        for c in range(total + 1):
+            if c >= low[i]:
+                window += table[i + 1, c - low[i]]
+            if c > high[i]:
+                window -= table[i + 1, c - high[i] - 1]
+            table[i, c] = window
+    return np.int64(table[0, total])
+
+
+@kernel
+def member(
+    low: Counts, high: Counts, total: int, table: NDArray[np.uint64], rank: int, found: Counts
+) -> None:
+    """Write the multiset of this rank (from 0) into `found`; `table` is that of `sizes` of the same box."""
+    left, place = total, np.uint64(rank)
+    for i in range(len(low)):
+        for count in range(low[i], min(high[i], left) + 1):
+            ways = table[i + 1, left - count]
+            if place < ways:
+                found[i] = count
+                left -= count
+                break
+            place -= ways
+
+
+@kernel
+def tighten(low: Counts, high: Counts, total: int) -> bool:
+    """Shrink a box to the counts that its members take, in place; return whether it has any."""
+    least, most = np.int64(0), np.int64(0)
+    for i in range(len(low)):
+        if low[i] > high[i]:
+            return False
+        least += low[i]
+        most += high[i]
+    if least > total or most < total:
+        return False
+    for i in range(len(low)):
+        highest = total - least + low[i]
+        lowest = total - most + high[i]
+        if high[i] > highest:
+            most -= high[i] - highest
+            high[i] = highest
+        if low[i] < lowest:
+            least += lowest - low[i]
+            low[i] = lowest
+    return True
+
+
+@kernel
+def distance(answers: NDArray[np.int8], targets: Counts, size: int, counts: Counts) -> np.int64:
+    """Return the largest |target - size * answer| over the queries, the answers on a multiset being whole counts.
+
+    Parameters
+    ----------
+    answers : (k, A) int8
+        What each query says of each element, 0 or 1.
+    targets : (k,) int64
+    """
+    largest = np.int64(0)
+    for q in range(len(targets)):
+        held = np.int64(0)
+        for x in range(len(counts)):
+            held += answers[q, x] * counts[x]
+        largest = max(largest, abs(targets[q] - size * held))
+    return largest
+
+
+@kernel
+def distances(
+    answers: NDArray[np.int8],
+    targets: Counts,
+    size: int,
+    total: int,
+    table: NDArray[np.uint64],
+    first: int,
+    found: Counts,
+) -> None:
+    """Write the distances of the multisets of ranks first, first + 1, ... of the full box into `found`."""
+    elements = answers.shape[1]
+    low, high = np.zeros(elements, dtype=np.int64), np.full(elements, total, dtype=np.int64)
+    counts = np.empty(elements, dtype=np.int64)
+    for place in range(len(found)):
+        member(low, high, total, table, first + place, counts)
+        found[place] = distance(answers, targets, size, counts)
+
+
+@kernel
+def interval_bound(
+    low: Counts, high: Counts, total: int, answers: NDArray[np.int8], targets: Counts, size: int
+) -> np.int64:
+    """Return a lower bound on the distances in a box: the best that one query alone proves (SD-5). Exact for one multiset."""
+    least, most = low.sum(), high.sum()
+    bound = np.int64(0)
+    for q in range(len(targets)):
+        inside_low, inside_high = np.int64(0), np.int64(0)
+        for x in range(len(low)):
+            if answers[q, x]:
+                inside_low += low[x]
+                inside_high += high[x]
+        highest = min(inside_high, total - least + inside_low)
+        lowest = max(inside_low, total - most + inside_high)
+        bound = max(bound, targets[q] - size * highest, size * lowest - targets[q])
+    return bound
+
+
+@kernel
+def certified_bound(
+    low: Counts,
+    high: Counts,
+    total: int,
+    answers: NDArray[np.int8],
+    targets: Counts,
+    size: int,
+    multipliers: NDArray[np.float64],
+    scale: float,
+) -> np.int64:
+    """Return a lower bound on the distances in a box by weak duality, for any multipliers; in exact integers (SD-6).
+
+    With Y the multipliers times `scale`, rounded to whole numbers, and |Y| the sum of their sizes::
+
+        max_q |t_q - size (Q n)_q|  >=  sum_q Y_q (t_q - size (Q n)_q) / |Y|  >=  (Y t - size max_box (Q' Y) n) / |Y|,
+
+    and the maximum of a linear function over a box with a fixed sum is found by filling the best elements first. Nothing
+    is rounded but the quotient, upwards, since distances are whole numbers.
+    """
+    queries, elements = answers.shape
+    reward = np.zeros(elements, dtype=np.int64)
+    value, norm = np.int64(0), np.int64(0)
+    for q in range(queries):
+        whole = np.int64(np.rint(multipliers[q] * scale))
+        if whole != 0:
+            norm += abs(whole)
+            value += whole * targets[q]
+            for x in range(elements):
+                reward[x] += whole * answers[q, x]
+    if norm == 0:
+        return np.int64(0)
+    left = total - low.sum()
+    best = np.int64(0)
+    for x in range(elements):
+        best += reward[x] * low[x]
+    for x in np.argsort(-reward):
+        taken = min(left, high[x] - low[x])
+        best += reward[x] * taken
+        left -= taken
+        if left == 0:
+            break
+    value -= size * best
+    if value <= 0:
+        return np.int64(0)
+    return (value + norm - 1) // norm
+
+
+@kernel
+def improve(
+    low: Counts,
+    high: Counts,
+    total: int,
+    answers: NDArray[np.int8],
+    targets: Counts,
+    size: int,
+    multipliers: NDArray[np.float64],
+    steps: int,
+) -> None:
+    """Move multipliers (k,), of l1 norm at most 1, by subgradient steps towards the best Lagrangian bound, in place.
+
+    Maximizes min over the box of sum_q y_q (t_q - size (Q n)_q) over the l1 ball, with Polyak's step length towards halfway
+    between the bound and the best distance met. Floating point: only the choice of multipliers depends on it.
+    """
+    queries, elements = answers.shape
+    current, kept = multipliers.copy(), multipliers.copy()
+    reward = np.empty(elements, dtype=np.float64)
+    residual = np.empty(queries, dtype=np.float64)
+    counts = np.empty(elements, dtype=np.int64)
+    best_value, best_distance = -1e300, 1e300
+    left_over = total - low.sum()
+    for _ in range(steps):
+        for x in range(elements):
+            reward[x] = 0.0
+        for q in range(queries):
+            if current[q] != 0.0:
+                for x in range(elements):
+                    reward[x] += current[q] * answers[q, x]
+        left = left_over
+        counts[:] = low
+        for x in np.argsort(-reward):
+            taken = min(left, high[x] - low[x])
+            counts[x] += taken
+            left -= taken
+            if left == 0:
+                break
+        value, norm, largest = 0.0, 0.0, 0.0
+        for q in range(queries):
+            held = np.int64(0)
+            for x in range(elements):
+                held += answers[q, x] * counts[x]
+            residual[q] = np.float64(targets[q] - size * held)
+            value += current[q] * residual[q]
+            norm += residual[q] * residual[q]
+            largest = max(largest, abs(residual[q]))
+        best_distance = min(best_distance, largest)
+        if value > best_value:
+            best_value = value
+            kept[:] = current
+        if norm == 0.0 or best_distance <= best_value:
+            break
+        target = 0.5 * (max(best_value, 0.0) + best_distance)
+        current += (target - value) / norm * residual
+        _onto_ball(current)
+    multipliers[:] = kept
+
+
+@kernel
+def _onto_ball(point: NDArray[np.float64]) -> None:
+    """Project a point onto the l1 ball of radius 1, in place."""
+    sizes_ = np.abs(point)
+    if sizes_.sum() <= 1.0:
+        return
+    total, threshold = 0.0, 0.0
+    for place, value in enumerate(np.sort(sizes_)[::-1]):
+        total += value
+        shift = (total - 1.0) / (place + 1)
+        if value <= shift:
+            break
+        threshold = shift
+    for q in range(len(point)):
+        point[q] = np.sign(point[q]) * max(abs(point[q]) - threshold, 0.0)
+
+
+@kernel
+def cut(low: Counts, high: Counts, answers: NDArray[np.int8], multipliers: NDArray[np.float64]) -> int:
+    """Return the element along which to cut a box of more than one multiset: wide, and with a say in the bound."""
+    queries, elements = answers.shape
+    reward = np.zeros(elements, dtype=np.float64)
+    for q in range(queries):
+        if multipliers[q] != 0.0:
+            for x in range(elements):
+                reward[x] += multipliers[q] * answers[q, x]
+    middle = np.median(reward)
+    chosen, best = 0, -1.0
+    for x in range(elements):
+        merit = (high[x] - low[x]) * (0.02 + abs(reward[x] - middle))
+        if merit > best and high[x] > low[x]:
+            chosen, best = x, merit
+    return chosen

@@ -1,0 +1,115 @@
+"""The operating system's generator: the source of all private draws but the noise on counts (`dpopt.private.mechanisms.noise`).
+
+There is no seed. `SeededWords` and `ScriptedWords` exist for tests, simulations on public data and reproducible
+experiments; they declare themselves not private, and every ledger that they touch reads infinite. Privacy: A7 in
+docs/privacy.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RandomWords(Protocol):
+    """A source of independent, uniform 64-bit words."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the words come from the operating system's generator and from nowhere else."""
+        ...
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return `count` fresh words; no word is ever returned twice."""
+        ...
+
+
+class SystemWords:
+    """Words from the operating system's cryptographic generator."""
+
+    is_private = True
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return `count` fresh words."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+class SeededWords:
+    """Words that a seed determines: for simulations on public data and for experiments, never private."""
+
+    is_private = False
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(key=seed)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next `count` words of the stream."""
+        return np.asarray(self._generator.random_raw(count), dtype=np.uint64)
+
+
+class ScriptedWords:
+    """Words given in advance, for tests of exact output laws; never private."""
+
+    is_private = False
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = np.array(words, dtype=np.uint64)
+        self._position = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next `count` words of the script.
+
+        Raises
+        ------
+        IndexError
+            If the script is too short.
+        """
+        end = self._position + count
+        if end > len(self._words):
+            raise IndexError(f"the script holds {len(self._words)} words, {end} were asked for")
+        taken = self._words[self._position : end]
+        self._position = end
+        return taken
+
+
+def uniform_below(total: int, count: int, source: RandomWords) -> NDArray[np.uint64]:
+    """Return integers exactly uniform on 0 .. total - 1, as pairs of words.
+
+    Parameters
+    ----------
+    total : int
+        From 1 to 2**127.
+    count : int
+        How many integers.
+    source : RandomWords
+        Where the words come from.
+
+    Returns
+    -------
+    (count, 2) uint64 array
+        High and low word of each integer.
+
+    Notes
+    -----
+    Words are masked to the bit length of ``total - 1`` and rejected when above it, so each integer is exactly uniform and at
+    most two pairs of words are needed for it on average. How many were rejected depends on `total`; that time is not hidden
+    (known limits).
+    """
+    if not 1 <= total <= 2**127:
+        raise ValueError(f"the range must be between 1 and 2**127, found {total}")
+    bits = (total - 1).bit_length()
+    high_mask = np.uint64((1 << max(bits - 64, 0)) - 1)
+    low_mask = np.uint64((1 << min(bits, 64)) - 1)
+    total_high, total_low = np.uint64(total >> 64), np.uint64(total & (2**64 - 1))
+    accepted = np.empty((0, 2), dtype=np.uint64)
+    while len(accepted) < count:
+        missing = count - len(accepted)
+        words = source.words(2 * missing).reshape(missing, 2)
+        high, low = words[:, 0] & high_mask, words[:, 1] & low_mask
+        below = (high < total_high) | ((high == total_high) & (low < total_low))
+        accepted = np.concatenate([accepted, np.stack([high[below], low[below]], axis=1)])
+    return accepted

@@ -1,0 +1,17 @@
+"""Reading private tables: each record by itself, by a public schema and a declared form.
+
+| file | what it holds |
+|---|---|
+| read_points.py | points of R^d, scaled and rounded |
+| read_lists.py | rows that are decision lists |
+| read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
+| table_reading.py | how a table is read, as its owner declares it; public |
+| csv_source.py, csv_files.py, parquet_source.py | CSV and Parquet files |
+| read_counts.py, read_edges.py | counts that were made already; the edges of a graph |
+| read_binary_table.py | wide tables, whatever their layout |
+| batch_reader.py, kept_rows.py | codes batch by batch; which rows are counted: those that fit, K of a person |
+| watched_files.py | files that must not change while they are read |
+| encode.py, domain_codes.py, on_invalid.py, table_problems.py | values to codes; what does not fit the schema |
+| binary/ | wide tables of zeros and ones |
+| draft/ | a schema drafted from a table, for its owner to correct |
+"""

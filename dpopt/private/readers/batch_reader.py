@@ -1,0 +1,225 @@
+"""Reading columns of a table batch by batch, by a public schema: codes of the rows that are counted, and what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.readers.kept_rows import FirstRowsOfPersons, KeptRows, RowsOfPart
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.table_problems import ColumnProblems
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, TableSource, column_positions
+from dpopt.private.tables.dataset import Codes
+from dpopt.schema.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_BYTES = 2**27
+"""What the codes of a batch, its bits, and the codes of the next batch may take, about; what else is held (values as read)
+takes no more than that."""
+
+_VALUE_BYTES = 16  # a value as it is read, and on its way to its code
+
+
+class BatchReader:
+    """Reads columns of a table by a public schema, batch by batch: the codes of the rows that are counted.
+
+    The first pass over a table decides which rows these are (`kept_rows`): it reads every column of the schema, and the person
+    column. Later passes read some columns, and are told. What does not fit is collected, unless the reading is total.
+
+    Parameters
+    ----------
+    source
+        The table.
+    positions : sequence of int
+        Where the columns are in it, one for each attribute that is wanted.
+    attributes : (k,) integers
+        Positions of these attributes in the schema, at least one.
+    how
+        How the table is read.
+    kept
+        Which rows are counted; None in a first pass.
+    person
+        In a first pass: where the person column is, if rows of a person are bounded.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that were read so far, counted or not. Private where the table is.
+
+    Each of `batches` and `read_through` may run in one thread at a time.
+    """
+
+    def __init__(
+        self,
+        source: TableSource,
+        positions: Sequence[int],
+        schema: Schema,
+        attributes: NDArray[np.integer],
+        how: TableReading,
+        *,
+        kept: KeptRows | None = None,
+        person: int | None = None,
+    ) -> None:
+        from dpopt.private.readers.encode import ColumnEncoder
+
+        self._source, self._how, self._kept = source, how, kept
+        self._encoders = [
+            ColumnEncoder(
+                schema.attributes[attribute],
+                how.on_invalid,
+                nulls_are_malformed=source.nulls_are_malformed,
+                decimal=source.decimal,
+            )
+            for attribute in attributes
+        ]
+        wanted = [*positions] if person is None else [*positions, person]
+        self._positions = list(dict.fromkeys(wanted))  # the person column may be in the schema, too
+        self._person = None if person is None else self._positions.index(person)
+        self._persons = FirstRowsOfPersons(how.rows_per_person or 0)
+        decides = kept is None and (person is not None or OnInvalid.DROP in how.on_invalid)
+        self._decided = RowsOfPart() if decides else None
+        self.rows = 0
+
+    @classmethod
+    def first_pass(cls, source: TableSource, schema: Schema, how: TableReading) -> BatchReader:
+        """Return the reader of all columns that decide which rows are counted.
+
+        Raises
+        ------
+        PrivateDataError
+            If the table lacks one of them.
+        """
+        positions = column_positions(source, schema.names)
+        person = None if how.person is None else column_positions(source, [how.person])[0]
+        return cls(source, positions, schema, np.arange(len(schema)), how, person=person)
+
+    @property
+    def problems(self) -> list[ColumnProblems]:
+        """What did not fit, column by column; nothing where the reading is total."""
+        return [encoder.problems for encoder in self._encoders]
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with whole rows; nothing where the reading is total."""
+        return [] if self._how.on_invalid.is_total else self._source.faults()
+
+    def kept_rows(self) -> KeptRows | None:
+        """Return which of the rows are counted, after a first pass to the end; None if all are."""
+        return self._kept if self._decided is None else self._decided.result()
+
+    def what_does_not_fit(self) -> str:
+        """Return which rows and values did not fit, in words; nothing where all did. Private."""
+        return what_does_not_fit(self._source, self.problems, self.faults())
+
+    def refuse_what_does_not_fit(self) -> None:
+        """Refuse a table that was read to its end, if rows or values did not fit.
+
+        Raises
+        ------
+        PrivateDataError
+            The message names columns, lines and values.
+        """
+        refuse_what_does_not_fit(self._source, self.problems, self.faults())
+
+    def batches(self, rows_at_a_time: int) -> Generator[list[Codes], None, None]:
+        """Yield the codes of the wanted attributes for some rows, then for the next ones; each array is (rows,).
+
+        After a value that has no code nothing more is yielded, but the table is read to its end, so that the message can
+        say how much does not fit.
+        """
+        held = 0
+        for rows in self._pieces(min(rows_at_a_time, BATCH_ROWS), None):
+            held += rows
+            if held >= rows_at_a_time:
+                yield from self._taken()
+                held = 0
+        if held:
+            yield from self._taken()
+
+    def read_through(self, progress: Progress | None = None) -> None:
+        """Read to the end and keep nothing but what does not fit, and which rows are counted."""
+        for _ in self._pieces(BATCH_ROWS, progress):
+            for encoder in self._encoders:
+                encoder.codes()
+
+    def columns(self, progress: Progress | None = None) -> list[Codes]:
+        """Read to the end and return the codes of each attribute."""
+        for _ in self._pieces(BATCH_ROWS, progress):
+            pass
+        return [encoder.codes() for encoder in self._encoders]
+
+    def _pieces(self, rows: int, progress: Progress | None) -> Iterator[int]:
+        """Yield the number of rows of the next piece, once the values of those that are counted are with the encoders."""
+        last = len(self._positions) - 1
+        rows = min(rows, max(512, BATCH_BYTES // (_VALUE_BYTES * (last + 1))))
+        invalid: NDArray[np.bool_] | None = None
+        persons: pa.Array | None = None
+        for index, array in self._source.pieces(self._positions, progress, batch_rows=rows):
+            if index < len(self._encoders):
+                found = self._encoders[index].add(array)
+                if found is not None:
+                    invalid = found if invalid is None else invalid | found
+            if index == self._person:
+                persons = array
+            if index == last:
+                self._keep(len(array), invalid, persons)
+                self.rows += len(array)
+                invalid = persons = None
+                yield len(array)
+
+    def _keep(self, rows: int, invalid: NDArray[np.bool_] | None, persons: pa.Array | None) -> None:
+        """Decide, or look up, which rows of the last piece are counted, and forget the codes of the others."""
+        if self._kept is None and self._decided is None:
+            return
+        if self._decided is None:
+            kept = self._kept.part(self.rows, self.rows + rows)  # type: ignore[union-attr]
+            if kept.size != rows or (invalid is not None and (invalid & kept).any()):
+                raise PrivateDataError(
+                    f"{self._source.title} does not hold the same rows as before; keep a copy that nothing writes to, and "
+                    "begin again"
+                )
+        else:
+            kept = np.ones(rows, dtype=np.bool_)
+            if invalid is not None and OnInvalid.DROP in self._how.on_invalid:
+                kept &= ~invalid
+            if persons is not None:
+                kept = self._persons.keep(persons, kept)
+            self._decided.add(kept)
+        if not kept.all():
+            for encoder in self._encoders:
+                encoder.keep(kept)
+
+    def _taken(self) -> Iterator[list[Codes]]:
+        codes = [encoder.codes() for encoder in self._encoders]
+        if not any(self.problems):
+            yield codes
+
+
+def refuse_what_does_not_fit(
+    source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str]
+) -> None:
+    """Refuse a table whose rows (`faults`) or values of its columns did not fit.
+
+    Raises
+    ------
+    PrivateDataError
+        The message names columns, lines and values.
+    """
+    found = what_does_not_fit(source, columns, faults)
+    if found:
+        raise PrivateDataError(f"{source.title} does not fit the schema\n{found}")
+
+
+def what_does_not_fit(source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str]) -> str:
+    """Return which rows and values did not fit, in words; nothing where all did. Private."""
+    problems = [column for column in columns if column]
+    rows = sorted({row for problem in problems for row in problem.example_rows()})
+    places = source.places(rows) if rows else {}
+    blocks = [*faults] + [problem.message(places) for problem in problems]
+    return "\n".join(f"  {line}" for block in blocks for line in block.splitlines())

@@ -1,0 +1,148 @@
+"""Bit files: a wide table of zeros and ones, column by column, a bit for each record.
+
+The form: 64 bytes of head (the mark DPOPTBIT; version 1 and length 64 of the head, 32 bits each; numbers of records n, of
+columns d and of words W = ceil(n / 64) of a column, 64 bits each; zeros), then d times W words of 64 bits. All numbers are
+little-endian. Bit r % 64 of word r // 64 of a column is record r; the bits from n on are 0.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.files.written_files import whole_file
+from dpopt.queries.counting.binary_columns import MOST_ROWS, BitColumns
+from dpopt.schema.binary_attributes import MOST_COLUMNS
+
+MARK = b"DPOPTBIT"
+_HEAD = struct.Struct("<8sIIQQQ24x")
+_VERSION = 1
+_WORD = np.dtype("<u8")
+
+
+def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[NDArray[np.generic]]) -> int:
+    """Write a wide table of zeros and ones as a bit file, one column after the other; return the number of columns.
+
+    The file is as private as the table. It appears whole or not at all, and no more than a column is in memory.
+
+    Parameters
+    ----------
+    path
+        The file; one that is there is replaced.
+    rows
+        Number of records n.
+    columns
+        Gives each column in turn: (n,) truth values, or (n,) uint8 of zeros and ones, or (ceil(n / 64),) uint64 with bit
+        r % 64 of word r // 64 for record r.
+
+    Raises
+    ------
+    PrivateDataError
+        If a column has another form, there is none, or the file cannot be written.
+    """
+    words = words_of(rows)
+    try:
+        with whole_file(path, private=True) as stream:
+            stream.write(bytes(_HEAD.size))
+            number = 0
+            for column in columns:
+                stream.write(packed_column(column, rows, number).data)
+                number += 1
+            if not 1 <= number <= MOST_COLUMNS:
+                raise PrivateDataError(f"{number:,} columns were given; a table has 1 to {MOST_COLUMNS:,}")
+            stream.seek(0)
+            stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
+    except OSError as problem:
+        raise PrivateDataError(
+            f"the bit file cannot be written to {os.fspath(path)!r}: {problem.strerror or problem}; choose a folder that "
+            "exists, can be written and has room"
+        ) from problem
+    return number
+
+
+def read_bit_file(path: Path, width: int) -> BitColumns:
+    """Return the columns of a bit file; the file stays where it is and is read where counting needs it.
+
+    Raises
+    ------
+    PrivateDataError
+        If the file is torn or damaged, has no records, or does not have `width` columns.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size or not head.startswith(MARK):
+        raise PrivateDataError(
+            f"{path.name} is no bit file: its head is missing; write it with dpopt.write_bit_file"
+        )
+    _, version, length, rows, number, words = _HEAD.unpack(head)
+    if version != _VERSION or length != _HEAD.size or words != (rows + 63) // 64 or any(head[40:]):
+        raise PrivateDataError(
+            f"{path.name} is a bit file of another version, or its head is damaged; write it again with dpopt.write_bit_file"
+        )
+    if number != width:
+        raise PrivateDataError(
+            f"{path.name} has {number:,} columns, and {width:,} are declared; declare the number that the table has "
+            "by its making"
+        )
+    if not 1 <= rows <= MOST_ROWS:
+        raise PrivateDataError(f"{path.name} has {rows:,} records; expected 1 to {MOST_ROWS:,}")
+    expected = _HEAD.size + _WORD.itemsize * words * number
+    if size != expected:
+        raise PrivateDataError(
+            f"{path.name} has {size:,} bytes where {number:,} columns of {rows:,} records take {expected:,}: the "
+            "file is torn. Copy or write it again"
+        )
+    held = np.memmap(path, dtype=_WORD, mode="r", offset=_HEAD.size, shape=(number, words))
+    try:
+        return BitColumns(rows, held)
+    except SchemaError as problem:
+        raise PrivateDataError(f"{path.name}: {problem}; the file is damaged: write it again") from None
+
+
+def words_of(rows: int) -> int:
+    """Return the number of words of a column over this many records.
+
+    Raises
+    ------
+    PrivateDataError
+        If there is no record, or there are too many.
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= MOST_ROWS:
+        raise PrivateDataError(
+            f"the number of records is a whole number from 1 to {MOST_ROWS:,}, found {rows!r}"
+        )
+    return (int(rows) + 63) // 64
+
+
+def packed_column(column: NDArray[np.generic], rows: int, number: int) -> NDArray[np.uint64]:
+    """Return a column as words, (ceil(rows / 64),); `number` says in messages which it is.
+
+    Raises
+    ------
+    PrivateDataError
+        If it has another form, or holds something but zeros and ones.
+    """
+    given, words = np.asarray(column), words_of(rows)
+    if given.dtype == np.uint64 and given.shape == (words,):
+        if rows % 64 and given[-1] >> np.uint64(rows % 64):
+            raise PrivateDataError(f"column {number:,}: a bit is set beyond the last of {rows:,} records")
+        return np.ascontiguousarray(given, dtype=_WORD)
+    if given.dtype not in (np.bool_, np.uint8) or given.shape != (rows,):
+        raise PrivateDataError(
+            f"column {number:,}: expected {rows:,} truth values, or {words:,} words (uint64) of their bits; found "
+            f"{given.dtype} of shape {given.shape}"
+        )
+    if given.dtype == np.uint8 and given.size and given.max() > 1:
+        row = int(np.argmax(given > 1))
+        raise PrivateDataError(f"column {number:,}, record {row + 1:,}: {given[row]} is neither 0 nor 1")
+    packed = np.zeros(8 * words, dtype=np.uint8)
+    bits = np.packbits(given, bitorder="little")
+    packed[: bits.size] = bits
+    return packed.view(_WORD)

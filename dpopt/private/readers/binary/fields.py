@@ -1,0 +1,293 @@
+"""Records of a text file and their fields, block by block. Each record is divided by itself, by what was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.readers.binary.text_blocks import LONGEST_LINE, whole_lines
+from dpopt.private.readers.table_problems import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BLANKS = " \t\r\v\f"
+_NO_TEXT, _TOO_LONG = 3, 4  # beside the states of the kernel
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How the records of a text file are divided into fields. Declared, never found out.
+
+    Attributes
+    ----------
+    separators : str
+        The signs that separate fields, each of one byte.
+    runs : bool
+        Whether separators in a row are one; else there is an empty field between them.
+    quotes : bool
+        Whether a field may stand in quotes.
+    trimmed : bool
+        Whether blanks around fields are left out.
+    multiline : bool
+        Whether fields in quotes may hold line ends; else every line is a record.
+    encoding : str
+        UTF-8, or an encoding of one byte for each sign.
+    comments : str
+        Signs; lines that begin with one of them hold nothing.
+    decimal : str
+        What stands before the fraction of a number. Fields stay texts: it is for whoever reads numbers from them.
+    empty_lines : bool
+        Tables: whether a line without a field is a row, a malformed one, and not skipped.
+    """
+
+    separators: str = ","
+    runs: bool = False
+    quotes: bool = True
+    trimmed: bool = True
+    multiline: bool = False
+    encoding: str = "utf-8"
+    comments: str = ""
+    decimal: str = "."
+    empty_lines: bool = False
+
+    def kinds(self) -> NDArray[np.uint8]:
+        """Return the kind of each byte, (256,)."""
+        from dpopt.private.readers.binary.text_kernels import COMMENT, SEPARATOR, TRIMMED
+
+        kinds = np.zeros(256, dtype=np.uint8)
+        if self.trimmed:
+            kinds[list(_BLANKS.encode())] = TRIMMED
+        kinds[list(self.comments.encode())] = COMMENT
+        kinds[list(self.separators.encode())] = SEPARATOR
+        return kinds
+
+    def utf8(self, block: bytes) -> bytes:
+        """Return a block in UTF-8; what is no text in its encoding is none in UTF-8 either."""
+        if self.encoding == "utf-8" or block.isascii():
+            return block
+        return block.decode(self.encoding, "surrogateescape").encode("utf-8", "surrogatepass")
+
+
+COMMAS = TextForm()
+"""Commas, quotes, and blanks around fields left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Fields:
+    """The fields of some records.
+
+    Attributes
+    ----------
+    block : bytes
+        The records as they stand in the file, in UTF-8.
+    starts : (records + 1,) int32
+        Record r is block[starts[r]:starts[r + 1]].
+    data : (bytes,) uint8
+        The bytes of all fields, one after the other.
+    ends : (fields + 1,) int32
+        Field i is data[ends[i]:ends[i + 1]].
+    firsts : (records + 1,) int32
+        Record r has the fields firsts[r] to firsts[r + 1].
+    bad : (records,) uint8
+        0, or why the record cannot be divided.
+    before : int
+        Number of lines of the file before these.
+    """
+
+    block: bytes
+    starts: NDArray[np.int32]
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int32]
+    firsts: NDArray[np.int32]
+    bad: NDArray[np.uint8]
+    before: int
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        """The number of fields of each record, (records,) int32."""
+        return np.diff(self.firsts)
+
+    def after(self, records: int) -> Fields:
+        """Return the same without the first records, each of one line."""
+        start, first = int(self.starts[records]), int(self.firsts[records])
+        return Fields(
+            self.block[start:],
+            self.starts[records:] - np.int32(start),
+            self.data,
+            self.ends[first:],
+            self.firsts[records:] - np.int32(first),
+            self.bad[records:],
+            self.before + records,
+        )
+
+    def lines_of(self, fields: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lines (from 1) in which the records with these fields begin."""
+        return self.lines(np.searchsorted(self.firsts, fields, side="right") - 1)
+
+    def lines(self, records: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the lines (from 1) in which records begin."""
+        found, line, reached = [], self.before + 1, 0
+        for start in self.starts[records].tolist():
+            line += self.block.count(b"\n", reached, start)
+            reached = start
+            found.append(line)
+        return np.array(found, dtype=np.int64)
+
+    def text(self, field: int) -> str:
+        """Return a field for a message."""
+        return self.data[self.ends[field] : self.ends[field + 1]].tobytes().decode("utf-8", "replace")
+
+    def arrow(self) -> pa.Array:
+        """Return the fields as an Arrow array of bytes."""
+        import pyarrow as pa
+
+        buffers = [None, pa.py_buffer(self.ends), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.binary(), self.ends.size - 1, buffers)
+
+    def complaint(self, record: int) -> str:
+        """Return what is wrong with a record, or with the number of its fields."""
+        state = int(self.bad[record])
+        if state == 0:
+            return counted(int(self.counts[record]), "field")
+        if state == _TOO_LONG:  # nothing of it is held
+            return f"it has more than {LONGEST_LINE:,} bytes"
+        if state == _NO_TEXT:
+            raw = self.block[self.starts[record] : self.starts[record + 1]]
+            return f"{_no_text(raw)!r} is no text in the declared encoding"
+        return "a value in quotes is not closed properly in its line"
+
+
+class Malformed:
+    """Records that cannot be divided, or have another number of fields; collected over a file for the owner's message."""
+
+    def __init__(self, expected: str) -> None:
+        self._expected = expected
+        self._examples: list[str] = []
+        self._number = 0
+
+    def add(self, fields: Fields, records: NDArray[np.integer]) -> None:
+        """Add records."""
+        self._number += records.size
+        wanted = records[: _EXAMPLES - len(self._examples)]
+        self._examples += [
+            f"line {line:,}: {fields.complaint(record)}"
+            for line, record in zip(fields.lines(wanted).tolist(), wanted.tolist(), strict=True)
+        ]
+
+    def message(self) -> list[str]:
+        """Return the text for the owner, as one element; none if there were no such records."""
+        if not self._number:
+            return []
+        lines = [f"{counted(self._number, 'malformed row')}; expected {self._expected} in each"]
+        lines += [f"  {example}" for example in self._examples]
+        if self._number > len(self._examples):
+            lines.append(f"  and {self._number - len(self._examples):,} more")
+        lines.append(
+            "  what to do: correct the rows, or declare how the file is written: --separator, --encoding, --multiline where "
+            'values in quotes hold line ends. A value that holds the separator is written in quotes: "a, b"; a quote in it '
+            'twice: "say ""yes"""'
+        )
+        return ["\n".join(lines)]
+
+
+def fields_of(path: Path, form: TextForm, *, packed: bool, size: int | None = None) -> Iterator[Fields]:
+    """Yield the fields of a text file, block by block. Parameters as for `whole_lines`.
+
+    Raises
+    ------
+    PrivateDataError
+        As `whole_lines`; or where values may hold line ends and the last quote is not closed.
+    """
+    before, rest = 0, b""
+    for block in whole_lines(path, packed=packed, size=size):
+        if len(rest) > LONGEST_LINE or (block is None and form.multiline):
+            raise _unclosed(path, before)
+        text = b"\n" if block is None else form.utf8(block)
+        fields = _divided(rest + text if rest else text, form, before)
+        if block is None:
+            fields.bad[:] = _TOO_LONG
+        consumed = int(fields.starts[-1])
+        rest = fields.block[consumed:] if form.multiline else b""
+        yield fields
+        before += fields.block.count(b"\n", 0, consumed)
+    if rest:
+        raise _unclosed(path, before)
+
+
+def table_columns(
+    fields: Fields, rows: NDArray[np.integer], good: NDArray[np.bool_], positions: Sequence[int]
+) -> list[pa.Array]:
+    """Return columns of the table whose rows are some records, as dictionaries of texts; null where a row is not good."""
+    import pyarrow as pa
+
+    texts, columns = fields.arrow(), []
+    firsts = fields.firsts[rows]
+    blank = fields.firsts[rows + 1] == firsts  # in a table of one column: an empty value
+    absent = None if good.all() else ~good
+    if blank.any():
+        texts = pa.concat_arrays([texts, pa.array([b""])])
+        firsts = np.where(blank, len(texts) - 1, firsts)
+    for position in positions:
+        places = pa.array(firsts + position, mask=absent)
+        encoded = texts.take(places).dictionary_encode()
+        columns.append(pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string())))
+    return columns
+
+
+def _divided(block: bytes, form: TextForm, before: int) -> Fields:
+    from dpopt.private.readers.binary.text_kernels import split_lines
+
+    lines = block.count(b"\n")
+    data = np.empty(len(block), dtype=np.uint8)
+    ends = np.empty(len(block) + 2, dtype=np.int32)
+    firsts, starts = np.empty(lines + 1, dtype=np.int32), np.empty(lines + 1, dtype=np.int32)
+    bad = np.empty(lines, dtype=np.uint8)
+    kinds, whole = form.kinds(), np.frombuffer(block, dtype=np.uint8)
+    records = split_lines(
+        whole, kinds, form.runs, form.quotes, form.multiline, data, ends, firsts, starts, bad
+    )
+    firsts, starts, bad = firsts[: records + 1], starts[: records + 1], bad[:records]
+    if not _is_text(block):
+        for record, (start, end) in enumerate(pairwise(starts.tolist())):
+            if not _is_text(block[start:end]):
+                bad[record] = _NO_TEXT
+    return Fields(block, starts, data, ends[: firsts[-1] + 1], firsts, bad, before)
+
+
+def _is_text(block: bytes) -> bool:
+    if block.isascii():
+        return True
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_text(raw: bytes) -> bytes:
+    """Return the first bytes that are no text, as they stand in the file."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        found = raw[problem.start : problem.start + 3]  # an undefined byte of another encoding became three
+        try:
+            return found.decode("utf-8", "surrogatepass").encode("utf-8", "surrogateescape")
+        except UnicodeError:
+            return found[:1]
+    return b""
+
+
+def _unclosed(path: Path, before: int) -> PrivateDataError:
+    return PrivateDataError(
+        f"{path.name}, line {before + 1:,}: a value in quotes is not closed properly to the end of the file; close it, and "
+        'write a quote inside of it twice: "say ""yes"""'
+    )

@@ -1,0 +1,216 @@
+"""From different values to the codes of one attribute: texts, numbers and truth values, each a whole array at a time."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.table_problems import Problem
+from dpopt.schema.schema import Attribute, AttributeKind, value_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Coded = NDArray[np.int32]  # codes, and members of Problem for what has none
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NO_FINITE_NUMBER = r"^(?i:[+-]?(inf|infinity)|nan)$"
+_LEADING_ZERO = r"^[+-]?0[0-9]"
+_EXACT = 2**53  # whole numbers up to here are exact in float64
+
+
+class NumericCodes:
+    """Codes of a numeric attribute: bin i holds [edges[i], edges[i+1]), the last bin is closed."""
+
+    def __init__(self, attribute: Attribute, policy: OnInvalid, decimal: str = ".") -> None:
+        self._decimal = decimal
+        self._low, self._high = attribute.edges[0], attribute.edges[-1]
+        self._inner_edges = np.array(attribute.edges[1:-1], dtype=np.float64)
+        self._integer = attribute.integer
+        self._clip = OnInvalid.CLIP in policy
+        self._missing = attribute.missing
+        self._missing_number = _finite_number(attribute.missing)
+        self.null_code = _null_code(attribute)
+
+    def numbers(self, numbers: NDArray[np.float64]) -> Coded:
+        """Return the code of each number; NaN is a missing value."""
+        codes = np.searchsorted(self._inner_edges, numbers, side="right").astype(np.int32)
+        if not self._clip:
+            codes[(numbers < self._low) | (numbers > self._high)] = Problem.OUTSIDE
+        if self._integer:
+            codes[(numbers != np.floor(numbers)) & np.isfinite(numbers)] = Problem.FRACTION
+        codes[np.isnan(numbers)] = self.null_code
+        if self._missing_number is not None:
+            codes[numbers == self._missing_number] = self.null_code
+        return codes
+
+    def texts(self, texts: pa.Array) -> Coded:
+        """Return the code of each text of a string array without nulls."""
+        numbers, readable = parse_numbers(texts, self._decimal)
+        codes = self.numbers(numbers)
+        codes[~readable] = Problem.NO_NUMBER
+        absent = _equal(texts, "")
+        if self._missing is not None:
+            absent |= _equal(texts, self._missing)
+        codes[absent] = self.null_code
+        return codes
+
+    def truth_values(self) -> Coded:
+        """Return the codes of false and true."""
+        return self.numbers(np.array([0.0, 1.0]))
+
+
+class CategoryCodes:
+    """Codes of a categorical or boolean attribute, found by the text of a value, else by its number.
+
+    By text first: "1" is the whole number 1, "true" the value true (also "True", "TRUE"). Then by number, so that
+    "1.0" finds 1 and "0.50" finds 0.5; texts with leading zeros are codes rather than numbers and are not converted.
+    A boolean attribute without tokens of its own also takes 1 and 0. Where no text is declared, "NaN" is missing.
+    """
+
+    def __init__(self, attribute: Attribute, decimal: str = ".") -> None:
+        import pyarrow as pa
+
+        self._decimal = decimal
+        self._boolean = attribute.kind is AttributeKind.BOOLEAN
+        self.null_code = _null_code(attribute)
+        spellings = _spellings(attribute)
+        self._texts = pa.array(list(spellings), pa.string())
+        self._text_codes = np.array(list(spellings.values()), dtype=np.int32)
+        self._all_numbers = not any(isinstance(value, str) for value in attribute.values)
+        by_number = _by_number(attribute)
+        self._numbers = np.array(sorted(by_number), dtype=np.float64)
+        self._number_codes = np.array([by_number[number] for number in sorted(by_number)], dtype=np.int32)
+
+    def truth_values(self) -> Coded:
+        """Return the codes of false and true: the values with these texts, else the tokens of a boolean attribute."""
+        import pyarrow as pa
+
+        codes = self.texts(pa.array(["false", "true"]))
+        if self._boolean and (codes < 0).any():
+            return np.array([0, 1], dtype=np.int32)
+        if (codes < 0).all():
+            codes = self.texts(pa.array(["0", "1"]))
+        return codes
+
+    def texts(self, texts: pa.Array) -> Coded:
+        """Return the code of each text of a string array without nulls."""
+        import pyarrow.compute as pc
+
+        positions = pc.fill_null(pc.index_in(texts, value_set=self._texts), -1).to_numpy(zero_copy_only=False)
+        # The code after the last text is that of texts that are not among them.
+        codes: Coded = np.append(self._text_codes, np.int32(Problem.UNKNOWN))[positions]
+        strange = np.flatnonzero(positions < 0)
+        if strange.size:
+            rest = texts.take(strange)
+            codes[strange] = self._by_number(rest)
+            codes[strange[_equal(rest, "")]] = self.null_code
+        return codes
+
+    def _by_number(self, texts: pa.Array) -> Coded:
+        codes = np.full(len(texts), Problem.UNKNOWN, dtype=np.int32)
+        if self._numbers.size:
+            numbers, readable = parse_numbers(texts, self._decimal)
+            readable &= ~has_leading_zero(texts)
+            positions = np.minimum(np.searchsorted(self._numbers, numbers), self._numbers.size - 1)
+            same = readable & (self._numbers[positions] == numbers)
+            codes[same] = self._number_codes[positions[same]]
+            if self._all_numbers and self.null_code >= 0:
+                codes[readable & np.isnan(numbers)] = self.null_code
+        return codes
+
+
+def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN. `decimal` stands before the fraction.
+
+    Returns
+    -------
+    numbers : (n,) float64
+        NaN where a text is no number.
+    readable : (n,) bool
+        Whether the text is a number, or one of the words above.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = with_points(texts, decimal)
+    readable = pc.match_substring_regex(texts, _NUMBER)
+    if not pc.all(readable).as_py():
+        readable = pc.or_(readable, pc.match_substring_regex(texts, _NO_FINITE_NUMBER))
+        texts = pc.utf8_lower(pc.if_else(readable, texts, pa.scalar("nan", texts.type)))
+    numbers = pc.cast(texts, pa.float64())
+    return np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), _truth(readable)
+
+
+def with_points(texts: pa.Array, decimal: str) -> pa.Array:
+    """Return texts with a point before the fraction, where numbers are written with `decimal`; "1.5" is then none."""
+    import pyarrow.compute as pc
+
+    if decimal == ".":
+        return texts
+    return pc.replace_substring(pc.replace_substring(texts, ".", "no number"), decimal, ".")
+
+
+def has_leading_zero(texts: pa.Array) -> NDArray[np.bool_]:
+    """Return which texts look like "007": digits that are a code, not a number."""
+    import pyarrow.compute as pc
+
+    return _truth(pc.match_substring_regex(texts, _LEADING_ZERO))
+
+
+def _truth(array: pa.Array) -> NDArray[np.bool_]:
+    return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _equal(texts: pa.Array, text: str) -> NDArray[np.bool_]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    same: NDArray[np.bool_] = np.array(
+        pc.equal(texts, pa.scalar(text, texts.type)).to_numpy(zero_copy_only=False)
+    )
+    return same
+
+
+def _null_code(attribute: Attribute) -> int:
+    return Problem.MISSING if attribute.missing_code is None else attribute.missing_code
+
+
+def _spellings(attribute: Attribute) -> dict[str, int]:
+    """Every text that is looked up as it is, with its code; what is declared comes before what is only tolerated."""
+    spellings = {value_text(value): code for code, value in enumerate(attribute.values)}
+    if attribute.missing is not None:
+        spellings.setdefault(attribute.missing, attribute.size - 1)
+        spellings.setdefault("", attribute.size - 1)
+    for code, value in enumerate(attribute.values):
+        if isinstance(value, bool):
+            for spelling in (str(value), str(value).upper()):
+                spellings.setdefault(spelling, code)
+    return spellings
+
+
+def _by_number(attribute: Attribute) -> dict[float, int]:
+    codes: dict[float, int] = {}
+    for code, value in enumerate(attribute.values):
+        truth = isinstance(value, bool)
+        if isinstance(value, str) or (truth and attribute.kind is not AttributeKind.BOOLEAN):
+            continue
+        if isinstance(value, float) or abs(value) <= _EXACT:
+            codes.setdefault(float(value), code)
+    missing = _finite_number(attribute.missing)
+    if missing is not None and not re.match(_LEADING_ZERO, attribute.missing or ""):
+        codes.setdefault(missing, attribute.size - 1)
+    return codes
+
+
+def _finite_number(text: str | None) -> float | None:
+    try:
+        number = math.nan if text is None else float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

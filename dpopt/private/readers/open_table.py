@@ -1,0 +1,138 @@
+"""Opening a table: which kind of source a path or an object in memory is."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.readers.binary.bit_table import BitTable
+from dpopt.private.readers.binary.matrices import is_sparse_matrix
+from dpopt.private.readers.csv_files import CsvFilesSource
+from dpopt.private.readers.csv_source import CsvSource
+from dpopt.private.readers.parquet_source import ParquetSource
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import MemorySource, TableSource
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+AnyTable: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | pa.Table"
+"""What can be read as a table: a path, or an object in memory."""
+
+_PARQUET, _CSV = {".parquet", ".pq"}, (".csv", ".csv.gz")
+
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"ARROW1": "an Arrow (Feather) file",
+    b"BZh": "compressed by bzip2",
+    b"\xfd7zXZ": "compressed by xz",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"SQLite f": "an SQLite database",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+
+_FOR_WIDE_TABLES = (
+    "declare its number of columns by Schema.binary or --binary-columns (plan, release, resume, evaluate)"
+)
+
+
+def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSource:
+    """Return the source for a path, a pandas DataFrame or a pyarrow Table.
+
+    Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where names are
+    given, the first bytes of a text may be a record, which must not decide how the others are read: then the name of the file
+    alone says whether it is Parquet (.parquet, .pq) or text.
+
+    Raises
+    ------
+    PrivateDataError
+        If there is no such file, its format is none of those that can be read, or names of columns repeat.
+    """
+    if isinstance(table, BitTable) or is_sparse_matrix(table):
+        raise PrivateDataError(
+            f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}"
+        )
+    how = reading or TableReading()
+    column_names = how.column_names
+    if not isinstance(table, str | os.PathLike):
+        return MemorySource(table, column_names)
+    path = Path(table)
+    if path.is_dir():
+        files, title = _parts(path), path.name or str(path)
+        if files[0].suffix.lower() in _PARQUET:
+            return ParquetSource(files, title, column_names)
+        return CsvFilesSource(files, title, column_names, how.table_form())
+    start = first_bytes(path)
+    if column_names is not None and path.suffix.lower() not in _PARQUET:
+        return CsvSource(path, column_names, how.table_form())
+    if start.startswith(b"PAR1"):
+        return ParquetSource([path], path.name, column_names)
+    if path.suffix.lower() in _PARQUET:
+        raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
+    if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
+        raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
+    if what := foreign_format(start):
+        raise PrivateDataError(f"{path.name} is {what}; save the table as CSV or Parquet")
+    return CsvSource(path, column_names, how.table_form())
+
+
+def first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file, 64 at most.
+
+    Raises
+    ------
+    PrivateDataError
+        If there is no such file, or it cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(64)
+    except FileNotFoundError:
+        raise PrivateDataError(f"there is no file {str(path)!r}{_neighbours(path)}") from None
+    except OSError as problem:
+        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+    return start
+
+
+def foreign_format(start: bytes) -> str | None:
+    """Return what a file that starts with these bytes is, None if it is none of the formats that are known by their marks."""
+    return next((what for mark, what in _FOREIGN.items() if start.startswith(mark)), None)
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder and the folders in it, or the CSV files in it, by name.
+
+    Hidden files are left out, and marks such as _SUCCESS. Folders in a folder of CSV files are not looked into: they may be
+    releases.
+    """
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
+    ]
+    parquet = [path for path in files if path.suffix.lower() in _PARQUET]
+    texts = [path for path in files if path.name.lower().endswith(_CSV) and path.parent == folder]
+    if parquet and texts:
+        raise PrivateDataError(
+            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {parquet[0].name} and {texts[0].name}; keep "
+            "the files of the table, and nothing else, in a folder of their own"
+        )
+    if not parquet and not texts:
+        raise PrivateDataError(
+            f"the folder {str(folder)!r} holds no Parquet files (*.parquet) and no CSV files (*.csv, *.csv.gz); name a file, "
+            "or the folder that holds them"
+        )
+    return parquet or texts
+
+
+def _neighbours(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f": there is no folder {str(path.parent)!r}"
+    near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -1,0 +1,127 @@
+"""The edges of an undirected graph from a file or a table: two columns of names of nodes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.private.readers.csv_source import CsvSource
+from dpopt.private.readers.encode import as_text
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.open_table import AnyTable, first_bytes, open_table
+from dpopt.private.readers.table_problems import shown
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import TableSource, column_positions
+from dpopt.private.tables.bin_counts import BinCounts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ENDS = ("first", "second")
+
+
+def read_degrees(
+    edges: AnyTable, columns: tuple[str, str] | None = None, reading: TableReading | None = None
+) -> BinCounts:
+    """Read edges and return the degrees of their ends.
+
+    Parameters
+    ----------
+    edges
+        A path or a table with two columns. A text file without names of columns, as graphs are often kept, is read as such: two
+        names in each line, apart by a run of blanks and tabs, or by the separator that is declared. A line that begins with #
+        or %, wherever it stands, is no edge. Every other name is one, also NA or null.
+    columns
+        Names of the two columns of a table that has names; None reads a file without names.
+    reading
+        How the file is read. With `drop` for what does not fit, edges are those lines that name two different nodes, each pair
+        of nodes once: one line more or less is one edge more or less at most.
+
+    Raises
+    ------
+    PrivateDataError
+        If the file cannot be read, has no edges, or holds a loop or an edge twice (in either direction): degrees of neighbours
+        would not be those that the charge is for. The message names the line.
+    SchemaError
+        If what does not fit should go to buckets, which edges do not have.
+    """
+    how = reading or TableReading()
+    if how.on_invalid not in {OnInvalid.ERROR, OnInvalid.DROP}:
+        raise SchemaError(
+            f"on-invalid {how.on_invalid.text!r}: edges have no numbers to clip and no buckets; use error or drop"
+        )
+    source = _source(edges, columns, how)
+    first, second = _ends(source, column_positions(source, columns or _ENDS), how)
+    return _degrees(source, first, second, how)
+
+
+def _source(edges: AnyTable, columns: tuple[str, str] | None, how: TableReading) -> TableSource:
+    if columns is not None:
+        return open_table(edges, how)
+    if not isinstance(edges, str | os.PathLike):
+        raise PrivateDataError(
+            "a table in memory has names of columns; say which two hold the ends of the edges"
+        )
+    path = Path(edges)
+    first_bytes(path)  # that there is such a file
+    return CsvSource(path, _ENDS, how.edges_form())
+
+
+def _ends(source: TableSource, positions: list[int], how: TableReading) -> tuple[pa.Array, pa.Array]:
+    import pyarrow as pa
+
+    found: list[list[pa.Array]] = [[], []]
+    for index, array in source.pieces(positions, None):
+        text = as_text(array)
+        found[index].append(text.dictionary_decode() if pa.types.is_dictionary(text.type) else text)
+    faults = source.faults()
+    if faults and OnInvalid.DROP not in how.on_invalid:
+        raise PrivateDataError(f"{source.title}:\n" + "\n".join(faults))
+    first, second = (pa.concat_arrays(pieces) if pieces else pa.array([], pa.string()) for pieces in found)
+    return first, second
+
+
+def _degrees(source: TableSource, first: pa.Array, second: pa.Array, how: TableReading) -> BinCounts:
+    import pyarrow as pa
+
+    # Rows with an empty end are left out before repeats are looked for: no node's code may stand for an end that is missing.
+    empty = _empty(first) | _empty(second)
+    named = np.flatnonzero(~empty)
+    coded = pa.concat_arrays([ends.take(pa.array(named)) for ends in (first, second)]).dictionary_encode()
+    codes: NDArray[np.int64] = coded.indices.to_numpy().astype(np.int64)
+    one, other = codes[: named.size], codes[named.size :]
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    order = np.lexsort((high, low))  # stable: of equal edges the first stays first
+    again = np.zeros(named.size, dtype=np.bool_)
+    again[order[1:]] = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    wrong = (
+        (np.flatnonzero(empty), "has an empty end; every edge names two nodes"),
+        (named[one == other], "joins a node with itself; leave loops out"),
+        (named[again], "stands there for the second time; give each edge once, in one direction"),
+    )
+    kept = (one != other) & ~again
+    if OnInvalid.DROP not in how.on_invalid:
+        for rows, what in wrong:
+            if rows.size:
+                row = int(rows[0])
+                ends = f"{shown(first[row].as_py() or '')} and {shown(second[row].as_py() or '')}"
+                place = source.places([row]).get(row, f"row {row + 1}")
+                raise PrivateDataError(
+                    f"{source.title}, {place}: the edge of {ends} {what}; or use --on-invalid drop"
+                )
+        if not named.size:
+            raise PrivateDataError("found no edges; expected at least one")
+    nodes, ends_of = np.unique(np.concatenate([one[kept], other[kept]]), return_inverse=True)
+    return BinCounts.of_degrees(np.bincount(ends_of, minlength=nodes.size), int(np.count_nonzero(kept)))
+
+
+def _empty(ends: pa.Array) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    found: NDArray[np.bool_] = pc.equal(pc.fill_null(ends, ""), "").to_numpy(zero_copy_only=False)
+    return found

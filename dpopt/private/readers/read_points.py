@@ -1,0 +1,212 @@
+"""Points of R^d from a table of numbers, scaled by a public rule and rounded; they never leave this room."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import PrivateDataError
+from dpopt.files.array_files import array_header, read_array
+from dpopt.private.readers.domain_codes import with_points
+from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.table_problems import shown
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import Progress, column_positions
+from dpopt.private.tables.closed import Closed
+from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Scaling
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNIT_LENGTH_TOLERANCE = 1e-6
+"""By how much the length of a unit vector may differ from 1."""
+_NPY = b"\x93NUMPY"
+
+
+class HalfspacePoints(Closed):
+    """Scaled points behind a closed door; used by the curator, which is in the same room."""
+
+    __slots__ = ("_coordinates",)
+    _coordinates: NDArray[np.int32]  # (n, d) in units of 1 / UNIT; no row is zero; read-only
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64], columns: PointColumns) -> HalfspacePoints:
+        """Scale and round points.
+
+        What a record becomes depends on its own numbers alone: its length is added up coordinate by coordinate.
+
+        Parameters
+        ----------
+        values : (n, d) float64
+        columns : PointColumns
+
+        Raises
+        ------
+        PrivateDataError
+            If there is no record, a number is not finite or outside its bounds, a row is zero, or, with `UNIT`, not of
+            length 1. The message names the first such row (from 1).
+        """
+        if values.ndim != 2 or values.shape[1] != columns.dimension:
+            raise PrivateDataError(
+                f"found an array of the shape {values.shape}; expected {columns.dimension} numbers for each record"
+            )
+        if not len(values):
+            raise PrivateDataError("the table has no rows; expected at least one record")
+        _refuse_rows(
+            np.asarray(~np.isfinite(values).all(axis=1)),
+            "has a missing value, or one that is no finite number",
+            "give every record a number in each column, or remove it",
+        )
+        scaled = _scaled(values, columns)
+        rounded = np.rint(scaled * UNIT).astype(np.int32)
+        _refuse_rows(
+            np.asarray(~(rounded != 0).any(axis=1)),
+            "is the zero vector (or the centre of the bounds), which is on no side of any halfspace",
+            "remove such records, or declare other bounds",
+        )
+        made = object.__new__(cls)
+        object.__setattr__(made, "_coordinates", freeze(rounded))
+        object.__setattr__(made, "_rows", len(rounded))
+        return made
+
+
+def read_points(
+    table: AnyTable | NDArray[np.float64],
+    columns: PointColumns,
+    reading: TableReading | None = None,
+    *,
+    progress: Progress | None = None,
+) -> HalfspacePoints:
+    """Read points from the named columns of a table, or from an array with as many columns.
+
+    Parameters
+    ----------
+    table
+        Path of a CSV or Parquet file, or of a .npy file with an (n, d) array of numbers; a DataFrame; or such an array.
+    columns : PointColumns
+        Of an array all columns are taken, in order.
+    reading
+        How a text file is written.
+    progress
+        Told the fraction of the table that has been read.
+
+    Raises
+    ------
+    PrivateDataError
+        As `HalfspacePoints.of`, or if the table cannot be read; the message may quote it.
+    """
+    if isinstance(table, np.ndarray):
+        return HalfspacePoints.of(_numbers_of(table, "the array"), columns)
+    if isinstance(table, str | os.PathLike) and _is_npy(Path(table)):
+        return HalfspacePoints.of(_npy(Path(table)), columns)
+    source = open_table(table, reading)
+    parts: list[list[NDArray[np.float64]]] = [[] for _ in columns.names]
+    for index, array in source.pieces(column_positions(source, columns.names), progress):
+        parts[index].append(_column_numbers(array, columns.names[index], source.decimal))
+    faults = source.faults()
+    if faults:
+        raise PrivateDataError(f"{source.title}:\n" + "\n".join(faults))
+    if not parts[0]:
+        raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
+    return HalfspacePoints.of(np.stack([np.concatenate(one) for one in parts], axis=1), columns)
+
+
+def columns_of_array(path: Path) -> int | None:
+    """Return how many columns the array in a .npy file has; None if the file is none."""
+    if not _is_npy(path):
+        return None
+    shape, kind = array_header(path, _damaged(path), PrivateDataError)
+    return int(_checked_form(shape, kind, path.name)[1])
+
+
+def _scaled(values: NDArray[np.float64], columns: PointColumns) -> NDArray[np.float64]:
+    if columns.scaling is Scaling.BOUNDS:
+        low, high = (np.array(side) for side in zip(*columns.bounds, strict=True))
+        for place, name in enumerate(columns.names):
+            outside = (values[:, place] < low[place]) | (values[:, place] > high[place])
+            _refuse_rows(
+                outside,
+                f"has a value of {name!r} outside its bounds {low[place]:g} to {high[place]:g}",
+                "declare wider bounds (they are public), or cut such values off before",
+            )
+        half = (high - low) / 2.0
+        return np.asarray((values - (low + half)) / half / np.sqrt(columns.dimension))
+    largest = np.abs(values).max(axis=1)
+    _refuse_rows(
+        ~(largest > 0), "is the zero vector, which is on no side of any halfspace", "remove such records"
+    )
+    relative = values / largest[:, None]
+    squares = np.zeros(len(values))
+    for place in range(columns.dimension):  # in this order for every record
+        squares += relative[:, place] ** 2
+    if columns.scaling is Scaling.UNIT:
+        _refuse_rows(
+            ~(np.abs(largest * np.sqrt(squares) - 1.0) <= UNIT_LENGTH_TOLERANCE),
+            "is not of length 1",
+            "normalise the rows (--normalise does it here), or declare bounds of the columns (--bounds)",
+        )
+    return np.asarray(relative / np.sqrt(squares)[:, None])
+
+
+def _refuse_rows(wrong: NDArray[np.bool_], what: str, remedy: str) -> None:
+    if wrong.any():
+        first, number = int(np.flatnonzero(wrong)[0]), int(np.count_nonzero(wrong))
+        more = f", and {number - 1:,} more" if number > 1 else ""
+        raise PrivateDataError(f"row {first + 1}{more}: {what}; {remedy}")
+
+
+def _is_npy(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_NPY)) == _NPY
+    except OSError:
+        return False
+
+
+def _npy(path: Path) -> NDArray[np.float64]:
+    return _numbers_of(read_array(path, _damaged(path), PrivateDataError), path.name)
+
+
+def _damaged(path: Path) -> str:
+    return f"{path.name} is no readable .npy file"
+
+
+def _numbers_of(found: NDArray[np.generic], title: str) -> NDArray[np.float64]:
+    _checked_form(found.shape, found.dtype, title)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _checked_form(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> tuple[int, ...]:
+    if len(shape) != 2 or kind.kind not in "iuf":
+        raise PrivateDataError(
+            f"{title} has the shape {shape} and the type {kind}; expected one row of numbers for each record"
+        )
+    return shape
+
+
+def _column_numbers(array: pa.Array, name: str, decimal: str) -> NDArray[np.float64]:
+    """Return a column as float64, NaN where a cell is empty."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        trimmed = with_points(compute.utf8_trim_whitespace(array), decimal)
+        array = compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
+    elif not (
+        pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)
+    ):
+        raise PrivateDataError(f"column {shown(name)} has the type {array.type}; expected numbers")
+    try:
+        numbers = compute.cast(array, pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+        raise PrivateDataError(
+            f"column {shown(name)} holds something that is no number: {problem}"
+        ) from problem
+    return np.asarray(compute.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)

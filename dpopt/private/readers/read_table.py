@@ -1,0 +1,132 @@
+"""Reading a table into a PrivateDataset: every value is matched against the public schema, or the table is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import Progress, TableSource
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.schema.schema import Schema
+
+
+def read_table(
+    table: AnyTable,
+    schema: Schema,
+    reading: TableReading | None = None,
+    *,
+    progress: Progress | None = None,
+) -> PrivateDataset:
+    """Read a table and encode it by a public schema. All of it fits, or `reading` says what becomes of the rest.
+
+    Parameters
+    ----------
+    table
+        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind, or a pandas
+        DataFrame or pyarrow Table. Columns that the schema does not name are not read. Empty lines of a CSV file are
+        skipped where it has two or more columns, unless the reading is total: then they are malformed rows.
+    schema
+        The public schema. Values of categorical and boolean attributes are matched by their text, then by their
+        number; numbers go to their bins. Null, NaN, an empty cell and the missing text are missing values.
+    reading
+        How it is read: what happens to what does not fit, whose rows are bounded, and names of columns where the file has none.
+    progress
+        Told the fraction of the table that has been read, from 0 to 1.
+
+    Returns
+    -------
+    PrivateDataset
+        The records that are counted; there may be none.
+
+    Raises
+    ------
+    PrivateDataError
+        If the table cannot be read or lacks a column; and, unless the reading is total (`OnInvalid.is_total`), if it has no
+        rows or holds what does not fit. The message names columns, lines and values: it is for the owner of the table only.
+    SchemaError
+        If the schema is that of a wide table (`Schema.binary`).
+    """
+    from dpopt.private.readers.batch_reader import BatchReader
+
+    if schema.is_binary:
+        raise SchemaError(
+            "the schema declares a wide table of zeros and ones; such tables are read by read_binary_table, and by "
+            "synthesize, plan, release, resume and evaluate"
+        )
+    how = reading or TableReading()
+    how.check_against(schema)
+    source = open_table(table, how)
+    reader = BatchReader.first_pass(source, schema, how)
+    columns = reader.columns(progress)
+    reader.refuse_what_does_not_fit()
+    refuse_without_rows(source, reader.rows, how)
+    return PrivateDataset.from_codes(schema, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivateFit:
+    """How much of a table fits a schema, for its owner only; publishing it would reveal something about records.
+
+    Attributes
+    ----------
+    rows, counted : int
+        Rows of the table, and those of them that a release counts.
+    misfits : str
+        Which rows and values do not fit, a line each; empty where all do.
+    """
+
+    rows: int
+    counted: int
+    misfits: str
+
+
+def fit_of_table(
+    table: AnyTable, schema: Schema, reading: TableReading | None = None
+) -> tuple[PrivateDataset, NonPrivateFit]:
+    """Read a table as `read_table` does, and count what does not fit: exact, not private, for the owner only.
+
+    The table is read twice.
+
+    Raises
+    ------
+    PrivateDataError, SchemaError
+        As `read_table`.
+    """
+    from dpopt.private.readers.batch_reader import BatchReader
+
+    dataset = read_table(table, schema, reading)
+    strict = replace(reading or TableReading(), on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
+    reader = BatchReader.first_pass(open_table(table, strict), schema, strict)
+    reader.read_through()
+    return dataset, NonPrivateFit(reader.rows, dataset._rows, reader.what_does_not_fit())
+
+
+def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> None:
+    """Refuse a table without rows, unless the reading is total: that there are none is private then, too.
+
+    Raises
+    ------
+    PrivateDataError
+        With what was expected.
+    """
+    if rows == 0 and not how.on_invalid.is_total:
+        raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
+
+
+def unused_columns(
+    table: AnyTable,
+    schema: Schema,
+    reading: TableReading | None = None,
+) -> tuple[str, ...]:
+    """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
+
+    Raises
+    ------
+    PrivateDataError
+        If the table cannot be read.
+    """
+    used = {*schema.names, None if reading is None else reading.person}
+    return tuple(name for name in open_table(table, reading).names if name not in used)

@@ -1,0 +1,414 @@
+"""How a table is read. Public: a release keeps it, so that the table can be read again in the same way."""
+
+from __future__ import annotations
+
+import codecs
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, SchemaError
+from dpopt.files.json_files import shown
+from dpopt.private.readers.binary.fields import TextForm
+from dpopt.private.readers.on_invalid import OnInvalid, parse_on_invalid
+from dpopt.schema.schema import Schema
+
+
+class Layout(enum.StrEnum):
+    """What a file of a wide table looks like."""
+
+    NPZ = "npz"
+    """A sparse matrix of SciPy (CSR, CSC or COO), as `scipy.sparse.save_npz` writes it."""
+    MTX = "mtx"
+    """A Matrix Market file of coordinates; also gzip."""
+    BASKETS = "baskets"
+    """Text, a record on each line: its items. Also gzip."""
+    PAIRS = "pairs"
+    """Text, a user and an item on each line; a record for each user. Also gzip."""
+    BITS = "bits"
+    """Bits column by column, as `write_bit_file` writes them."""
+
+    @classmethod
+    def named(cls, name: object) -> Layout:
+        """Return the layout of a name.
+
+        Raises
+        ------
+        SchemaError
+            If there is none; the message lists them.
+        """
+        try:
+            return cls(str(name))
+        except ValueError:
+            names = ", ".join(layout.value for layout in cls)
+            raise SchemaError(f"the layout of a wide table is one of {names}; found {shown(name)}") from None
+
+
+ENCODINGS = frozenset(
+    {"utf-8", "ascii", "iso8859-1", "mac-roman", "koi8-r", "koi8-u", "cp437", "cp850", "cp852", "cp866"}
+    | {f"iso8859-{number}" for number in range(2, 17) if number != 12}
+    | {f"cp{number}" for number in range(1250, 1259)}
+)
+"""Python's names of the encodings that can be read: in each of them a byte below 128 is that ASCII sign, wherever it stands."""
+
+_RUNS = {"blanks": (" \t", True), "::": (":", True)}
+
+MOST_ROWS_PER_PERSON = 10**6
+LARGEST_FIRST_ITEM = 10**15
+"""Numbers of items are read digit by digit in 64 bits; ten times this one is far from their end."""
+
+_TAKERS: Mapping[str, tuple[Layout, ...]] = {
+    "first_item": (Layout.BASKETS, Layout.PAIRS),
+    "pair_columns": (Layout.PAIRS,),
+    "header": (Layout.PAIRS,),
+    "on_invalid": (Layout.BASKETS, Layout.PAIRS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableReading:
+    """How a table is read: by what its owner declares, never by what its records look like.
+
+    Parameters
+    ----------
+    layout
+        Wide tables of zeros and ones: npz, mtx, baskets, pairs or bits; None where the first bytes tell (npz, mtx, bits).
+    first_item
+        baskets, pairs: the number of the first column, 0 or more (at most 10^15), where items are numbers. None stands for 0;
+        and where the schema has names, for items that are written by name.
+    pair_columns
+        pairs: which columns of the file, from 1, hold user and item. None where there are two.
+    header
+        pairs: whether the first line holds the names of the file's columns.
+    separator
+        Text files: what stands between the values of a line. One ASCII sign, "tab", "blanks" (a run of blanks and tabs), "::".
+        None stands for a comma in tables and pairs, blanks in edges, and runs of blanks, commas and tabs in baskets.
+    quotes
+        Text files: whether a value may stand in double quotes, doubled inside of it. Not for baskets.
+    multiline
+        Tables: whether values in quotes may hold line ends; else a line is a record, whatever stands in it.
+    decimal
+        Text files with tables: what stands before the fraction of a number, "." or ",".
+    encoding
+        Text files: "utf-8", or one with a byte for each sign, such as "latin-1" or "cp1252".
+    column_names
+        Names of all columns of a table, in order. Needed for a CSV file whose first line is a record already; replaces the
+        names that other tables have.
+    on_invalid
+        What to do with what does not fit the schema: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
+    person
+        The column that says whose a row is, where people have several rows. It need not be in the schema.
+    rows_per_person
+        How many rows of a person are counted, the first ones of the table: K, 1 or more. The unit of privacy is then a person.
+
+    Raises
+    ------
+    SchemaError
+        If one of them is none of what is expected, or the layout does not take it.
+
+    Examples
+    --------
+    >>> TableReading(on_invalid="clip").on_invalid
+    <OnInvalid.CLIP: 1>
+    """
+
+    layout: Layout | str | None = None
+    first_item: int | None = None
+    pair_columns: tuple[int, int] | None = None
+    header: bool = True
+    separator: str | None = None
+    quotes: bool = True
+    multiline: bool = False
+    decimal: str = "."
+    encoding: str = "utf-8"
+    column_names: Sequence[str] | None = None
+    on_invalid: OnInvalid = OnInvalid.ERROR
+    person: str | None = None
+    rows_per_person: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.layout is not None:
+            object.__setattr__(self, "layout", Layout.named(self.layout))
+        first = self.first_item
+        if first is not None and (
+            isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= LARGEST_FIRST_ITEM
+        ):
+            raise SchemaError(
+                f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found {shown(first)}"
+            )
+        if self.pair_columns is not None:
+            object.__setattr__(self, "pair_columns", _two_columns(self.pair_columns))
+        for name in ("header", "quotes", "multiline"):
+            if not isinstance(getattr(self, name), bool):
+                raise SchemaError(f"'{name}' is true or false, found {shown(getattr(self, name))}")
+        if self.separator is not None:
+            object.__setattr__(self, "separator", _separator(self.separator))
+        if self.decimal not in {".", ","}:
+            raise SchemaError(f"the decimal sign is '.' or ','; found {shown(self.decimal)}")
+        object.__setattr__(self, "encoding", _encoding(self.encoding))
+        if self.multiline and not self.quotes:
+            raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
+        if self.column_names is not None:
+            object.__setattr__(self, "column_names", _texts(self.column_names))
+        object.__setattr__(self, "on_invalid", parse_on_invalid(self.on_invalid))
+        self._check_person()
+        for name, takers in _TAKERS.items():
+            if self.layout is not None and self.layout not in takers and getattr(self, name) != _USUAL[name]:
+                raise SchemaError(
+                    f"{_OPTIONS[name]} is for the layout {' or '.join(takers)}, and the layout here is "
+                    f"{self.layout}; leave it out"
+                )
+
+    def _check_person(self) -> None:
+        if (self.person is None) != (self.rows_per_person is None):
+            raise SchemaError(
+                "--person (the column that says whose a row is) and --rows-per-person (how many rows of a person are counted) "
+                "go together; give both, or neither"
+            )
+        if self.person is None:
+            return
+        if not isinstance(self.person, str) or not self.person:
+            raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
+        most = self.rows_per_person
+        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS_PER_PERSON:
+            raise SchemaError(
+                f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found {shown(most)}"
+            )
+
+    @property
+    def changes_size(self) -> bool:
+        """Whether the number of records that are counted depends on what rows hold."""
+        return self._deciding_option() is not None
+
+    def _deciding_option(self) -> str | None:
+        """Return the option by which what a row holds decides whether it is counted; None without one."""
+        if OnInvalid.DROP in self.on_invalid:
+            return "--on-invalid drop"
+        if self.layout is Layout.PAIRS and self.on_invalid.is_total:
+            return "--on-invalid other with --layout pairs"  # a line that cannot be read may be the only one of its user
+        return None if self.person is None else "--person"
+
+    def check_relation(self, relation: NeighbouringRelation) -> None:
+        """Refuse what needs a private number of records where that number is public.
+
+        Raises
+        ------
+        PlanError
+            With the option.
+        """
+        option = self._deciding_option()
+        if relation is NeighbouringRelation.REPLACE_ONE and option is not None:
+            raise PlanError(
+                f"{option}: what a row holds decides whether it is counted, so the number of counted records is private, and "
+                "replace-one publishes it; use --neighbours add-remove"
+            )
+
+    def check_against(self, schema: Schema) -> None:
+        """Refuse what does not suit a schema: layouts are for wide tables of zeros and ones, names and persons for others.
+
+        Raises
+        ------
+        PlanError
+            With the option; and if what does not fit should be counted, but an attribute declares no bucket for it.
+        """
+        wide = [name for name in ("layout", "first_item", "pair_columns") if getattr(self, name) is not None]
+        if wide and not schema.is_binary:
+            raise PlanError(
+                f"{' and '.join('--' + name.replace('_', '-') for name in wide)}: for wide tables of zeros and ones, declared "
+                "by --binary-columns (Schema.binary); leave it out with a schema that lists attributes"
+            )
+        if schema.is_binary:
+            self._check_wide()
+        elif OnInvalid.OTHER in self.on_invalid:
+            without = [attribute.name for attribute in schema.attributes if attribute.other_code is None]
+            if without:
+                named = ", ".join(map(repr, without[:_NAMED])) + (", ..." if len(without) > _NAMED else "")
+                raise PlanError(
+                    f"--on-invalid other: {len(without)} of {len(schema)} attributes have no bucket for what does not fit: "
+                    f"{named}. Declare in the schema 'other' (one of the values, or a number within the range) or 'missing' "
+                    "for each of them, or use --on-invalid drop"
+                )
+
+    def _check_wide(self) -> None:
+        if self.person is not None or self.column_names is not None:
+            raise PlanError(
+                "a wide table of zeros and ones has no columns by name; leave --person and names of columns out. Where lines "
+                "are pairs of a person and an item, --layout pairs makes one record of each person"
+            )
+        if self.on_invalid not in {OnInvalid.ERROR, OnInvalid.OTHER}:
+            raise PlanError(
+                f"--on-invalid {self.on_invalid.text}: records of a wide table keep the items that are known; "
+                "--on-invalid other leaves the others out, in baskets and pairs"
+            )
+
+    def table_form(self) -> TextForm:
+        """Return how the lines of a table are divided; blanks belong to values.
+
+        Where the reading is total every line is a row: what one holds must not decide how many there are.
+
+        Raises
+        ------
+        SchemaError
+            If the sign that separates values stands before fractions, too.
+        """
+        separator = "," if self.separator is None else self.separator
+        if self.decimal == separator:
+            raise SchemaError(
+                f"{separator!r} cannot both separate values and stand before fractions; declare --separator with --decimal"
+            )
+        return replace(self._form(separator, trimmed=False), empty_lines=self.on_invalid.is_total)
+
+    def pairs_form(self) -> TextForm:
+        """Return how the lines of a file of pairs are divided."""
+        return self._form("," if self.separator is None else self.separator)
+
+    def edges_form(self) -> TextForm:
+        """Return how the lines of a file of edges are divided; what begins with # or % is a comment."""
+        return replace(self._form("blanks" if self.separator is None else self.separator), comments="#%")
+
+    def baskets_form(self, usual: str) -> TextForm:
+        """Return how the lines of a file of baskets are divided; `usual` are the signs that separate where none is given."""
+        form = self._form("," if self.separator is None else self.separator)
+        separators = usual if self.separator is None else form.separators
+        return replace(form, separators=separators, runs=True, quotes=False)
+
+    def _form(self, separator: str, *, trimmed: bool = True) -> TextForm:
+        signs, runs = _RUNS.get(separator, ("\t" if separator == "tab" else separator, False))
+        return TextForm(
+            signs,
+            runs=runs,
+            quotes=self.quotes,
+            trimmed=trimmed,
+            multiline=self.multiline,
+            encoding=self.encoding,
+            decimal=self.decimal,
+        )
+
+    def as_layout(self, layout: Layout) -> TableReading:
+        """Return the same with a layout that was found.
+
+        Raises
+        ------
+        SchemaError
+            If that layout does not take what the user says.
+        """
+        return replace(self, layout=layout)
+
+    def for_publication(self, schema: Schema) -> TableReading:
+        """Return the same with numbers in place of the names of columns that the schema does not use."""
+        if self.column_names is None:
+            return self
+        used = {*schema.names, self.person}
+        names = tuple(
+            name if name in used else f"unused {number}"
+            for number, name in enumerate(self.column_names, start=1)
+        )
+        return replace(self, column_names=names)
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as a JSON object."""
+        return {
+            "layout": None if self.layout is None else str(self.layout),
+            "first_item": self.first_item,
+            "pair_columns": None if self.pair_columns is None else list(self.pair_columns),
+            "header": self.header,
+            "separator": self.separator,
+            "quotes": self.quotes,
+            "multiline": self.multiline,
+            "decimal": self.decimal,
+            "encoding": self.encoding,
+            "column_names": None if self.column_names is None else list(self.column_names),
+            "on_invalid": self.on_invalid.text,
+            "person": self.person,
+            "rows_per_person": self.rows_per_person,
+        }
+
+    @classmethod
+    def from_json(cls, obj: object) -> TableReading:
+        """Return what a JSON object says.
+
+        Raises
+        ------
+        SchemaError
+            If it has another form.
+        """
+        known = [field.name for field in fields(cls)]
+        if not isinstance(obj, Mapping) or not set(obj) <= set(known):
+            raise SchemaError(
+                f"how the table was read is an object with {', '.join(known)}; found {shown(obj)}"
+            )
+        pair = obj.get("pair_columns")
+        if pair is not None and not isinstance(pair, list | tuple):
+            raise SchemaError(f"'pair_columns' are two numbers, found {shown(pair)}")
+        return cls(**{**obj, "pair_columns": None if pair is None else tuple(pair)})
+
+
+_NAMED = 5
+_USUAL: Mapping[str, object] = {
+    "first_item": None,
+    "pair_columns": None,
+    "header": True,
+    "on_invalid": OnInvalid.ERROR,
+}
+_OPTIONS = {
+    "first_item": "the number of the first item (--first-item)",
+    "pair_columns": "a choice of two columns (--pair-columns)",
+    "header": "a file without a header line (--no-header)",
+    "on_invalid": "leaving out what is no item (--on-invalid other)",
+}
+
+
+def _separator(given: object) -> str:
+    if given == "\t":
+        return "tab"
+    known = given in {*_RUNS, "tab"}
+    if not known and not (
+        isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0\v\f'
+    ):
+        raise SchemaError(
+            "a separator is one ASCII sign such as ',' or ';', tab, blanks (any number of blanks and tabs) or '::'; "
+            f"found {shown(given)}"
+        )
+    return str(given)
+
+
+def _encoding(given: object) -> str:
+    try:
+        name = codecs.lookup(str(given)).name
+    except (LookupError, ValueError):
+        name = ""
+    if name not in ENCODINGS:
+        raise SchemaError(
+            f"the encoding of a text is utf-8, or one with a byte for each sign, such as latin-1 or cp1252; found "
+            f"{shown(given)}; convert the file (for example: iconv -f utf-16 -t utf-8)"
+        )
+    return name
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Sequence)
+        or not all(isinstance(one, str) for one in given)
+    ):
+        raise SchemaError(f"the names of columns are a list of texts; found {shown(given)}")
+    return tuple(given)
+
+
+def _two_columns(given: object) -> tuple[int, int]:
+    fits = (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in given)
+        and given[0] != given[1]
+    )
+    if not fits:
+        raise SchemaError(
+            f"the columns of user and item are two different numbers from 1, such as 1 and 2; found {shown(given)}"
+        )
+    return given  # type: ignore[return-value]
+
+
+AS_USUAL = TableReading()
+"""Values that are not declared are errors, and a table's own names are used."""

@@ -1,0 +1,236 @@
+"""Where a table comes from: one small interface over CSV files, Parquet files and tables in memory; checks of names."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.readers.table_problems import NO_TEXT, counted, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Progress = Callable[[float], None]  # told the fraction that is done, from 0 to 1
+
+BATCH_ROWS = 2**17
+"""Rows that are encoded at a time, where the source lets one choose."""
+
+
+class TableSource(Protocol):
+    """A table that can be read column by column, in batches, once."""
+
+    @property
+    def title(self) -> str:
+        """What messages call the table."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, in order."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it is read from; none for a table in memory."""
+
+    @property
+    def nulls_are_malformed(self) -> bool:
+        """Whether a null stands for a row that cannot be read (then in every column), and not for a missing value."""
+
+    @property
+    def decimal(self) -> str:
+        """What stands before the fraction of a number in texts: a point, or a comma."""
+
+    def pieces(
+        self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, pa.Array]]:
+        """Yield pairs (i, next values of the column at positions[i]), from the first row to the last; positions differ.
+
+        The same rows of all columns come one after the other, then the next rows of all of them.
+        """
+
+    def faults(self) -> list[str]:
+        """What is wrong with whole rows, known once all pieces were read."""
+
+    def places(self, rows: Sequence[int]) -> dict[int, str]:
+        """Where rows (from 0) are, such as "line 7"; what is not in the answer is called "row 7", from 1."""
+
+
+class MemorySource:
+    """A pandas DataFrame or a pyarrow Table."""
+
+    nulls_are_malformed = False
+    decimal = "."
+
+    def __init__(self, table: pd.DataFrame | pa.Table, column_names: Sequence[str] | None) -> None:
+        import pyarrow as pa
+
+        pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
+        if isinstance(table, pa.Table):
+            self.title, found = "the pyarrow Table", list(table.column_names)
+        elif pandas is not None and isinstance(table, pandas.DataFrame):
+            self.title, found = "the DataFrame", [str(name) for name in table.columns]
+        else:
+            raise PrivateDataError(
+                f"a table is the path of a CSV or Parquet file, a pandas DataFrame or a pyarrow Table; found "
+                f"{type(table).__name__}"
+            )
+        self._table = table
+        self.files: tuple[Path, ...] = ()
+        self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
+
+    def pieces(
+        self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, pa.Array]]:
+        """Yield the columns of one batch after the other; of a table without rows, one batch without rows."""
+        rows = max(len(self._table), 1)
+        for start in range(0, rows, batch_rows):
+            held = self._slice(positions, start, batch_rows)
+            for batch in held.to_batches() or [_no_rows(held.schema)]:
+                yield from enumerate(batch.columns)
+            if progress is not None:
+                progress(min((start + batch_rows) / rows, 1.0))
+
+    def faults(self) -> list[str]:
+        """Return nothing: rows in memory are whole."""
+        return []
+
+    def places(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return nothing: rows have no place but their number."""
+        return {}
+
+    def _slice(self, positions: Sequence[int], start: int, rows: int) -> pa.Table:
+        """Return some columns of some rows."""
+        import pyarrow as pa
+
+        if isinstance(self._table, pa.Table):
+            return self._table.slice(start, rows).select(list(positions))
+        part = self._table.iloc[start : start + rows]
+        columns = [_column(part.iloc[:, position]) for position in positions]
+        return pa.Table.from_arrays(columns, names=[f"{position}" for position in positions])
+
+
+def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Return some rows of a column of a DataFrame."""
+    import pyarrow as pa
+
+    if column.dtype == object:
+        return pa.array(list(map(plain_text, column.tolist())), pa.string())
+    # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
+    if hasattr(column, "cat") and column.cat.categories.dtype in (object, bool):
+        codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
+        texts = pa.array(list(map(plain_text, column.cat.categories.tolist())), pa.string())
+        return pa.DictionaryArray.from_arrays(codes, texts)
+    return pa.Array.from_pandas(column)
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
+def plain_text(value: object) -> str | None:
+    """Return the text of a Python value, None if it stands for nothing, and a mark (`NO_TEXT`) if it has no plain text.
+
+    It depends on that value alone, and there is none that ends the reading: one record must never change how others are read.
+    """
+    try:
+        text = _text(value)
+        if text is not None:
+            text.encode()  # half of a surrogate pair is no text
+    except Exception:  # noqa: BLE001  # objects of any class, whose methods may raise anything
+        text = None
+    else:
+        if text is not None or value is None or _stands_for_nothing(value):
+            return text
+    return f"{NO_TEXT}a value of type {type(value).__name__.encode(errors='replace').decode()}"
+
+
+def _stands_for_nothing(value: object) -> bool:
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def _text(value: object) -> str | None:
+    """Return the text of a value of a usual type, else None."""
+    if value is None or _stands_for_nothing(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating | Decimal):
+        whole = np.isfinite(float(value)) and value == int(value)
+        return str(int(value)) if whole else str(value if isinstance(value, Decimal) else float(value))
+    return str(value) if isinstance(value, int | np.integer | dt.date) else None
+
+
+def given_names(column_names: Sequence[str] | None, columns: int, title: str) -> tuple[str, ...] | None:
+    """Return the given names of columns, checked against their number; None if none were given."""
+    if column_names is None:
+        return None
+    if len(column_names) != columns:
+        raise PrivateDataError(
+            f"{title} has {counted(columns, 'column')}, but {counted(len(column_names), 'name')} of columns "
+            "were given; give one name per column, in the order of the table"
+        )
+    return checked_names(column_names, "the list of column names")
+
+
+def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
+    """Return the names of columns if no two are the same."""
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
+        raise PrivateDataError(
+            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names "
+            "are unique"
+        )
+    return tuple(names)
+
+
+def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
+    """Return where the wanted columns are.
+
+    Raises
+    ------
+    PrivateDataError
+        If columns are missing; the message names the closest ones.
+    """
+    positions = {name: position for position, name in enumerate(source.names)}
+    absent = [name for name in wanted if name not in positions]
+    if not absent:
+        return [positions[name] for name in wanted]
+    lines = [f"{source.title} lacks {counted(len(absent), 'column')} of the schema:"]
+    for name in absent[:5]:
+        near = [found for found in source.names if found.strip().casefold() == name.strip().casefold()]
+        near = near or difflib.get_close_matches(name, source.names, n=3)
+        lines.append(f"  {name!r}{'; did you mean ' + ' or '.join(map(shown, near)) + '?' if near else ''}")
+    if len(absent) > 5:
+        lines.append(f"  and {len(absent) - 5} more")
+    first = ", ".join(map(shown, source.names[:8]))
+    lines.append(f"  columns of the table: {first}{', ...' if len(source.names) > 8 else ''}")
+    lines.append(f"  what to do: {_remedy(source.names, len(wanted))}")
+    raise PrivateDataError("\n".join(lines))
+
+
+def _remedy(names: Sequence[str], wanted: int) -> str:
+    if any("\r" in name for name in names):
+        return "lines seem to end with carriage returns alone; end them with newlines"
+    if len(names) == 1:
+        for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if sign in names[0]:
+                return f"the columns seem to be separated by {word}; say so by --separator"
+    if len(names) == wanted:
+        return "rename the columns; or, if the table has no line of names, give the names of its columns in order"
+    return "rename the columns of the table, or remove the attributes from the schema"

@@ -1,0 +1,9 @@
+"""What exponential mechanisms select from: exact scores and weights.
+
+| file | what it holds |
+|---|---|
+| multiplicative_scores.py | scores of multiplicative weights |
+| selection.py, candidate_scores.py, score_kernels.py | what is selected, and its exact scores |
+| query_weights.py | the query player of DualQuery |
+| query_selection.py, reused_draws.py | the query player of FEM; which drawn queries DQRS keeps |
+"""

@@ -1,0 +1,230 @@
+"""The query player of DualQuery: one exact integer score per query, and exact draws from the weights.
+
+The draws are exact up to a charge of 2**-49; the law is in the docstring of `QueryWeights`. Privacy: E3 in docs/privacy.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import NoReturn, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PlanError, PrivacyBoundaryError
+from dpopt.private.mechanisms.exponential_table import ExponentialTable
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords, uniform_below
+
+_Result = TypeVar("_Result")
+
+NORMAL_DEPTH, HALF_BITS = 50, 52
+LARGE_DEPTH, LARGE_HALF_BITS = 46, 50
+LARGE = 2**22  # base queries; with more, 2 m 2**104 would exceed 2**127
+LARGEST = 2**26
+MOST_ROWS = 2**40  # more than any table in memory
+LARGEST_SCORE = 2**60
+
+
+class QueryWeights:
+    """Weights exp(eta sum over past rounds of (q(D) - q(x))) over a workload closed under negation.
+
+    Parameters
+    ----------
+    counts : (m,) int64 array
+        Exact number of records that satisfy each base query. Private.
+    rows : int
+        Exact number of records. Private under add-remove.
+    size : int
+        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
+    step : Decimal
+        Step eta, an exact decimal, positive.
+    threads : int
+        Threads for the loops over queries.
+
+    Raises
+    ------
+    PlanError
+        If there are more than 2**26 base queries, or eta / n is out of the range of `ExponentialTable`.
+
+    Notes
+    -----
+    **Score.** Base query i has N_i = sum over observed records x of (count_i - n q_i(x)), its negation
+    (t - 1)(rows - n) - N_i after t - 1 observed records, both exact 64-bit integers, in units of eta / n.
+
+    **Neighbouring relation and sensitivity.** Replace-one: each count moves by at most 1 and `rows` stays, so the scores of
+    the closed class move within [-(t-1), t-1], a range of 2 (t - 1). Add-remove with fixed public n0: the counts of a query
+    and of its negation each move by 0 or 1 in one direction, a range of t - 1.
+
+    **Theorem.** A draw with probability proportional to exp(eta / n * score) is a bounded-range mechanism of range
+    eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented law:
+    scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at most
+    3 * 2**-53 (1 + 2**-50) of itself, drawn with probability exactly proportional to it by integer arithmetic, for which 2**-49
+    is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.md.
+
+    Checked by `tests/private/test_query_weights.py` (exact law against rational arithmetic, range over all neighbours) and
+    `tests/statistics/test_sampler_law.py` (chi-square with stated power).
+    """
+
+    def __init__(
+        self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = 2
+    ) -> None:
+        if len(counts) > LARGEST:
+            raise PlanError(
+                f"the sampler holds at most {LARGEST:,} queries, found {len(counts):,}; ask fewer"
+            )
+        self._counts = np.ascontiguousarray(counts, dtype=np.int64)
+        self._rows = rows
+        self._size = size
+        self._scores = np.zeros(len(counts), dtype=np.int64)
+        self._observed = 0
+        self._top = 0
+        large = len(counts) > LARGE
+        self._table = ExponentialTable(step, size, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
+        self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads)
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyBoundaryError(
+            "query weights hold exact answers and stay in the process: no pickling, no copies"
+        )
+
+    @property
+    def observed(self) -> int:
+        """How many records have been observed."""
+        return self._observed
+
+    def observe(self, satisfied: NDArray[np.bool_]) -> None:
+        """Add one record's answers to the scores: q_i(x) for each base query.
+
+        Raises
+        ------
+        PlanError
+            If scores could leave the range of 64-bit integers; rounds and public size alone decide that.
+        """
+        if (self._observed + 1) * (self._size + MOST_ROWS) > LARGEST_SCORE:
+            raise PlanError(
+                f"after {self._observed:,} records the scores are too large for public size {self._size:,}; "
+                "plan fewer rounds or a smaller n0"
+            )
+        from dpopt.private.mechanisms.sampler_kernels import update_scores
+
+        bounds: list[tuple[int, int]] = self._over_queries(
+            lambda start, stop: update_scores(self._scores, self._counts, satisfied, self._size, start, stop)
+        )
+        self._observed += 1
+        largest, smallest = max(b[0] for b in bounds), min(b[1] for b in bounds)
+        self._top = max(largest, self._offset() - smallest)
+
+    @property
+    def table(self) -> ExponentialTable:
+        """The table of exp(-eta D / n)."""
+        return self._table
+
+    def changes(self, signed: NDArray[np.int64], satisfied: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return n (q(D) - q(x)) of signed queries for the record with these answers: what `observe` adds to their scores."""
+        base = signed // 2
+        change = self._counts[base] - self._size * satisfied[base].astype(np.int64)
+        return np.where(signed % 2 == 0, change, self._rows - self._size - change)
+
+    def draw(self, draws: int, source: RandomWords) -> NDArray[np.int64]:
+        """Return `draws` independent signed queries, sorted: 2 i for base query i, 2 i + 1 for its negation."""
+        from dpopt.private.mechanisms.sampler_kernels import BLOCK, accumulate, block_totals, find_draws
+
+        blocks = -(-len(self._scores) // BLOCK)
+        totals = np.empty((blocks, 2), dtype=np.uint64)
+        table = self._table
+        law = (
+            self._scores,
+            self._offset(),
+            self._top,
+            table.clamp,
+            table.bits,
+            table.high,
+            table.low,
+            self._half_bits,
+        )
+        self._over(blocks, lambda first, last: block_totals(*law, totals, first, last))
+        accumulate(totals)
+        total = (int(totals[-1, 0]) << 64) + int(totals[-1, 1])
+        points = uniform_below(total, draws, source)
+        points = np.ascontiguousarray(points[_order(points)])
+        drawn = np.empty(draws, dtype=np.int64)
+        self._over(draws, lambda first, last: find_draws(*law, totals, points[first:last], drawn[first:last]))
+        return drawn
+
+    def _offset(self) -> int:
+        return self._observed * (self._rows - self._size)
+
+    def _over_queries(self, work: Callable[[int, int], _Result]) -> list[_Result]:
+        return self._over(len(self._scores), work)
+
+    def _over(self, items: int, work: Callable[[int, int], _Result]) -> list[_Result]:
+        """Run `work(first, last)` on parts of 0 .. items - 1, in threads where there is enough to do."""
+        parts = self._threads if items * self._threads > 256 else 1
+        edges = np.linspace(0, items, parts + 1).astype(int)
+        ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        if parts == 1:
+            return [work(*ranges[0])]
+        return list(self._pool.map(lambda r: work(*r), ranges))
+
+
+def _order(points: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the order of (s, 2) two-word numbers; sorting by high words alone is faster and nearly always enough."""
+    order = np.argsort(points[:, 0])
+    high = points[order, 0]
+    return np.lexsort((points[:, 1], points[:, 0])) if np.any(high[1:] == high[:-1]) else order
+
+
+class QuerySampler(Protocol):
+    """How the curator draws from the weights."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the draws come from the exact sampler fed by the operating system's generator."""
+        ...
+
+    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
+        """Return `draws` signed queries, sorted."""
+        ...
+
+
+class ExactSampler:
+    """Draws from the weights exactly, with words from `source`."""
+
+    def __init__(self, source: RandomWords) -> None:
+        self._source = source
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the words come from the operating system."""
+        return self._source.is_private
+
+    @property
+    def reads_the_system(self) -> bool:
+        """Whether the source is the operating system's generator, by its exact type."""
+        return type(self._source) is SystemWords
+
+    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
+        """Return `draws` signed queries, sorted."""
+        return weights.draw(draws, self._source)
+
+
+class ScriptedSampler:
+    """Draws given in advance, whatever the weights: for tests of noninterference; never private."""
+
+    is_private = False
+
+    def __init__(self, script: list[list[int]]) -> None:
+        self._script = script
+        self._position = 0
+
+    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
+        """Return the next scripted draw."""
+        taken = np.sort(np.array(self._script[self._position], dtype=np.int64))
+        if len(taken) != draws:
+            raise IndexError(f"the script holds {len(taken)} draws for this round, {draws} were asked for")
+        self._position += 1
+        return taken

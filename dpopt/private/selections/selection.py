@@ -1,0 +1,129 @@
+"""What is to be selected: the candidate marginal whose exact counts lie farthest from what public records say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import score_range, selection_charge
+from dpopt.arrays import frozen
+from dpopt.errors import PlanError
+from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
+from dpopt.queries.marginal_set import MarginalSet
+
+SCORES = ("l1", "max")
+MOST_CANDIDATES = 10_000
+MOST_CELLS_OF_A_CANDIDATE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """One selection by the exponential mechanism.
+
+    Parameters
+    ----------
+    round : int
+        Number of the round, from 1; there is one selection per round.
+    candidates : MarginalSet
+        M marginals to select from, at most 10,000, each of at most 2,000,000 cells.
+    score : str
+        How far the counts of a candidate lie from those of the public records, brought to the public size: "l1", the sum over
+        its cells of the absolute differences, or "max", the largest one.
+    penalties : (M,) int64 array
+        Public numbers that are taken off the scores, in records.
+    range : Decimal
+        Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler.
+
+    Raises
+    ------
+    PlanError
+        If something is out of range or does not fit together.
+    """
+
+    round: int
+    candidates: MarginalSet
+    score: str
+    penalties: NDArray[np.int64]
+    range: Decimal
+
+    def __post_init__(self) -> None:
+        if type(self.round) is not int or self.round < 1:
+            raise PlanError(f"rounds are numbered from 1, found {self.round!r}")
+        what = f"round {self.round}"
+        candidates = len(self.candidates)
+        if not 1 <= candidates <= MOST_CANDIDATES:
+            raise PlanError(
+                f"{what}: one of 1 to {MOST_CANDIDATES:,} candidates is selected, found {candidates:,}; give fewer marginals"
+            )
+        cells = self.candidates.cells()
+        if int(cells.max()) > MOST_CELLS_OF_A_CANDIDATE:
+            raise PlanError(
+                f"{what}: candidate {int(np.argmax(cells))} has {int(cells.max()):,} cells, at most "
+                f"{MOST_CELLS_OF_A_CANDIDATE:,} are possible; leave it out, and offer marginals over some of its attributes"
+            )
+        if self.score not in SCORES:
+            raise PlanError(f"{what}: candidates are scored by {' or '.join(SCORES)}; found {self.score!r}")
+        try:
+            object.__setattr__(self, "penalties", frozen(self.penalties, np.int64))
+        except (OverflowError, TypeError, ValueError) as error:
+            raise PlanError(f"{what}: penalties are whole numbers of records below 2^63") from error
+        if self.penalties.shape != (candidates,):
+            raise PlanError(
+                f"{what}: {candidates:,} candidates need as many penalties, found shape {self.penalties.shape}"
+            )
+        if not isinstance(self.range, Decimal) or not self.range.is_finite() or self.range <= 0:
+            raise PlanError(
+                f"{what}: the range of a selection is a decimal number above 0, found {self.range!r}"
+            )
+
+    def charge(self, relation: NeighbouringRelation) -> Charge:
+        """Return what the selection costs. Privacy: E1, E4 in docs/privacy.md."""
+        return selection_charge(self.round, self.range, relation)
+
+    def spread(self, relation: NeighbouringRelation, total: int) -> int:
+        """Return by how much the changes of two candidates' scores, in units of 1 / `total` records, differ at most.
+
+        Sensitivity: see `dpopt.private.selections.candidate_scores.CandidateScores`.
+        """
+        return score_range(self.score, relation) * total
+
+    def check_records(
+        self,
+        records: NDArray[np.int32],
+        multiplicity: NDArray[np.int64],
+        sizes: NDArray[np.integer],
+        size: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the public records and their multiplicities if they can be scored against; what decides is public.
+
+        Raises
+        ------
+        PlanError
+            If they do not fit the schema, are none, or are so many that scores could leave 64 bits.
+        """
+        what = f"round {self.round}"
+        try:
+            records, multiplicity = frozen(records, np.int32), frozen(multiplicity, np.int64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise PlanError(f"{what}: records are codes, and their multiplicities whole numbers") from error
+        if records.ndim != 2 or records.shape[1] != len(sizes) or multiplicity.shape != records.shape[:1]:
+            raise PlanError(
+                f"{what}: records of shape {records.shape} with multiplicities of shape {multiplicity.shape} do not fit a "
+                f"schema of {len(sizes)} attributes"
+            )
+        if np.any(records < 0) or np.any(records >= sizes):
+            raise PlanError(f"{what}: the records hold codes that the schema does not have")
+        if np.any(multiplicity < 0) or not np.any(multiplicity):
+            raise PlanError(f"{what}: multiplicities of records must not be negative, and not all of them 0")
+        total = float(multiplicity.astype(np.float64).sum())  # 64-bit sums could wrap around
+        if total * (size + MOST_ROWS) > LARGEST_SCORE:
+            raise PlanError(
+                f"{what}: {total:,.0f} public records are too many to score marginals at public size {size:,} in 64 "
+                f"bits; use at most {LARGEST_SCORE // (size + MOST_ROWS):,}"
+            )
+        return records, multiplicity

@@ -1,0 +1,103 @@
+"""How many records lie in each bin of a domain, or meet in each node of a graph; the counts never leave this room."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import PrivateDataError
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
+
+LARGEST_COUNT = 2**40
+
+
+class BinCounts(Closed):
+    """Exact counts behind a closed door; made by the methods below, used by the curator.
+
+    A record of a table lies in one bin. A record of a graph is an edge, which counts in two of them: the degrees of its ends.
+    """
+
+    __slots__ = ("_bins_of_a_record", "_counts")
+    _counts: NDArray[np.int64]  # (n,), read-only
+    _bins_of_a_record: int
+
+    @classmethod
+    def of_column(cls, dataset: PrivateDataset, attribute: str) -> BinCounts:
+        """Count the records of each code of an attribute.
+
+        Raises
+        ------
+        PrivateDataError
+            If the schema has no such attribute.
+        """
+        names = dataset._schema.names
+        if attribute not in names:
+            raise PrivateDataError(f"found no attribute {attribute!r}; the schema has {', '.join(names)}")
+        position = names.index(attribute)
+        size = int(dataset._schema.sizes[position])
+        return cls._of(np.bincount(dataset._columns[position], minlength=size), dataset._rows, 1)
+
+    @classmethod
+    def of_columns(cls, dataset: PrivateDataset, attributes: tuple[str, ...]) -> BinCounts:
+        """Count the records of each combination of codes, row by row (the last attribute's codes run fastest).
+
+        Raises
+        ------
+        PrivateDataError
+            If the schema lacks one of the attributes.
+        """
+        names, sizes = dataset._schema.names, dataset._schema.sizes
+        unknown = [name for name in attributes if name not in names]
+        if unknown:
+            raise PrivateDataError(
+                f"found no attribute {', '.join(map(repr, unknown))}; the schema has {', '.join(names)}"
+            )
+        chosen = [names.index(name) for name in attributes]
+        shape = tuple(int(sizes[position]) for position in chosen)
+        codes = tuple(dataset._columns[position].astype(np.int64) for position in chosen)
+        flat = np.ravel_multi_index(codes, shape)
+        return cls._of(np.bincount(flat, minlength=int(np.prod(shape))), dataset._rows, 1)
+
+    @classmethod
+    def from_counts(cls, counts: ArrayLike) -> BinCounts:
+        """Take counts that were made already, one for each bin, each record in one of them.
+
+        Parameters
+        ----------
+        counts : (n,) whole numbers
+            From 0 to 2^40; any number type, if the values are whole.
+
+        Raises
+        ------
+        PrivateDataError
+            If there is no bin, or a count is negative, no whole number, or too large. The message names it.
+        """
+        given = np.asarray(counts)
+        if given.ndim != 1 or not given.size or given.dtype.kind not in "iuf":
+            raise PrivateDataError(
+                f"expected one number for each bin, found an array of shape {given.shape} and type {given.dtype}"
+            )
+        with np.errstate(invalid="ignore"):
+            bad = ~((given >= 0) & (given <= LARGEST_COUNT) & (given == np.floor(given)))
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            raise PrivateDataError(
+                f"bin {first} has the count {given[first]}; counts are whole numbers from 0 to {LARGEST_COUNT:,}"
+            )
+        whole = given.astype(np.int64)
+        return cls._of(whole, int(whole.sum()), 1)
+
+    @classmethod
+    def of_degrees(cls, degrees: NDArray[np.int64], edges: int) -> BinCounts:
+        """Take the degrees of the nodes of an undirected graph without loops and double edges."""
+        return cls._of(degrees, edges, 2)
+
+    @classmethod
+    def _of(cls, counts: NDArray[np.integer], rows: int, bins_of_a_record: int) -> BinCounts:
+        made = object.__new__(cls)
+        object.__setattr__(made, "_counts", freeze(np.array(counts, dtype=np.int64)))
+        object.__setattr__(made, "_rows", rows)
+        object.__setattr__(made, "_bins_of_a_record", bins_of_a_record)
+        return made

@@ -1,0 +1,173 @@
+"""The records of a table, encoded; they never leave this room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import PrivateDataError
+from dpopt.private.tables.closed import Closed
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.binary_columns import BinaryColumns
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.schema import Schema
+from dpopt.threads import STEPS
+
+Codes = NDArray[np.unsignedinteger]
+
+CELLS_AT_ONCE = 1 << 20  # cells of marginals over columns of zeros and ones that are counted together
+
+
+class PrivateDataset(Closed):
+    """Encoded records behind a closed door: nothing about them can be read off the object.
+
+    Made by `read_table` or by `PrivateDataset.from_codes`; used by the curator, which is in the same room.
+    """
+
+    __slots__ = ("_columns", "_schema")
+    _schema: Schema
+    # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
+    _columns: Sequence[Codes]
+
+    @classmethod
+    def from_codes(cls, schema: Schema, columns: Sequence[NDArray[np.integer]]) -> PrivateDataset:
+        """Take records that are encoded already.
+
+        Parameters
+        ----------
+        schema
+            The public schema.
+        columns
+            One (n,) array of codes per attribute, in the schema's order, with n >= 0. They are copied unless they
+            are read-only and of the least unsigned type already.
+
+        Raises
+        ------
+        PrivateDataError
+            If the number of columns, their lengths or a code does not fit the schema.
+        """
+        if len(columns) != len(schema):
+            raise PrivateDataError(
+                f"{len(columns)} columns of codes for the {len(schema)} attributes of the schema"
+            )
+        names = schema.names
+        encoded = tuple(
+            _encoded(np.asarray(column), int(size), name)
+            for column, size, name in zip(columns, schema.sizes, names, strict=True)
+        )
+        rows = encoded[0].size
+        for column, name in zip(encoded, names, strict=True):
+            if column.size != rows:
+                raise PrivateDataError(
+                    f"column {name!r} has {column.size} codes, column {names[0]!r} has {rows}"
+                )
+        return cls._made(schema, encoded, rows)
+
+    @classmethod
+    def from_binary(cls, schema: Schema, columns: BinaryColumns) -> Self:
+        """Take the records of a wide table of zeros and ones.
+
+        Parameters
+        ----------
+        schema
+            The public schema, made by `Schema.binary`.
+        columns
+            One column for each attribute, over n >= 0 records; kept as they are.
+
+        Raises
+        ------
+        PrivateDataError
+            If the schema is of another kind, or the numbers of columns differ.
+        """
+        if not schema.is_binary or len(columns) != len(schema):
+            raise PrivateDataError(
+                f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes (Schema.binary); "
+                f"found {len(schema):,} attributes"
+            )
+        return cls._made(schema, columns, columns.rows)
+
+    @classmethod
+    def _made(cls, schema: Schema, columns: Sequence[Codes], rows: int) -> Self:
+        made = object.__new__(cls)
+        object.__setattr__(made, "_schema", schema)
+        object.__setattr__(made, "_columns", columns)
+        object.__setattr__(made, "_rows", rows)
+        return made
+
+    def _parts(self, attributes: Sequence[int]) -> Iterator[list[Codes]]:
+        """Yield the codes of some attributes, one array each, for the first rows, then for the next ones, to the end."""
+        yield [self._columns[attribute] for attribute in attributes]
+
+    def _count(
+        self,
+        queries: MarginalSet | Clauses,
+        *,
+        threads: int,
+        progress: Callable[[float], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
+        if isinstance(queries, MarginalSet):
+            if isinstance(self._columns, BinaryColumns):
+                return self._count_cells_of_bits(queries, self._columns, threads, progress)
+            from dpopt.queries.counting.marginal_kernels import count_cells
+
+            # Progress is told by marginals: within one, the number of steps grows with the number of records.
+            groups = 1 if progress is None else max(1, min(STEPS, len(queries)))
+            counts = []
+            for number, group in enumerate(np.array_split(np.arange(len(queries)), groups), start=1):
+                counts.append(count_cells(queries.take(group), self._columns, threads=threads))
+                if progress is not None:
+                    progress(number / groups)
+            return np.concatenate(counts, dtype=np.int64)
+        from dpopt.queries.counting.counting import count_on_columns
+
+        return count_on_columns(
+            self._columns, self._schema.sizes, queries, threads=threads, progress=progress
+        )
+
+    def _count_cells_of_bits(
+        self,
+        marginals: MarginalSet,
+        columns: BinaryColumns,
+        threads: int,
+        progress: Callable[[float], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, cell by cell as conjunctions: no array of records times columns is made."""
+        from dpopt.queries.counting.counting import count_on_columns
+        from dpopt.queries.marginal_cells import cell_clauses
+
+        marginals.check_against(self._schema.sizes)
+        counts = np.zeros(marginals.number_of_cells, dtype=np.int64)
+        for begin in range(0, counts.size, CELLS_AT_ONCE):
+            end = min(begin + CELLS_AT_ONCE, counts.size)
+            cells = cell_clauses(marginals, begin, end)
+            counts[begin:end] = count_on_columns(columns, self._schema.sizes, cells, threads=threads)
+            if progress is not None:
+                progress(end / counts.size)
+        return counts
+
+
+def least_dtype(size: int) -> np.dtype[np.unsignedinteger]:
+    """Return the least unsigned type for the codes 0 .. size - 1."""
+    return np.dtype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def _encoded(column: NDArray[np.integer], size: int, name: str) -> Codes:
+    if column.ndim != 1 or column.dtype.kind not in "iu":
+        raise PrivateDataError(
+            f"column {name!r}: expected one whole number per record, found an array of {column.dtype} with "
+            f"{column.ndim} dimensions"
+        )
+    if column.size and not (column.min() >= 0 and column.max() < size):
+        row = int(np.flatnonzero((column < 0) | (column >= size))[0])
+        raise PrivateDataError(
+            f"column {name!r}, row {row + 1}: code {column[row]} is none of 0 .. {size - 1}"
+        )
+    dtype = least_dtype(size)
+    kept = column.dtype == dtype and column.flags.c_contiguous and not column.flags.writeable
+    encoded: Codes = column.astype(dtype, order="C", copy=not kept)
+    return freeze(encoded)

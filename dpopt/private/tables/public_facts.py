@@ -1,0 +1,57 @@
+"""What may be known in public about a table: that it follows a schema, its bins, and its size under replace-one."""
+
+from __future__ import annotations
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivateDataError, SchemaError
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.schema.schema import Schema
+
+
+def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None) -> int:
+    """Return the public size that a plan may use.
+
+    Under replace-one all neighbours have the same number of records, so n is public and read off the table. Under
+    add-remove the number of records is private, and the fixed public n0 that the user declares is returned.
+
+    Raises
+    ------
+    PlanError
+        If n0 is missing under add-remove, or given under replace-one.
+    PrivateDataError
+        If there is no record under replace-one.
+    """
+    if relation is NeighbouringRelation.REPLACE_ONE:
+        if n0 is not None:
+            raise PlanError(
+                "n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out"
+            )
+        if dataset._rows == 0:
+            raise PrivateDataError("the table has no rows; under replace-one at least one record is needed")
+        return dataset._rows
+    if n0 is None:
+        raise PlanError(
+            "add-remove needs a fixed public n0, a number near the size of the table that does not depend on it: give --n0"
+        )
+    return n0
+
+
+def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
+    """Refuse a data set that was read by another schema: its codes would mean other values.
+
+    Raises
+    ------
+    SchemaError
+        If the attributes differ.
+    """
+    if dataset._schema.attributes != schema.attributes:
+        raise SchemaError(
+            "the table was read by another schema than the workload's; read it again with this schema"
+        )
+
+
+def public_number_of_bins(counts: BinCounts) -> int:
+    """Return how many bins were counted: a file with one row for each bin shows the domain, which is public."""
+    return int(counts._counts.size)

@@ -1,0 +1,246 @@
+"""Monomials in 0/1 variables: which there are, which number each has, and which of them are 1 at a point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, factorial, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import WorkloadError
+from dpopt.queries.conjunctions.literals import LARGEST_SIZE, LiteralGroups
+
+MOST_MONOMIALS = 20_000_000
+"""Coefficients of a release, at most: they are computed, get noise and are kept."""
+SETS, POWERS, LISTED = "sets", "powers", "listed"
+
+
+@dataclass(frozen=True, eq=False)
+class Monomials:
+    """The monomials of a family of polynomials in m variables y_1, ..., y_m.
+
+    Parameters
+    ----------
+    kind : str
+        "sets": the products of 1, ..., t different variables, C(m, 1) + ... + C(m, t) of them. "powers": the constant 1 and all
+        monomials with exponents, y_1^2 y_3 among them, C(m + t, t) in all; at 0/1 points y^2 = y, so that several are equal
+        there, and each has its number all the same (Thaler, Ullman and Vadhan 2012, section 2.3). "listed": those of `listed`.
+        The first two are numbered by degree, then in lexicographic order of their variables.
+    variables : int
+        m, at least 1.
+    degree : int
+        t, from 1 to 16.
+    listed : tuple of tuples of int
+        The variables of each monomial from 0 on, not decreasing; a variable as often as its exponent says; () is the constant.
+
+    Raises
+    ------
+    WorkloadError
+        A number out of range, a monomial twice, or more than 20,000,000 monomials; the message says what would do.
+    """
+
+    kind: str
+    variables: int
+    degree: int
+    listed: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in {SETS, POWERS, LISTED}:
+            raise WorkloadError(f"found monomials {self.kind!r}; expected {SETS}, {POWERS} or {LISTED}")
+        if self.variables < 1 or not 1 <= self.degree <= LARGEST_SIZE:
+            raise WorkloadError(
+                f"found polynomials of degree {self.degree} in {self.variables} variables; expected a degree from 1 to "
+                f"{LARGEST_SIZE}, and at least one variable"
+            )
+        if self.kind == LISTED:
+            self._check_listed()
+        elif self.listed:
+            raise WorkloadError(f"monomials {self.kind!r} are all there are; none can be listed")
+        if self.count > MOST_MONOMIALS:
+            raise WorkloadError(self._too_many())
+
+    @classmethod
+    def all_sets(cls, variables: int, degree: int) -> Monomials:
+        """Return the products of 1, ..., t different variables."""
+        return cls(SETS, variables, degree)
+
+    @classmethod
+    def all_powers(cls, variables: int, degree: int) -> Monomials:
+        """Return the constant and all monomials with exponents of degree 1, ..., t."""
+        return cls(POWERS, variables, degree)
+
+    @classmethod
+    def of(cls, variables: int, listed: Sequence[Sequence[int]]) -> Monomials:
+        """Return monomials that are listed one by one; variables of each in any order."""
+        ordered = tuple(tuple(sorted(map(int, one))) for one in listed)
+        return cls(LISTED, variables, max([1, *map(len, ordered)]), ordered)
+
+    @property
+    def count(self) -> int:
+        """N: how many there are."""
+        if self.kind == LISTED:
+            return len(self.listed)
+        return number_of_monomials(self.kind, self.variables, self.degree)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first monomial of each degree 0, ..., t, and N; of "sets" and "powers" alone."""
+        constant = int(self.kind == POWERS)
+        found = [0, constant]
+        for degree in range(1, self.degree + 1):
+            found.append(found[-1] + self._groups(degree).conjunctions(degree))
+        return tuple(found)
+
+    def numbers(self, monomials: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of monomials of one degree, (q,); of "sets" and "powers" alone.
+
+        Parameters
+        ----------
+        monomials : (q, j) int64
+            Variables; increasing in each row ("sets") or not decreasing ("powers").
+
+        Raises
+        ------
+        WorkloadError
+            If a row is none.
+        """
+        degree = monomials.shape[1]
+        if not 1 <= degree <= self.degree or self.kind == LISTED:
+            raise WorkloadError(f"found monomials of degree {degree}; expected 1 to {self.degree}")
+        # Sorted multisets of m are sets of m + j - 1 once the i-th variable is moved up by i, in the same order.
+        shift = np.arange(degree) if self.kind == POWERS else np.zeros(degree, dtype=np.int64)
+        return self.starts[degree] + self._groups(degree).numbers(monomials + shift)
+
+    def true_at(self, ones: Sequence[int]) -> NDArray[np.int64]:
+        """Return the numbers of the monomials that are 1 where these variables are 1 and all others 0, (M,), increasing.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such variable, or it is given twice.
+        """
+        given = np.array(sorted(ones), dtype=np.int64)
+        if given.size and not 0 <= given[0] <= given[-1] < self.variables:
+            raise WorkloadError(f"found the variables {given.tolist()}; expected 0 to {self.variables - 1}")
+        if (np.diff(given) == 0).any():
+            raise WorkloadError(f"found a variable twice among {given.tolist()}")
+        if self.kind == LISTED:
+            true = np.zeros(self.variables + 1, dtype=np.bool_)
+            true[given] = True
+            true[-1] = True
+            return np.flatnonzero(true[self._table].all(axis=1)).astype(np.int64)
+        return np.sort(self.true_at_each(given[None, :])[0])
+
+    def true_at_each(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each point the numbers of the monomials that are 1 there, (q, M); of "sets" and "powers" alone.
+
+        Parameters
+        ----------
+        points : (q, k) int64
+            The variables that are 1, increasing in each row.
+        """
+        width = points.shape[1]
+        found = [np.zeros((len(points), int(self.kind == POWERS)), dtype=np.int64)]
+        for size in range(1, min(width, self.degree) + 1):
+            for chosen in combinations(range(width), size):
+                part = points[:, chosen]
+                found += [self.numbers(np.repeat(part, one, axis=1))[:, None] for one in self.exponents(size)]
+        return np.concatenate(found, axis=1)
+
+    def exponents(self, size: int) -> list[tuple[int, ...]]:
+        """Return the exponents >= 1 that monomials in `size` variables have, up to the degree."""
+        if self.kind == SETS:
+            return [(1,) * size]
+        return [
+            tuple(b - a for a, b in zip((0, *cuts), (*cuts, degree), strict=True))
+            for degree in range(size, self.degree + 1)
+            for cuts in combinations(range(1, degree), size - 1)
+        ]
+
+    def most_true(self, ones: int) -> int:
+        """Return M: how many are 1 at a point with so many ones, at most. For listed ones: all of at most so many variables."""
+        if self.kind == LISTED:
+            return sum(1 for one in self.listed if len(set(one)) <= ones)
+        return number_of_monomials(self.kind, min(ones, self.variables), self.degree)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the monomials as JSON."""
+        return {
+            "kind": self.kind,
+            "variables": self.variables,
+            "degree": self.degree,
+            "listed": [list(one) for one in self.listed],
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Monomials:
+        """Read what `to_json` gave."""
+        listed = tuple(tuple(int(one) for one in each) for each in given["listed"])
+        return cls(str(given["kind"]), int(given["variables"]), int(given["degree"]), listed)
+
+    def _groups(self, degree: int) -> LiteralGroups:
+        return LiteralGroups((1,) * (self.variables + (degree - 1 if self.kind == POWERS else 0)))
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        """The variables of each listed monomial, filled up with the number of a variable that is always 1, (N, t)."""
+        table = np.full((self.count, self.degree), self.variables, dtype=np.int64)
+        for place, one in enumerate(self.listed):
+            table[place, : len(one)] = one
+        return freeze(table)
+
+    def _check_listed(self) -> None:
+        if not self.listed:
+            raise WorkloadError("found no monomial; list at least one")
+        for one in self.listed:
+            if len(one) > self.degree or list(one) != sorted(one):
+                raise WorkloadError(
+                    f"found the monomial {one}; expected at most {self.degree} variables, not decreasing"
+                )
+            if one and not 0 <= one[0] <= one[-1] < self.variables:
+                raise WorkloadError(f"found the monomial {one}; the variables are 0 to {self.variables - 1}")
+        if len(set(self.listed)) != len(self.listed):
+            raise WorkloadError("found a monomial twice; list each once")
+
+    def _too_many(self) -> str:
+        degree = max(
+            (
+                t
+                for t in range(1, self.degree)
+                if number_of_monomials(self.kind, self.variables, t) <= MOST_MONOMIALS
+            ),
+            default=0,
+        )
+        low, high = 1, self.variables
+        while low < high:  # the largest m that will do
+            middle = (low + high + 1) // 2
+            low, high = (
+                (middle, high)
+                if number_of_monomials(self.kind, middle, self.degree) <= MOST_MONOMIALS
+                else (low, middle - 1)
+            )
+        instead = f"degree {self.degree} in at most {low:,} variables would do"
+        if degree:
+            instead += f", or degree {degree} in {self.variables:,}"
+        return (
+            f"polynomials of degree {self.degree} in {self.variables:,} variables have {self.count:,} coefficients, at most "
+            f"{MOST_MONOMIALS:,} are released: {instead}"
+        )
+
+
+def multinomial(exponents: Sequence[int]) -> int:
+    """Return how often a monomial with these exponents occurs when (y_1 + ... + y_m)^i is multiplied out."""
+    return factorial(sum(exponents)) // prod(factorial(one) for one in exponents)
+
+
+def number_of_monomials(kind: str, variables: int, degree: int) -> int:
+    """Return N for "sets" or "powers"."""
+    if kind == POWERS:
+        return comb(variables + degree, degree)
+    return sum(comb(variables, size) for size in range(1, degree + 1))

@@ -1,0 +1,125 @@
+"""Answers on the cells of marginals, by where they come from: records, the uniform distribution, or an array of them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import frozen
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over_named
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseAnswers:
+    """Answers on the cells of one marginal, most of which are equal.
+
+    Parameters
+    ----------
+    cells : (c,) int64
+        Cells with an answer of their own, increasing.
+    values : (c,) float64
+        Their answers.
+    elsewhere : float
+        The answer on all other cells.
+    """
+
+    cells: NDArray[np.int64]
+    values: NDArray[np.float64]
+    elsewhere: float = 0.0
+
+    def at(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the answers on these cells, (c',)."""
+        answers = np.full(cells.size, self.elsewhere)
+        if self.cells.size:
+            place = np.minimum(np.searchsorted(self.cells, cells), self.cells.size - 1)
+            found = self.cells[place] == cells
+            answers[found] = self.values[place[found]]
+        return answers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordAnswers:
+    """The share of records, or of their weight, in each cell.
+
+    Parameters
+    ----------
+    records : (r, d) int32, or BitRecords
+        Codes, one record per row; r >= 1.
+    weights : (r,) float64, optional
+        Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
+    """
+
+    records: NDArray[np.int32] | BitRecords
+    weights: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.records, BitRecords):
+            object.__setattr__(self, "records", frozen(self.records, np.int32))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", frozen(self.weights, np.float64))
+
+    def on(self, marginals: MarginalSet, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the answer on every cell."""
+        from dpopt.queries.counting.answer_kernels import shares_on_records
+
+        return shares_on_records(marginals, self.records, sizes, self.weights)
+
+    def sparsely_on(self, marginal: MarginalSet, sizes: NDArray[np.integer]) -> SparseAnswers:
+        """Return the answers on the cells of one marginal; `sizes` is needed for bits alone."""
+        from dpopt.queries.counting.marginal_kernels import cells_of_records
+
+        records, cells = self.records, marginal
+        if isinstance(records, BitRecords):
+            attributes, cells = over_named(marginal, sizes)
+            records = records.over(attributes).codes()
+        return shares_of_cells(cells_of_records(cells, records)[:, 0], self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformAnswers:
+    """Each cell's probability when every record of the universe has the same one: attributes are independent."""
+
+    def on(self, marginals: MarginalSet, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the answer on every cell."""
+        return np.repeat(_uniform_shares(marginals, sizes), marginals.cells())
+
+    def sparsely_on(self, marginal: MarginalSet, sizes: NDArray[np.integer]) -> SparseAnswers:
+        """Return the answers on the cells of one marginal."""
+        share = float(_uniform_shares(marginal, sizes)[0])
+        return SparseAnswers(np.empty(0, dtype=np.int64), np.empty(0), share)
+
+
+Answers: TypeAlias = (
+    NDArray[np.float64] | RecordAnswers | UniformAnswers
+)  # an array: one answer for every query
+
+
+def shares_of_cells(cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> SparseAnswers:
+    """Return the share of records, or of their weight, in each cell, given the cell of each record.
+
+    Parameters
+    ----------
+    cells : (r,) int64
+        The cell of each record; -1 for none.
+    weights : (r,) float64, optional
+        1 each if left out.
+    """
+    inside = cells >= 0
+    found, places, counts = np.unique(cells[inside], return_inverse=True, return_counts=True)
+    if weights is None:
+        return SparseAnswers(found, counts / cells.size)
+    held = np.bincount(places, weights=weights[inside], minlength=found.size)
+    return SparseAnswers(found, np.minimum(held / float(weights.sum()), 1.0))
+
+
+def _uniform_shares(marginals: MarginalSet, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the uniform probability of each cell of a marginal, (M,): literals are multiplied from the first one on."""
+    bounds, shares = np.asarray(sizes), np.ones(len(marginals))
+    for column in marginals.attributes.T:
+        shares *= np.where(column >= 0, 1.0 / bounds[column], 1.0)
+    return shares

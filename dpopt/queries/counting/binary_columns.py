@@ -1,0 +1,177 @@
+"""Columns of zeros and ones: as lists of the records with a one, or as bits.
+
+A table of half a million attributes is one such object, not half a million arrays. Each is also a sequence of dense columns,
+so that whatever works on a few columns of a table works on them too.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import frozen
+from dpopt.errors import SchemaError
+
+MOST_ROWS = 2**32 - 1  # the numbers of records are kept in 32 bits
+
+
+class BinaryColumns(Sequence[NDArray[np.uint8]]):
+    """d columns over n records, each 0 or 1; column i as a dense (n,) array is `columns[i]`."""
+
+    __slots__ = ()
+    rows: int
+
+    @overload
+    def __getitem__(self, index: int) -> NDArray[np.uint8]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[NDArray[np.uint8]]: ...
+    def __getitem__(self, index: int | slice) -> NDArray[np.uint8] | Sequence[NDArray[np.uint8]]:
+        """Return a column, dense; or a list of them."""
+        if isinstance(index, slice):
+            return [self.dense(column) for column in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there are {len(self)} columns, numbered from 0")
+        return self.dense(place)
+
+    @abstractmethod
+    def dense(self, column: int) -> NDArray[np.uint8]:
+        """Return one column as an array (n,) of zeros and ones, read-only."""
+
+    @abstractmethod
+    def ones(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records have a one in each of these columns, the same shape. Private where the table is."""
+
+    @abstractmethod
+    def pack_into(self, columns: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
+        """Set bit r % 64 of words[i, r // 64] for every record r with a one in column columns[i].
+
+        `words` has shape (len(columns), W) with 64 W >= n and holds zeros.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseColumns(BinaryColumns):
+    """Columns as lists: column i has a one in the records listed[starts[i]:starts[i + 1]], increasing.
+
+    Parameters
+    ----------
+    rows
+        Number of records n.
+    starts : (d + 1,) int64, read-only
+    listed : (number of ones,) uint32, read-only
+
+    Raises
+    ------
+    SchemaError
+        If the arrays do not fit each other, or a list does not increase or leaves 0 .. n - 1. The message quotes no record.
+    """
+
+    rows: int = field(repr=False)
+    starts: NDArray[np.int64] = field(repr=False)
+    listed: NDArray[np.uint32] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        from dpopt.queries.counting.binary_kernels import lists_increase
+
+        object.__setattr__(self, "starts", frozen(self.starts, np.int64))
+        object.__setattr__(self, "listed", frozen(self.listed, np.uint32))
+        starts, listed = self.starts, self.listed
+        if starts.ndim != 1 or starts.size < 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
+            raise SchemaError(
+                "sparse columns: 'starts' must begin with 0 and not decrease, one more than columns"
+            )
+        if listed.ndim != 1 or int(starts[-1]) != listed.size:
+            raise SchemaError("sparse columns: 'listed' must be as long as the last number of 'starts' says")
+        if not 0 <= self.rows <= MOST_ROWS:
+            raise SchemaError(f"sparse columns: at most {MOST_ROWS:,} records are possible")
+        if not lists_increase(starts, listed, self.rows):
+            raise SchemaError(
+                "sparse columns: the records of a column must increase and be numbered from 0 to n - 1"
+            )
+
+    def __len__(self) -> int:
+        """Return the number of columns d."""
+        return int(self.starts.size) - 1
+
+    def dense(self, column: int) -> NDArray[np.uint8]:
+        """Return one column as an array (n,) of zeros and ones, read-only."""
+        made = np.zeros(self.rows, dtype=np.uint8)
+        made[self.listed[self.starts[column] : self.starts[column + 1]]] = 1
+        made.setflags(write=False)
+        return made
+
+    def ones(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records have a one in each of these columns, the same shape."""
+        return np.asarray(self.starts[columns + 1] - self.starts[columns])
+
+    def pack_into(self, columns: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
+        """Set the bits of these columns; see `BinaryColumns.pack_into`."""
+        from dpopt.queries.counting.binary_kernels import set_listed_bits
+
+        set_listed_bits(self.starts, self.listed, columns, words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitColumns(BinaryColumns):
+    """Columns as bits: bit r % 64 of words[i, r // 64] is record r of column i.
+
+    Parameters
+    ----------
+    rows
+        Number of records n.
+    words : (d, W) uint64, little-endian, read-only
+        W = ceil(n / 64), or more; the bits from n on are zero. May be a file in memory (`numpy.memmap`).
+
+    Raises
+    ------
+    SchemaError
+        If there are too few words, or a bit is set beyond the last record.
+    """
+
+    rows: int = field(repr=False)
+    words: NDArray[np.uint64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        words = self.words
+        if words.ndim != 2 or words.dtype != np.uint64:
+            raise SchemaError("bit columns: 'words' must have shape (d, W) and hold 64-bit words")
+        if not 0 <= self.rows <= min(64 * words.shape[1], MOST_ROWS):
+            raise SchemaError("bit columns: the words do not hold the number of records given")
+        beyond = words[:, self.rows // 64 :]
+        if (beyond.size and (beyond[:, 0] >> np.uint64(self.rows % 64)).any()) or beyond[:, 1:].any():
+            raise SchemaError("bit columns: a bit is set beyond the last record")
+        if words.flags.writeable:
+            held = words.view()
+            held.setflags(write=False)
+            object.__setattr__(self, "words", held)
+
+    def __len__(self) -> int:
+        """Return the number of columns d."""
+        return int(self.words.shape[0])
+
+    def dense(self, column: int) -> NDArray[np.uint8]:
+        """Return one column as an array (n,) of zeros and ones, read-only."""
+        made = np.unpackbits(
+            np.ascontiguousarray(self.words[column]).view(np.uint8), count=self.rows, bitorder="little"
+        )
+        made.setflags(write=False)
+        return made
+
+    def ones(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records have a one in each of these columns, the same shape."""
+        from dpopt.queries.counting.binary_kernels import set_bits
+
+        return set_bits(self.words, columns.reshape(-1)).reshape(columns.shape)
+
+    def pack_into(self, columns: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
+        """Copy the words of these columns; see `BinaryColumns.pack_into`."""
+        length = min(self.words.shape[1], words.shape[1])
+        step = max(1, (1 << 22) // max(length, 1))
+        for begin in range(0, len(columns), step):
+            words[begin : begin + step, :length] = self.words[columns[begin : begin + step], :length]

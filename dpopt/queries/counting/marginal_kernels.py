@@ -1,0 +1,281 @@
+"""Which cells of marginals records lie in, and how many records or how much weight each cell holds.
+
+Pure functions of arrays; nothing here knows where the records came from. Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import frozen
+from dpopt.compilation import kernel
+from dpopt.errors import SchemaError
+from dpopt.queries.marginal_set import MarginalSet
+
+__all__ = ["cells_of_columns", "cells_of_records", "count_cells"]
+
+BLOCK = (
+    1 << 15
+)  # records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
+TASK = 1 << 20  # pairs of a record and a marginal that one call of the kernel takes
+NUMBERS = "iu"  # kinds of NumPy's types that hold codes
+
+
+def count_cells(
+    marginals: MarginalSet,
+    columns: Sequence[NDArray[np.integer]],
+    *,
+    weights: NDArray[np.float64] | None = None,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return how many records, or how much of their weight, lie in every cell.
+
+    Parameters
+    ----------
+    marginals
+        M marginals over d attributes.
+    columns
+        One (n,) array of codes per attribute, of any whole-number type; a code that the domain leaves out puts the record
+        in no cell of the marginals over that attribute.
+    weights : (n,) float64, optional
+        The weight of each record; 1 each if left out.
+    threads
+        Number of threads; the result does not depend on it.
+    progress
+        Called in the caller's thread with the share that is done, in (0, 1].
+
+    Returns
+    -------
+    counts : (cells,) int64 without weights, float64 with weights
+        In the order of the cells. One number per cell is held: for very large sets, count some marginals at a time.
+        Weights are added in the order of the records.
+
+    Raises
+    ------
+    SchemaError
+        If the columns do not fit the attributes, are not as long as each other or as the weights, or hold negative codes.
+    """
+    given = _checked(columns, marginals)
+    rows = given[0].size if given else 0
+    if weights is None:
+        counts: NDArray[np.int64] | NDArray[np.float64] = np.zeros(marginals.number_of_cells, dtype=np.int64)
+        added = None
+    else:
+        added = frozen(weights, np.float64)
+        if added.shape != (rows,):
+            raise SchemaError(f"{rows} records need as many weights, found an array of shape {added.shape}")
+        counts = np.zeros(marginals.number_of_cells, dtype=np.float64)
+    if rows == 0 or len(marginals) == 0:
+        return counts
+    finder = _Positions(marginals)
+    step = max(1, min(TASK // min(rows, BLOCK), -(-len(marginals) // max(threads, 1))))
+    parts = [(first, min(first + step, len(marginals))) for first in range(0, len(marginals), step)]
+    pool = ThreadPoolExecutor(max_workers=threads) if threads > 1 and len(parts) > 1 else None
+    with pool or nullcontext():
+        for begin in range(0, rows, BLOCK):
+            part = slice(begin, min(begin + BLOCK, rows))
+            positions = finder.of([column[part] for column in given])
+            share = None if added is None else added[part]
+
+            def run(
+                marginal: tuple[int, int],
+                positions: NDArray[np.int32] = positions,
+                share: NDArray[np.float64] | None = share,
+            ) -> None:
+                shape = (finder.rows, marginals.strides, marginals.starts, *marginal)
+                if share is None:
+                    _count(positions, *shape, counts)  # type: ignore[arg-type]  # int64 without weights
+                else:
+                    _add(positions, *shape, share, counts)  # type: ignore[arg-type]  # float64 with weights
+
+            for _ in map(run, parts) if pool is None else pool.map(run, parts):
+                pass
+            if progress is not None:
+                progress(part.stop / rows)
+    return counts
+
+
+def cells_of_records(marginals: MarginalSet, records: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the cell of each marginal in which each record lies.
+
+    Parameters
+    ----------
+    marginals
+        M marginals over d attributes.
+    records : (r, d) integers
+        Codes, one record per row.
+
+    Returns
+    -------
+    cells : (r, M) int64
+        Places in the flat order of all cells; -1 where the record has a code that the domain leaves out.
+
+    Raises
+    ------
+    SchemaError
+        If the records do not have d codes each, or hold negative codes.
+    """
+    table = np.asarray(records)
+    if table.ndim != 2 or table.shape[1] != marginals.domains.counts.size:
+        raise SchemaError(
+            f"records of shape {table.shape} do not fit marginals over {marginals.domains.counts.size} attributes"
+        )
+    return cells_of_columns(marginals, list(table.T))
+
+
+def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
+    """Return the cell of each marginal in which each record lies, (n, M), as `cells_of_records` does.
+
+    Parameters
+    ----------
+    marginals
+        M marginals over d attributes.
+    columns
+        One (n,) array of codes per attribute, of any whole-number type.
+
+    Raises
+    ------
+    SchemaError
+        If the columns do not fit the attributes or each other, or hold negative codes.
+    """
+    given = _checked(columns, marginals)
+    rows = given[0].size if given else 0
+    cells = np.empty((rows, len(marginals)), dtype=np.int64)
+    finder = _Positions(marginals)
+    for begin in range(0, rows, BLOCK):
+        part = slice(begin, min(begin + BLOCK, rows))
+        positions = finder.of([column[part] for column in given])
+        _find(positions, finder.rows, marginals.strides, marginals.starts, cells[part])
+    return cells
+
+
+class _Positions:
+    """Codes of the attributes that marginals use, as positions in their domains: one type, whatever the columns have."""
+
+    def __init__(self, marginals: MarginalSet) -> None:
+        self.used = np.unique(marginals.attributes[marginals.attributes >= 0])
+        place = np.full(marginals.domains.counts.size, -1, dtype=np.int32)
+        place[self.used] = np.arange(self.used.size, dtype=np.int32)
+        # Row of `of` for each literal; the first one in padding, where the stride is 0 and never read.
+        self.rows = frozen(np.where(marginals.attributes >= 0, place[marginals.attributes], -1), np.int32)
+        tables = marginals.position_tables()
+        self.tables = [np.append(tables[attribute], np.int32(-1)) for attribute in self.used]
+
+    def of(self, columns: list[NDArray[np.integer]]) -> NDArray[np.int32]:
+        """Return (used attributes, n) positions, -1 for codes that the domain leaves out."""
+        positions = np.empty((len(self.tables), columns[0].size if columns else 0), dtype=np.int32)
+        for row, (attribute, table) in enumerate(zip(self.used, self.tables, strict=True)):
+            column = columns[attribute]
+            if column.dtype.kind == "i" and column.size and int(column.min()) < 0:
+                raise SchemaError(f"attribute number {attribute}: a code is negative; codes count from 0")
+            # Codes beyond the table meet its last entry, -1. The bound has 64 bits, whatever the column has.
+            last = np.array(table.size - 1, dtype=np.int64 if column.dtype.kind == "i" else np.uint64)
+            known = np.minimum(column, last).astype(np.intp)
+            np.take(table, known, out=positions[row], mode="clip")
+        return positions
+
+
+def _checked(columns: Sequence[NDArray[np.integer]], marginals: MarginalSet) -> list[NDArray[np.integer]]:
+    """Return the columns as arrays that fit the attributes and each other."""
+    given = [np.asarray(column) for column in columns]
+    if len(given) != marginals.domains.counts.size:
+        raise SchemaError(
+            f"{len(given)} columns of codes for {marginals.domains.counts.size} attributes; expected one for each"
+        )
+    for attribute, column in enumerate(given):
+        if column.ndim != 1 or column.dtype.kind not in NUMBERS or column.size != given[0].size:
+            raise SchemaError(
+                f"attribute number {attribute}: expected {given[0].size} whole-number codes in one dimension, found "
+                f"{column.dtype} of shape {column.shape}"
+            )
+    return given
+
+
+@kernel
+def _count(
+    positions: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    strides: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    first: int,
+    stop: int,
+    counts: NDArray[np.int64],
+) -> None:
+    """Add to `counts` the number of records in each cell of the marginals first .. stop - 1."""
+    n = positions.shape[1]
+    cells = np.empty(n, np.int64)
+    outside = np.empty(n, np.int32)
+    for marginal in range(first, stop):
+        _cells_of(positions, rows[marginal], strides[marginal], starts[marginal], cells, outside)
+        for i in range(n):
+            if outside[i] >= 0:
+                counts[np.uint64(cells[i])] += 1
+
+
+@kernel
+def _add(
+    positions: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    strides: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    first: int,
+    stop: int,
+    weights: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> None:
+    """Add to `counts` the weight of the records in each cell of the marginals first .. stop - 1."""
+    n = positions.shape[1]
+    cells = np.empty(n, np.int64)
+    outside = np.empty(n, np.int32)
+    for marginal in range(first, stop):
+        _cells_of(positions, rows[marginal], strides[marginal], starts[marginal], cells, outside)
+        for i in range(n):
+            if outside[i] >= 0:
+                counts[np.uint64(cells[i])] += weights[i]
+
+
+@kernel
+def _cells_of(
+    positions: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    strides: NDArray[np.int64],
+    start: int,
+    cells: NDArray[np.int64],
+    outside: NDArray[np.int32],
+) -> None:
+    """Write the cell of each record in one marginal; `outside` is negative where it lies in none."""
+    n = cells.size
+    cells[:] = start
+    outside[:] = 0
+    for literal in range(rows.size):
+        row, stride = rows[literal], strides[literal]
+        if row < 0:
+            break
+        for i in range(n):
+            position = positions[row, i]
+            cells[i] += stride * position
+            outside[i] |= position  # the sign bit stays set
+
+
+@kernel
+def _find(
+    positions: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    strides: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    result: NDArray[np.int64],
+) -> None:
+    """Write the cell of each record (rows of `result`) in each marginal, -1 where it lies in none."""
+    n = positions.shape[1]
+    cells = np.empty(n, np.int64)
+    outside = np.empty(n, np.int32)
+    for marginal in range(rows.shape[0]):
+        _cells_of(positions, rows[marginal], strides[marginal], starts[marginal], cells, outside)
+        for i in range(n):
+            result[i, marginal] = cells[i] if outside[i] >= 0 else -1

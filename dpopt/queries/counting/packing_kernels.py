@@ -1,0 +1,189 @@
+"""Bit packing: the flat columns of a table, one bit per record.
+
+Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.compilation import kernel
+from dpopt.errors import SchemaError
+from dpopt.queries.clauses import Clauses
+
+STEP = 1 << 17  # clauses looked at together: bounds the temporary arrays
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedColumns:
+    """The flat columns of a table as bits.
+
+    Parameters
+    ----------
+    rows
+        Number of records n.
+    words : (c, W) uint64, C-contiguous, read-only
+        Bit r of column i is bit r % 64 of words[i, r // 64]; the bits from n on are zero. 64 W >= n.
+    positions : (number_of_columns,) int32, read-only
+        Row of `words` for each flat column; -1: not packed.
+    """
+
+    rows: int = field(repr=False)  # what a table holds is never printed by accident
+    words: NDArray[np.uint64] = field(repr=False)
+    positions: NDArray[np.int32] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", frozen(self.words, np.uint64))
+        object.__setattr__(self, "positions", frozen(self.positions, np.int32))
+        if self.words.ndim != 2 or self.positions.ndim != 1:
+            raise SchemaError(
+                "packed columns: 'words' must have shape (c, W) and 'positions' shape (columns,)"
+            )
+        columns, length = self.words.shape
+        if not 0 <= self.rows <= 64 * length:
+            # The number of rows is not quoted: it is private where neighbouring tables differ in it.
+            raise SchemaError(
+                f"packed columns: {length} words per column do not hold the number of rows given"
+            )
+        if self.positions.size and not -1 <= self.positions.min() <= self.positions.max() < columns:
+            raise SchemaError(f"packed columns: 'positions' must lie in -1 .. {columns - 1}")
+        beyond = self.words[:, self.rows // 64 :]
+        if (beyond.size and (beyond[:, 0] >> np.uint64(self.rows % 64)).any()) or beyond[:, 1:].any():
+            raise SchemaError("packed columns: a bit is set beyond the last row")
+
+
+def pack_columns(
+    codes: Sequence[NDArray[np.integer]], sizes: NDArray[np.integer], clauses: Clauses | None = None
+) -> PackedColumns:
+    """Pack the flat columns of a table into bits.
+
+    Parameters
+    ----------
+    codes
+        One array of shape (n,) per attribute, of any integer type, with codes 0 .. size - 1.
+    sizes : (d,) integers
+        Number of codes of each attribute.
+    clauses
+        Only the columns that these clauses name are packed. None: all columns.
+
+    Returns
+    -------
+    PackedColumns
+        n / 8 bytes per packed column.
+
+    Raises
+    ------
+    SchemaError
+        If the arrays do not fit each other or a code is out of range. The message quotes no code and no row.
+    WorkloadError
+        If a clause names an attribute or a code that does not exist.
+    """
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    if clauses is not None:
+        clauses.check_against(sizes)
+    positions = _positions(offsets, None if clauses is None else _named(clauses, offsets))
+    words, rows = pack_codes(codes, sizes, positions)
+    return PackedColumns(rows, freeze(words), freeze(positions))
+
+
+def pack_codes(
+    codes: Sequence[NDArray[np.integer]], sizes: NDArray[np.integer], positions: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], int]:
+    """Return the flat columns f with positions[f] >= 0 as bits, in row positions[f] of (c, W), and the number of records.
+
+    Arguments and errors as for `pack_columns`.
+    """
+    bounds = [int(size) for size in sizes]
+    if len(codes) != len(bounds):
+        raise SchemaError(f"{len(codes)} columns of codes for {len(bounds)} attributes; give one for each")
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    rows = codes[0].size if codes else 0
+    words = aligned_zeros(int(positions.max(initial=-1)) + 1, words_for(rows))
+    for attribute, (column, size) in enumerate(zip(codes, bounds, strict=True)):
+        _check_codes(column, rows, size, attribute)
+        wanted = freeze(positions[offsets[attribute] : offsets[attribute + 1]].copy())
+        if (wanted >= 0).any():
+            _pack_attribute(_narrowed(column, size), wanted, words)
+    return words, rows
+
+
+def words_for(rows: int) -> int:
+    """Return the words per column: enough for `rows`, and an odd number of cache lines of 8 words.
+
+    With an odd number the columns spread over all sets of the caches; a power of two would put them into a few.
+    """
+    lines = -(-rows // 512)
+    return 8 * (lines + 1 - lines % 2)
+
+
+def aligned_zeros(columns: int, length: int) -> NDArray[np.uint64]:
+    """Return zeros of shape (columns, length) that start at a cache line: counting gains a quarter by it."""
+    buffer = np.zeros(columns * length + 8, dtype=np.uint64)
+    start = -buffer.ctypes.data % 64 // 8
+    return buffer[start : start + columns * length].reshape(columns, length)
+
+
+def _check_codes(column: NDArray[np.integer], rows: int, size: int, attribute: int) -> None:
+    # No code, row or number of rows is quoted: they are private where the table is.
+    place = f"attribute number {attribute}"
+    if column.dtype.kind not in "iub" or column.ndim != 1:
+        raise SchemaError(
+            f"{place}: expected integer codes in 1 dimension, found {column.dtype.name} in {column.ndim}"
+        )
+    if column.size != rows:
+        raise SchemaError(
+            f"{place}: its codes are not as many as those of the first attribute; give one per record"
+        )
+    if rows and not 0 <= int(column.min()) <= int(column.max()) < size:
+        raise SchemaError(f"{place}: a code lies outside 0 .. {size - 1}; code the table by this schema")
+
+
+def _narrowed(column: NDArray[np.integer], size: int) -> NDArray[np.unsignedinteger]:
+    """Return the codes in one of three types, contiguous and read-only: the kernel is compiled for these only."""
+    narrow: type[np.unsignedinteger] = np.uint32
+    if size <= 1 << 16:
+        narrow = np.uint8 if column.dtype == np.uint8 else np.uint16
+    compact: NDArray[np.unsignedinteger] = np.ascontiguousarray(column, dtype=narrow)
+    return freeze(compact.view())
+
+
+def _named(clauses: Clauses, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for every flat column whether a clause names it."""
+    named = np.zeros(int(offsets[-1]), dtype=np.bool_)
+    for begin in range(0, len(clauses), STEP):
+        attributes, values = clauses.attributes[begin : begin + STEP], clauses.values[begin : begin + STEP]
+        used = attributes >= 0
+        named[offsets[attributes[used]] + values[used]] = True
+    return named
+
+
+def _positions(offsets: NDArray[np.int64], named: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+    if named is None:
+        return np.arange(int(offsets[-1]), dtype=np.int32)
+    return np.where(named, np.cumsum(named) - 1, -1).astype(np.int32)
+
+
+@kernel
+def _pack_attribute(
+    codes: NDArray[np.unsignedinteger], positions: NDArray[np.int32], words: NDArray[np.uint64]
+) -> None:
+    """Set bit r of words[positions[codes[r]]] for every record r; position -1 is left out."""
+    for row in range(codes.size):
+        position = positions[codes[row]]
+        if position >= 0:
+            words[position, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+
+
+@kernel
+def copy_in_tiles(packed: NDArray[np.uint64], first: int, words: NDArray[np.uint64]) -> None:
+    """Copy the words of columns first, first + 1, ..., one per row, to words[tile, column], a run of them each."""
+    tiles, _, size = words.shape
+    for i in range(packed.shape[0]):
+        for tile in range(tiles):
+            for w in range(size):
+                words[tile, first + i, w] = packed[i, tile * size + w]

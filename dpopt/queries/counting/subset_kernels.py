@@ -1,0 +1,121 @@
+"""Counting all conjunctions of up to a few literals on bit-packed records: depth first, each AND used for all that extend it.
+
+Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.compilation import kernel
+from dpopt.errors import WorkloadError
+from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.queries.counting.compiled import population_count
+
+BLOCK_WORDS = 64 * 1024
+"""Words of all literals in one block: what stays in the cache while all conjunctions are counted on it."""
+
+
+def count_subsets(
+    words: NDArray[np.uint64],
+    groups: LiteralGroups,
+    size: int,
+    *,
+    threads: int = 2,
+    progress: Callable[[float], None] | None = None,
+) -> list[NDArray[np.int64]]:
+    """Return how many records satisfy each conjunction of 1, ..., `size` literals, in the order of `LiteralGroups.numbers`.
+
+    Parameters
+    ----------
+    words : (d, W) uint64, C-contiguous
+        Bit r of literal l: whether record r satisfies it; bits beyond the last record are 0.
+    groups : LiteralGroups
+    size : int
+    threads : int
+    progress : callable, optional
+        Called with the share of the first literals that are done, in the caller's thread; how often depends on the groups.
+
+    Raises
+    ------
+    WorkloadError
+        If the words are not those of the literals, or there are too many conjunctions.
+    """
+    if words.ndim != 2 or len(words) != groups.literals:
+        raise WorkloadError(
+            f"expected packed columns of {groups.literals} literals, found shape {words.shape}"
+        )
+    befores = np.array([groups.before(rest) for rest in range(size)])  # (size, d + 1)
+    counts = [np.zeros(groups.conjunctions(j + 1), dtype=np.int64) for j in range(size)]
+    offsets = np.cumsum([0, *(one.size for one in counts)]).astype(np.int64)
+    gathered = np.zeros(int(offsets[-1]), dtype=np.int64)
+    block = max(64, BLOCK_WORDS // (groups.literals + size))
+
+    def count(first: int) -> None:
+        starts = offsets[:-1] + befores[:, first]
+        _count_from(np.ascontiguousarray(words), groups.next_group, first, starts, block, gathered)
+
+    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+        waiting = [pool.submit(count, first) for first in range(groups.literals)]
+        for done, one in enumerate(as_completed(waiting), start=1):
+            one.result()
+            if progress is not None:
+                progress(done / groups.literals)
+    return [gathered[begin:end] for begin, end in pairwise(offsets.tolist())]
+
+
+@kernel
+def _count_from(
+    words: NDArray[np.uint64],
+    next_group: NDArray[np.int64],
+    first: int,
+    starts: NDArray[np.int64],
+    block: int,
+    counts: NDArray[np.int64],
+) -> None:
+    """Add up the conjunctions that begin with literal `first`; those of size j + 1 stand from starts[j] on, in order."""
+    literals, length = words.shape
+    size = starts.size
+    held = np.empty((size, block), np.uint64)
+    chosen, places = np.empty(size, np.int64), np.empty(size, np.int64)
+    for begin in range(0, length, block):
+        width = min(block, length - begin)
+        places[:] = starts
+        total = np.uint64(0)
+        for word in range(width):
+            one = words[first, begin + word]
+            held[0, word] = one
+            total += population_count(one)
+        counts[places[0]] += np.int64(total)
+        if size == 1:
+            continue
+        depth = 1
+        chosen[1] = next_group[first]
+        while depth:
+            literal = chosen[depth]
+            if literal >= literals:
+                depth -= 1
+                if depth:
+                    chosen[depth] += 1
+                continue
+            total = np.uint64(0)
+            if depth == size - 1:
+                for word in range(width):
+                    total += population_count(held[depth - 1, word] & words[literal, begin + word])
+                counts[places[depth]] += np.int64(total)
+                places[depth] += 1
+                chosen[depth] += 1
+                continue
+            for word in range(width):
+                one = held[depth - 1, word] & words[literal, begin + word]
+                held[depth, word] = one
+                total += population_count(one)
+            counts[places[depth]] += np.int64(total)
+            places[depth] += 1
+            depth += 1
+            chosen[depth] = next_group[literal]

@@ -1,0 +1,148 @@
+"""Grids of cells, an axis for each of several ordered domains: blocks of cells, loads of boxes, cells in the order of a tree.
+
+The bins of each axis are joined in blocks of 1, 2, 4, ... bins; a block of the grid is a product of these, so that a level is a
+tuple with one height for each axis, (0, ..., 0) for single cells. A box is a product of ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import WorkloadError
+from dpopt.queries.ranges.range_loads import height_of, squared_norms
+
+Level = tuple[int, ...]
+
+
+def grid_heights(shape: Sequence[int]) -> Level:
+    """Return for each axis the height at which one block holds all its bins."""
+    return tuple(height_of(bins) for bins in shape)
+
+
+def grid_levels(shape: Sequence[int]) -> list[Level]:
+    """Return all levels, that of single cells first, in C order."""
+    return list(product(*(range(height + 1) for height in grid_heights(shape))))
+
+
+def blocks_shape(shape: Sequence[int], level: Level) -> tuple[int, ...]:
+    """Return how many blocks of a level there are along each axis."""
+    return tuple(-(-bins // (1 << height)) for bins, height in zip(shape, level, strict=True))
+
+
+def block_of_cells(shape: Sequence[int], level: Level) -> NDArray[np.int64]:
+    """Return the number of each cell's block, cells and blocks in C order, (cells,)."""
+    blocks = blocks_shape(shape, level)
+    along = [np.arange(bins, dtype=np.int64) >> height for bins, height in zip(shape, level, strict=True)]
+    found = np.zeros((1,) * len(blocks), dtype=np.int64)
+    for axis, (number, places) in enumerate(zip(blocks, along, strict=True)):
+        found = found * number + places.reshape([-1 if other == axis else 1 for other in range(len(blocks))])
+    return found.reshape(-1)
+
+
+def levels_that_tell(levels: Sequence[Level], parts: Sequence[Level]) -> NDArray[np.float64]:
+    """Return 1 where a level (column) tells of a part (row), as it does if it is nowhere higher; (parts, levels)."""
+    of_levels, of_parts = np.array(levels, dtype=np.int64), np.array(parts, dtype=np.int64)
+    return np.asarray((of_levels[None, :, :] <= of_parts[:, None, :]).all(axis=2), dtype=np.float64)
+
+
+def loads_of_boxes(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return the loads of each box, (q, parts) in the order of `grid_levels`: products of those of its sides (LB-7).
+
+    Parameters
+    ----------
+    starts, stops : (q, D) int64
+        A box has the bins start, ..., stop - 1 of each axis.
+
+    Raises
+    ------
+    WorkloadError
+        If a box is none of the grid.
+    """
+    check_boxes(starts, stops, shape)
+    found = np.ones((len(starts), 1))
+    for axis, bins in enumerate(shape):
+        side = _loads_of_each(starts[:, axis], stops[:, axis], bins)
+        found = (found[:, :, None] * side[:, None, :]).reshape(len(starts), -1)
+    return found
+
+
+def box_variances(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int], inverse: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return sum over the parts of load times `inverse` for each box, (q,), without holding all loads at once.
+
+    Parameters
+    ----------
+    inverse : (L_1 + 1, ..., L_D + 1) float64
+        One over the precision of each part.
+
+    Raises
+    ------
+    WorkloadError
+        If a box is none of the grid.
+    """
+    check_boxes(starts, stops, shape)
+    found = np.broadcast_to(inverse, (len(starts), *inverse.shape))
+    for axis, bins in enumerate(shape):
+        side = _loads_of_each(starts[:, axis], stops[:, axis], bins)
+        found = np.einsum("qh,qh...->q...", side, found)
+    return found
+
+
+def check_boxes(starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int]) -> None:
+    """Refuse boxes outside the grid, or without a cell.
+
+    Raises
+    ------
+    WorkloadError
+        With the first of them.
+    """
+    if starts.ndim != 2 or starts.shape != stops.shape or starts.shape[1] != len(shape):
+        raise WorkloadError(
+            f"expected starts and stops of shape (q, {len(shape)}), found {starts.shape} and {stops.shape}"
+        )
+    bad = ((starts < 0) | (stops > np.array(shape)) | (starts >= stops)).any(axis=1)
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise WorkloadError(
+            f"found the box {starts[place].tolist()} to {stops[place].tolist()}; expected 0 <= start < stop <= {list(shape)}"
+        )
+
+
+def halving_order(heights: Level) -> NDArray[np.int64]:
+    """Return the cells of a grid of 2^heights bins, numbered in C order, in the order of a tree that halves the sides in turn.
+
+    The side to be halved is the one of whose halvings the largest share is left; of equal ones the longest, and the first. So a
+    short side is first halved early, when blocks still hold many records, and sides of equal length take turns. The cells of
+    each node of `Tree.balanced(cells, 2)` stand side by side then.
+
+    Returns
+    -------
+    (cells,) int64
+    """
+    left, halved = list(heights), []
+    while any(left):
+        shares = [
+            (rest / height, height) if rest else (0.0, 0) for rest, height in zip(left, heights, strict=True)
+        ]
+        axis = max(range(len(left)), key=shares.__getitem__)
+        left[axis] -= 1
+        halved.append((axis, left[axis]))  # the bit that tells the two halves apart
+    strides = np.cumsum((0, *heights[:0:-1]))[::-1]  # in bits
+    position = np.arange(1 << len(halved), dtype=np.int64)
+    cells = np.zeros_like(position)
+    for place, (axis, bit) in enumerate(reversed(halved)):
+        cells |= ((position >> place) & 1) << (int(strides[axis]) + bit)
+    return cells
+
+
+def _loads_of_each(starts: NDArray[np.int64], stops: NDArray[np.int64], bins: int) -> NDArray[np.float64]:
+    norms = np.array([squared_norms(starts, stops, 1 << height) for height in range(height_of(bins) + 1)]).T
+    above = np.concatenate((norms[:, 1:], np.zeros((len(norms), 1))), axis=1)
+    return np.asarray(np.maximum(norms - above, 0.0), dtype=np.float64)

@@ -1,0 +1,207 @@
+"""A tree over an ordered domain: each node stands for an interval of bins, its children divide it, the leaves are the bins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import TreeError
+
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+LARGEST_TREE = 2**25
+"""Nodes, at most."""
+DEEPEST = 200
+"""Levels, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A rooted tree with ordered children.
+
+    Nodes are numbered level by level from the root, which is 0, and each level from left to right: the children of a node
+    stand side by side.
+
+    Attributes
+    ----------
+    children : (v,) int64
+        How many children each node has; 0 for leaves.
+
+    Raises
+    ------
+    TreeError
+        If the numbers of children are those of no such tree, or the tree is too large or too deep.
+    """
+
+    children: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        number, children = len(self.children), self.children
+        if not 1 <= number <= LARGEST_TREE:
+            raise TreeError(f"a tree has 1 to {LARGEST_TREE:,} nodes, found {number:,}")
+        if children.min() < 0 or int(children.sum()) != number - 1:
+            raise TreeError(
+                f"the numbers of children of a tree's {number:,} nodes are at least 0 and add up to {number - 1:,}"
+            )
+        if children[-1] or np.any(self.first_child[:-1] <= np.arange(number - 1)):
+            raise TreeError(
+                "nodes stand level by level from the root, so that children come after their parents"
+            )
+        if len(self.levels) > DEEPEST:
+            raise TreeError(f"a tree has at most {DEEPEST} levels, found {len(self.levels):,}")
+
+    @classmethod
+    def balanced(cls, bins: int, branching: int) -> Tree:
+        """Return the tree over `bins` bins in which every node joins `branching` nodes below it, the last one what is left.
+
+        All leaves have the same depth; nothing is padded.
+
+        Raises
+        ------
+        TreeError
+            If there is no bin, the branching is below 2, or the tree would be too large.
+        """
+        if bins < 1 or branching < 2:
+            raise TreeError(
+                f"expected at least 1 bin and a branching of at least 2, found {bins} and {branching}"
+            )
+        if bins > LARGEST_TREE:
+            raise TreeError(f"a tree has at most {LARGEST_TREE:,} nodes, found {bins:,} bins")
+        levels, width = [np.zeros(bins, dtype=np.int64)], bins
+        while width > 1:
+            above = -(-width // branching)
+            counts = np.full(above, branching, dtype=np.int64)
+            counts[-1] = width - branching * (above - 1)
+            levels.append(counts)
+            width = above
+        return cls(freeze(np.concatenate(levels[::-1])))
+
+    @classmethod
+    def of_levels(cls, levels: Iterable[Sequence[int]]) -> Tree:
+        """Return the tree whose level d (0 is the root's) has nodes with these numbers of children.
+
+        Raises
+        ------
+        TreeError
+            If a level has not as many nodes as the one above has children.
+        """
+        given = [np.asarray(level, dtype=np.int64) for level in levels]
+        expected = 1
+        for depth, level in enumerate(given):
+            if level.size != expected:
+                raise TreeError(
+                    f"level {depth} has {level.size:,} nodes; the level above has {expected:,} children"
+                )
+            expected = int(level.sum())
+        if not given or expected:
+            raise TreeError("the lowest level has nodes without children")
+        return cls(freeze(np.concatenate(given)))
+
+    @classmethod
+    def nested(cls, hierarchy: Sequence[Any]) -> Tree:
+        """Return the tree of nested lists: a list is a node with its parts as children, anything else is a bin.
+
+        ``[["a", "b"], "c"]`` has the bins a, b, c and a node above a and b.
+
+        Raises
+        ------
+        TreeError
+            If a list is empty, or lists are nested too deeply.
+        """
+        levels: list[list[int]] = []
+        current: list[Any] = [hierarchy]
+        while current:
+            if len(levels) >= DEEPEST:
+                raise TreeError(f"a tree has at most {DEEPEST} levels")
+            parts = [list(node) if isinstance(node, list | tuple) else None for node in current]
+            if any(part == [] for part in parts):
+                raise TreeError("found a group without bins; each group of a hierarchy has at least one")
+            levels.append([0 if part is None else len(part) for part in parts])
+            current = [child for part in parts if part is not None for child in part]
+        return cls.of_levels(levels)
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.children)
+
+    @property
+    def bins(self) -> int:
+        """The number of leaves."""
+        return int(self.leaf_of_bin.size)
+
+    @cached_property
+    def first_child(self) -> NDArray[np.int64]:
+        """Number of each node's first child, (v,); for a leaf the one that it would have."""
+        return freeze(1 + np.concatenate(([0], np.cumsum(self.children)[:-1])).astype(np.int64))
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """Number of each node's parent, (v,); -1 for the root."""
+        above = np.repeat(np.arange(len(self), dtype=np.int64), self.children)
+        return freeze(np.concatenate((np.array([-1], dtype=np.int64), above)))
+
+    @cached_property
+    def levels(self) -> tuple[slice, ...]:
+        """The numbers of the nodes of each depth, from the root down."""
+        found, start, stop = [], 0, 1
+        while start < stop:
+            found.append(slice(start, stop))
+            start, stop = stop, stop + int(self.children[start:stop].sum())
+        return tuple(found)
+
+    @cached_property
+    def size(self) -> NDArray[np.int64]:
+        """How many bins each node has, (v,)."""
+        sizes = (self.children == 0).astype(np.int64)
+        for level in self.levels[-2::-1]:
+            sizes[level] += self.sum_of_children(sizes, level)
+        return freeze(sizes)
+
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """The first bin of each node, (v,); its interval is start, ..., start + size - 1."""
+        starts = np.zeros(len(self), dtype=np.int64)
+        before = np.cumsum(self.size) - self.size  # bins of all nodes before, over all levels
+        for level in self.levels[1:]:
+            above = self.parent[level]
+            starts[level] = starts[above] + before[level] - before[self.first_child[above]]
+        return freeze(starts)
+
+    @cached_property
+    def leaf_of_bin(self) -> NDArray[np.int64]:
+        """The leaf of each bin, (n,)."""
+        leaves = np.flatnonzero(self.children == 0)
+        return freeze(leaves[np.argsort(self.start[leaves], kind="stable")])
+
+    def sum_of_children(self, values: NDArray[_Number], level: slice) -> NDArray[_Number]:
+        """Return for each node of a level the sum of the values (v,) of its children; 0 for leaves."""
+        counts = self.children[level]
+        inner = np.flatnonzero(counts)
+        sums = np.zeros(counts.size, dtype=values.dtype)
+        if inner.size:
+            first = self.first_child[level][inner]
+            below = values[int(first[0]) : int(first[-1] + counts[inner[-1]])]
+            sums[inner] = np.add.reduceat(below, first - first[0])
+        return sums
+
+    def totals(self, bins: NDArray[_Number]) -> NDArray[_Number]:
+        """Return the sum of the bins (n,) of each node, (v,).
+
+        Raises
+        ------
+        TreeError
+            If there is not one value for each bin.
+        """
+        if bins.shape != (self.bins,):
+            raise TreeError(f"expected {self.bins:,} bins, found an array of shape {bins.shape}")
+        sums = np.zeros(len(self), dtype=bins.dtype)
+        sums[self.leaf_of_bin] = bins
+        for level in self.levels[-2::-1]:
+            sums[level] += self.sum_of_children(sums, level)
+        return sums

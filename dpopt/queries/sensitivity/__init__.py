@@ -1,0 +1,7 @@
+"""By how much one record moves the counts of clauses.
+
+| file | what it holds |
+|---|---|
+| clauses.py, tables.py, dual.py | by how much one record moves the counts of clauses |
+| kernels.py, sensitivity_limits.py | its inner loops, compiled, and their limits |
+"""

@@ -1,0 +1,16 @@
+"""What every release shares and no algorithm owns: files, output, ledgers, progress and the choice of solvers.
+
+In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt.algorithms`, `dpopt.synopses` and `dpopt.cli`.
+
+| file | what it holds |
+|---|---|
+| ledgers.py | the one maker of ledgers: reserved within a plan's own budget, paid from the owner's |
+| folder_files.py | the names of the files of a release folder, and how they are written |
+| new_files.py, archives.py | whether a new file can be written; .npz archives of releases that answer by themselves |
+| kept_records.py | how a round's record is kept |
+| write_records.py, table_output.py | synthetic records as files |
+| wide_output.py | wide records of zeros and ones as files |
+| solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
+| progress.py | how a driver reports progress |
+| public_population/ | public records and choices that plans are simulated on |
+"""

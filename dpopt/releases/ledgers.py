@@ -1,0 +1,109 @@
+"""The one place where the ledger of a release is made: reserved within its own budget, and paid from the owner's.
+
+No other file of this room makes a `Ledger`, so no release can leave the owner's budget out. Held by
+`tests/releases/test_ledgers.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Account, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.table_reading import TableReading
+    from dpopt.transcript.budget_ledger import BudgetLedger
+
+
+def for_unit(budget: Budget, reading: TableReading | None) -> Budget:
+    """Return a budget for the unit of privacy for which a table is read: one record, or one person of several rows.
+
+    Raises
+    ------
+    BudgetError
+        If the budget is for persons of another number of rows.
+    """
+    rows = None if reading is None else reading.rows_per_person
+    if budget.rows_per_person is not None:
+        _check_unit(budget, rows)
+    return replace(budget, rows_per_person=rows)
+
+
+def open_account(
+    budget: BudgetLedger | None,
+    command: str,
+    asked: Budget,
+    relation: NeighbouringRelation,
+    reading: TableReading | None = None,
+    reservation: str | None = None,
+) -> Account | None:
+    """Return from where a release is paid, before its table is read; None without an owner's budget over many releases.
+
+    Parameters
+    ----------
+    budget : BudgetLedger or None
+        The owner's.
+    command : str
+        What is released.
+    asked : Budget
+        The most that the release may spend.
+    relation : NeighbouringRelation
+    reading : TableReading, optional
+        How the table will be read; it says whether rows of a person are bounded, so what the unit of privacy is.
+    reservation : str, optional
+        That of an earlier run which is continued.
+
+    Raises
+    ------
+    BudgetError
+        If what is asked is more than is left there, or holds for other neighbours or another unit; or if it is for persons and
+        the table is not read so.
+    """
+    _check_unit(asked, None if reading is None else reading.rows_per_person)
+    asked.check_relation(relation)
+    if budget is None:
+        return None
+    person = None if reading is None else reading.person
+    return budget.open_account(command, asked, relation, person=person, reservation=reservation)
+
+
+def _check_unit(budget: Budget, rows: int | None) -> None:
+    if budget.rows_per_person != rows:
+        read = (
+            "without a bound on the rows of a person" if rows is None else f"with {rows:,} rows of a person"
+        )
+        raise BudgetError(
+            f"the budget is for {budget.unit}, and the table is read {read}; give the rows of a person once, where the table "
+            "is read (--person and --rows-per-person)"
+        )
+
+
+def reserved_ledger(
+    budget: Budget, relation: NeighbouringRelation, charges: Sequence[Charge], account: Account | None
+) -> Ledger:
+    """Return a ledger in which a whole plan is reserved.
+
+    Parameters
+    ----------
+    budget : Budget
+        The plan's own.
+    relation : NeighbouringRelation
+    charges : sequence of Charge
+        The whole cost of the plan.
+    account : Account or None
+        From where it is paid besides (`open_account`): reserved there when the first charge is spent.
+
+    Raises
+    ------
+    BudgetError
+        If the plan costs more than its budget.
+    """
+    ledger = Ledger(budget, relation, account)
+    ledger.reserve(charges)
+    return ledger

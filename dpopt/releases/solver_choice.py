@@ -1,0 +1,136 @@
+"""Solvers and formulations by the names that a user types."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+
+from dpopt.errors import PlanError, SolverUnavailableError
+from dpopt.models.best_responses.as_mip import accepting_max_csp
+from dpopt.models.best_responses.formulation import Formulation
+from dpopt.programs.solver import Capability, Solver
+from dpopt.solvers import registry
+
+FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
+"""Simplex methods end at a vertex, whose duals have small denominators; they are asked first."""
+
+TIGHTEST = ("clique", "per-literal")
+
+
+def formulation_named(name: str | None) -> Formulation:
+    """Return the formulation of that name; without a name the one with the tightest relaxation.
+
+    Raises
+    ------
+    PlanError
+        If there is none; the message lists them.
+    """
+    names = [known.value for known in Formulation]
+    if name is None:
+        name = next(known for known in TIGHTEST if known in names)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise PlanError(f"a formulation is one of {', '.join(names)}; found {name!r}{hint}")
+    return Formulation(name)
+
+
+def solver_and_formulation(
+    text: str, solver_named: Callable[[str], Solver] | None = None
+) -> tuple[Solver, Formulation | None]:
+    """Return what a user types as "cp-sat" or "highs:clique": the registered solver, and how it gets weighted clauses.
+
+    The formulation is None for solvers that take weighted clauses as they are, and per-literal for others where none is
+    named. `solver_named` stands in for the registry.
+
+    Raises
+    ------
+    SolverUnavailableError
+        No solver has this name.
+    PlanError
+        No formulation has this name, or the solver needs none.
+    """
+    name, colon, formulation = text.strip().partition(":")
+    solver = (solver_named or registry.get_solver)(name)
+    if Capability.MAX_CSP in solver.capabilities:
+        if colon:
+            raise PlanError(f"{name} takes weighted clauses as they are; leave ':{formulation}' out")
+        return solver, None
+    return solver, formulation_named(formulation if colon else Formulation.PER_LITERAL.value)
+
+
+def clause_solver(text: str) -> Solver:
+    """Return the solver of that name and formulation, made to take a `MaxCsp`; raises as `solver_and_formulation`."""
+    solver, formulation = solver_and_formulation(text)
+    return accepting_max_csp(solver) if formulation is None else accepting_max_csp(solver, formulation)
+
+
+def require_available(solver: Solver) -> Solver:
+    """Return the solver; refuse one that cannot run here.
+
+    Raises
+    ------
+    SolverUnavailableError
+        With the reason and what to do.
+    """
+    availability = registry.whether_it_runs(solver)
+    if not availability.available:
+        raise SolverUnavailableError(
+            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
+        )
+    return solver
+
+
+def require_solver(name: str) -> None:
+    """Refuse a solver that is unknown or cannot run here.
+
+    Raises
+    ------
+    SolverUnavailableError
+        With the reason and what to do.
+    """
+    require_available(clause_solver(name))
+
+
+def solver_with_duals(name: str | None) -> Solver:
+    """Return the solver of that name, or the first available one, that takes linear programs and gives their duals.
+
+    Raises
+    ------
+    PlanError
+        The named solver does not.
+    SolverUnavailableError
+        The named solver cannot run here, or none can.
+    """
+    if name is not None:
+        solver = registry.get_solver(name)
+        if not gives_duals(solver):
+            raise PlanError(
+                f"{solver.name} gives no dual values of linear programs; one of {', '.join(_with_duals())} does"
+            )
+        return require_available(solver)
+    for candidate in dict.fromkeys((*FIRST_FOR_DUALS, *registry.solver_names())):
+        found = _loaded(candidate)
+        if found is not None and gives_duals(found) and registry.whether_it_runs(found).available:
+            return found
+    raise SolverUnavailableError(
+        "no solver that gives dual values of linear programs can run here; 'dpopt solvers' says what is missing"
+    )
+
+
+def gives_duals(solver: Solver) -> bool:
+    """Return whether a solver takes linear programs and gives dual values."""
+    return {Capability.LP, Capability.DUALS} <= solver.capabilities
+
+
+def _with_duals() -> list[str]:
+    known = {name: _loaded(name) for name in registry.solver_names()}
+    return [name for name, solver in known.items() if solver is not None and gives_duals(solver)]
+
+
+def _loaded(name: str) -> Solver | None:
+    """Return the solver of that name; None for one from outside that does not load."""
+    try:
+        return registry.get_solver(name)
+    except SolverUnavailableError:
+        return None

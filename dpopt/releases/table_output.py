@@ -1,0 +1,151 @@
+"""Public records to CSV and Parquet bytes.
+
+The counterpart of `read_table`: what is written reads back to the same codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH_ROWS = 2**16
+_QUOTED = frozenset(',"\n\r\ufeff')  # with a byte order mark in quotes, the file does not start with one
+_EXACT = 2**53
+
+
+def write_csv(
+    stream: IO[bytes],
+    schema: Schema,
+    records: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    weight_column: str,
+) -> None:
+    """Write records as CSV in UTF-8: a line of names, then one line per record; values that need it are in quotes.
+
+    The bytes are a function of the arguments alone.
+
+    Parameters
+    ----------
+    records : (r, d) int32
+        Codes, within the schema.
+    weights : (r,) float64, optional
+        Written as the last column, named `weight_column`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = [*schema.names, *([weight_column] if weights is not None else [])]
+    stream.write((",".join(map(_cell, names)) + "\n").encode())
+    alone = len(names) == 1
+    # Each cell carries the sign that follows it, so that the cells of a row only need to be joined.
+    cells = [
+        [_cell(text, alone=alone) + "," for text in _texts(attribute)] for attribute in schema.attributes
+    ]
+    codes = [np.ascontiguousarray(records[:, position]) for position in range(len(schema))]
+    if weights is not None:
+        different, places = np.unique(weights, return_inverse=True)
+        cells.append([repr(weight) + "," for weight in different.tolist()])
+        codes.append(places.astype(np.int32))
+    cells[-1] = [cell[:-1] + "\n" for cell in cells[-1]]
+    tables = [pa.array(texts, pa.large_string()) for texts in cells]
+    separator = pa.scalar("", pa.large_string())
+    for start in range(0, len(records), _BATCH_ROWS):
+        columns = [
+            table.take(pa.array(column[start : start + _BATCH_ROWS]))
+            for table, column in zip(tables, codes, strict=True)
+        ]
+        lines = pc.binary_join_element_wise(*columns, separator)
+        ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
+        stream.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
+
+
+def write_parquet(
+    stream: IO[bytes],
+    schema: Schema,
+    records: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    weight_column: str,
+) -> None:
+    """Write records as Parquet. Parameters as for `write_csv`.
+
+    The bytes are a function of the arguments and the version of pyarrow.
+    """
+    import pyarrow.parquet as pq
+
+    pq.write_table(records_table(schema, records, weights, weight_column), stream)
+
+
+def write_answers_csv(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
+    """Write answers as CSV: the position of each query, and its answer in the shortest form that reads back exactly."""
+    stream.write(b"query,answer\n")
+    stream.writelines(f"{query},{answer!r}\n".encode() for query, answer in enumerate(answers.tolist()))
+
+
+def write_answers_parquet(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
+    """Write answers as Parquet, with the columns of `write_answers_csv`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
+
+
+def records_table(
+    schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float64] | None, weight_column: str
+) -> pa.Table:
+    """Return records as columns of text, int64, double or bool as the values are; missing values are null.
+
+    Parameters as for `write_csv`.
+    """
+    import pyarrow as pa
+
+    columns = [
+        _arrow_values(attribute).take(pa.array(np.ascontiguousarray(records[:, position])))
+        for position, attribute in enumerate(schema.attributes)
+    ]
+    names = list(schema.names)
+    if weights is not None:
+        columns.append(pa.array(weights))
+        names.append(weight_column)
+    return pa.table(columns, names=names)
+
+
+def _texts(attribute: Attribute) -> list[str]:
+    return ["" if value is None else value_text(value) for value in attribute.decoded()]
+
+
+def _cell(text: str, *, alone: bool = False) -> str:
+    """Return a text as a cell of CSV; the only cell of a line is never left empty, since blank lines do not count."""
+    if _QUOTED.isdisjoint(text) and (text or not alone):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _arrow_values(attribute: Attribute) -> pa.Array:
+    """Return the value of each code as an Arrow array, null for missing."""
+    import pyarrow as pa
+
+    written: Sequence[Value | None] = attribute.decoded()
+    if attribute.missing is not None:
+        written = [*written[:-1], None]
+    values = [value for value in written if value is not None]
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if all(isinstance(value, bool) for value in values):
+        return pa.array(written, pa.bool_())
+    if len(numbers) == len(values):
+        if all(isinstance(number, int) and -(2**63) <= number < 2**63 for number in numbers):
+            return pa.array(written, pa.int64())
+        exact = all(isinstance(number, float) or abs(number) <= _EXACT for number in numbers)
+        if attribute.kind is AttributeKind.NUMERIC or (
+            exact and len(set(map(float, numbers))) == len(numbers)
+        ):
+            return pa.array([None if value is None else float(value) for value in written], pa.float64())
+    return pa.array([None if value is None else value_text(value) for value in written], pa.string())

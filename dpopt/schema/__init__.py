@@ -1,0 +1,62 @@
+"""What a record may be: attributes with their values or bins, and rules on records. Public.
+
+In: declarations, or their JSON form. Out: `Schema`, `Attribute`, `ThresholdCircuit` (the rules, as gates over codes). Holds no
+data. May import `dpopt.errors`, `dpopt.files` and the files of the root.
+
+| file | what it holds |
+|---|---|
+| attribute.py, schema.py, schema_json.py | the public schema, its checks and its JSON form |
+| binary_attributes.py | the attributes of a wide table of zeros and ones, by their number |
+| domains.py | the numbers of values of attributes |
+| rules/ | rules on records as users declare them, and their passage to gates |
+"""
+
+from __future__ import annotations
+
+from dpopt.schema.rules.builders import (
+    all_of,
+    allowed,
+    any_of,
+    at_least,
+    at_most,
+    compare,
+    count,
+    determines,
+    equivalent,
+    exactly,
+    forbid,
+    forbidden,
+    implies,
+    literal,
+    negation,
+    ordered,
+)
+from dpopt.schema.rules.rule import Rule
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.schema.rules.values import Bin
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+
+__all__ = [
+    "Attribute",
+    "AttributeKind",
+    "Bin",
+    "Rule",
+    "Schema",
+    "ThresholdCircuit",
+    "all_of",
+    "allowed",
+    "any_of",
+    "at_least",
+    "at_most",
+    "compare",
+    "count",
+    "determines",
+    "equivalent",
+    "exactly",
+    "forbid",
+    "forbidden",
+    "implies",
+    "literal",
+    "negation",
+    "ordered",
+]

@@ -1,0 +1,202 @@
+"""From the values that a rule names to codes: a set of codes is a whole number with one bit per code."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from dpopt.errors import SchemaError
+from dpopt.schema.attribute import Attribute, AttributeKind, number_text, value_text
+from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.rules.formula import MEMBERSHIPS, ORDERS, Literal
+from dpopt.schema.rules.values import Bin, Named, values_text
+
+_LISTED = 6  # labels that a message lists
+
+
+class Columns:
+    """The attributes of a schema, as rules look them up.
+
+    Parameters
+    ----------
+    attributes
+        In the schema's order.
+    index
+        The position of a name; raises SchemaError with the closest names.
+    """
+
+    def __init__(self, attributes: Sequence[Attribute], index: Callable[[str], int]) -> None:
+        self._attributes = attributes
+        self._index = index
+        self._codes: dict[int, dict[object, int]] = {}
+
+    def find(self, name: str) -> tuple[int, Attribute]:
+        """Return position and attribute of a name."""
+        position = self._index(name)
+        return position, self._attributes[position]
+
+    def at(self, position: int) -> Attribute:
+        """Return the attribute at a position."""
+        return self._attributes[position]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of codes of each attribute."""
+        if isinstance(self._attributes, BinaryAttributes):
+            return (2,) * len(self._attributes)
+        return tuple(attribute.size for attribute in self._attributes)
+
+    def set_of(self, name: str, values: Iterable[Named]) -> int:
+        """Return the set of codes of these values of an attribute.
+
+        Raises
+        ------
+        SchemaError
+            If the attribute or a value does not exist, or a number shares its bin with others.
+        """
+        position, attribute = self.find(name)
+        known = self._codes.setdefault(position, {}) or self._known(position)
+        codes = 0
+        for value in values:
+            found = known.get(_key(value))
+            if found is None:
+                found = _code_of_number(attribute, value)
+            codes |= 1 << found
+        return codes
+
+    def literal(self, condition: Literal) -> tuple[int, int]:
+        """Return the position of a literal's attribute and the set of codes for which it is true.
+
+        Raises
+        ------
+        SchemaError
+            As `set_of`; or if an order relation cannot be decided from the bins, or is asked of what has no numbers.
+        """
+        position, attribute = self.find(condition.attribute)
+        every = (1 << attribute.size) - 1
+        if condition.relation == "is":
+            missing = missing_set(attribute)
+            if not missing:
+                raise SchemaError(
+                    f"{attribute.name!r} is never missing: its declaration has no 'missing'; leave the condition out"
+                )
+            return position, missing if condition.value == "missing" else every ^ missing
+        if condition.relation in ORDERS:
+            return position, _codes_in_order(attribute, condition)
+        listed = condition.value if condition.relation in MEMBERSHIPS else (condition.value,)
+        codes = self.set_of(condition.attribute, listed)  # type: ignore[arg-type]  # a tuple, checked by Literal
+        return position, every ^ codes if condition.relation in ("!=", "not in") else codes
+
+    def _known(self, position: int) -> dict[object, int]:
+        """Return the code of each value that can be named directly, by its type and text."""
+        attribute, known = self._attributes[position], self._codes[position]
+        if attribute.kind is AttributeKind.NUMERIC:
+            for code in range(len(attribute.edges) - 1):
+                known[_key(Bin(code))] = known[_key(attribute.label(code))] = code
+        else:
+            for code, value in enumerate(attribute.values):
+                known[_key(value)] = code
+        if attribute.kind is AttributeKind.BOOLEAN:  # however the two are written in the table
+            for code, value in enumerate((False, True)):
+                known.setdefault(_key(value), code)
+        if attribute.missing is not None and attribute.missing_code is not None:
+            known[_key(None)] = known[_key(attribute.missing)] = attribute.missing_code
+        return known
+
+
+def missing_set(attribute: Attribute) -> int:
+    """Return the set that holds the code of a missing value; empty where no missing value is declared."""
+    return 0 if attribute.missing_code is None else 1 << attribute.missing_code
+
+
+def whole_numbers(attribute: Attribute, code: int) -> tuple[int, int]:
+    """Return the least and the greatest whole number in a bin of an attribute that holds whole numbers."""
+    low, high = attribute.edges[code], attribute.edges[code + 1]
+    closed = code == len(attribute.edges) - 2
+    return math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
+
+
+def _key(value: Named) -> object:
+    return (type(value), value)
+
+
+def _code_of_number(attribute: Attribute, value: Named) -> int:
+    """Return the code of a number that is alone in its bin; else raise SchemaError."""
+    if attribute.kind is not AttributeKind.NUMERIC or isinstance(value, str | bool | Bin | None):
+        raise SchemaError(_no_such_value(attribute, value))
+    sides = [_side(attribute, code, "=", value) for code in range(len(attribute.edges) - 1)]
+    inside = [code for code, side in enumerate(sides) if side != "none"]
+    if not inside:
+        low, high = attribute.edges[0], attribute.edges[-1]
+        raise SchemaError(
+            f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{number_text(low)}, {number_text(high)}]"
+        )
+    if sides[inside[0]] != "all":
+        label = attribute.label(inside[0])
+        raise SchemaError(
+            f"{attribute.name!r} = {values_text(value)} cannot be told: the bin {label} holds other values too; name the bin "
+            f'by its label or by {{"bin": {inside[0]}}} (in Python Bin({inside[0]})), or give the number a bin of its own'
+        )
+    return inside[0]
+
+
+def _no_such_value(attribute: Attribute, value: Named) -> str:
+    labels = [attribute.label(code) for code in range(attribute.size)]
+    text = values_text(value)
+    same = [one for one in attribute.values if value_text(one) == text]
+    if same:
+        kind = "as text, in quotes" if isinstance(same[0], str) else "without quotes"
+        hint = f"write it {kind}"
+    elif text == "missing" and attribute.missing is not None:
+        hint = f"name a missing value by null or its text {attribute.missing!r}"
+    else:
+        near = difflib.get_close_matches(text, labels, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "name a declared value"
+        if attribute.kind is AttributeKind.NUMERIC:
+            hint += f' {"Or name" if near else "or"} a bin by {{"bin": number}}, in Python Bin(number)'
+    more = f", ... ({attribute.size} in all)" if attribute.size > _LISTED else ""
+    return f"{attribute.name!r} has no value {text!r}; {hint} (there are {', '.join(labels[:_LISTED])}{more})"
+
+
+def _codes_in_order(attribute: Attribute, condition: Literal) -> int:
+    if attribute.kind is not AttributeKind.NUMERIC:
+        raise SchemaError(
+            f"{attribute.name!r} is {attribute.kind.value}; {condition.relation!r} is for numeric attributes: use 'in'"
+        )
+    limit = condition.value
+    codes = 0
+    for code in range(len(attribute.edges) - 1):
+        side = _side(attribute, code, condition.relation, limit)  # type: ignore[arg-type]  # a number, checked by Literal
+        if side == "some":
+            raise SchemaError(
+                f"'{condition.describe()}' is true of some values of the bin {attribute.label(code)} and false of others; "
+                f"move an edge of {attribute.name!r}, or compare representatives: "
+                f'{{"compare": ["{attribute.name}", "{condition.relation}", {values_text(limit)}], "by": "representative"}}'
+            )
+        codes |= (side == "all") << code
+    return codes
+
+
+def _side(attribute: Attribute, code: int, relation: str, limit: float) -> str:
+    """Return of how many values of a bin a relation to a number is true: "all", "some" or "none"."""
+    low, high = attribute.edges[code], attribute.edges[code + 1]
+    has_high = code == len(attribute.edges) - 2
+    if attribute.integer:
+        low, high = whole_numbers(attribute, code)
+        has_high = True
+    below_all, above_all = low > limit, high < limit or (high == limit and not has_high)
+    match relation:
+        case "<":
+            every, none = above_all, low >= limit
+        case "<=":
+            every, none = high <= limit, below_all
+        case ">":
+            every, none = below_all, high <= limit
+        case ">=":
+            every, none = low >= limit, above_all
+        case _:
+            every, none = low == high == limit, below_all or above_all
+    if relation == "=" and attribute.integer and limit != math.floor(limit):
+        none = True
+    return "all" if every else "none" if none else "some"

@@ -1,0 +1,260 @@
+"""The public schema of a table: its attributes in order, their codes, their flat numbering, and the rules on records."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import SchemaError
+from dpopt.files.json_files import (
+    json_list,
+    json_object,
+    read_json_object,
+    refuse_unknown_keys,
+    sha256_of_json,
+    shown,
+    write_json_object,
+)
+from dpopt.schema.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text, value_text
+from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.rules.compile_rules import compile_rules
+from dpopt.schema.rules.rule import Rule
+from dpopt.schema.rules.rule_json import rule_from_json, rule_to_json
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.schema.schema_json import attribute_from_json, attribute_to_json
+
+__all__ = ["LARGEST_SIZE", "Attribute", "AttributeKind", "Schema", "Value", "number_text", "value_text"]
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The attributes of a table, declared in public.
+
+    Parameters
+    ----------
+    attributes
+        At least one attribute; names are unique. A record is one code per attribute, in this order. The attributes of a wide
+        table of zeros and ones are a `BinaryAttributes`: see `Schema.binary`.
+    draft
+        True for a schema that was drafted from private data and not yet reviewed by the owner.
+    rules
+        What every record obeys. Rules are public, like everything here: declare them from general knowledge, never from
+        the table.
+
+    Attributes
+    ----------
+    sizes : (d,) int32, read-only
+        Number of codes of each attribute.
+    offsets : (d + 1,) int64, read-only
+        Flat column of attribute a and code v is offsets[a] + v; offsets[d] is the number of flat columns.
+
+    Raises
+    ------
+    SchemaError
+        If there is no attribute, two have the same name, or a rule names what is not there.
+    """
+
+    attributes: Sequence[Attribute]
+    draft: bool = False
+    rules: tuple[Rule, ...] = ()
+    sizes: NDArray[np.int32] = field(init=False, repr=False, compare=False)
+    offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    _positions: dict[str, int] | None = field(
+        init=False, repr=False, compare=False
+    )  # None: binary attributes
+    _circuit: ThresholdCircuit = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise SchemaError("a schema needs at least one attribute, found none")
+        if isinstance(self.attributes, BinaryAttributes):
+            sizes, positions = np.full(len(self.attributes), 2, dtype=np.int32), None
+        else:
+            object.__setattr__(self, "attributes", tuple(self.attributes))
+            sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int32)
+            positions = _positions(self.attributes)
+        offsets = np.zeros(sizes.size + 1, dtype=np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        object.__setattr__(self, "sizes", freeze(sizes))
+        object.__setattr__(self, "offsets", freeze(offsets))
+        object.__setattr__(self, "_positions", positions)
+        object.__setattr__(self, "rules", tuple(self.rules))
+        for rule in self.rules:
+            if not isinstance(rule, Rule):
+                raise SchemaError(f"rules are given as Rule(formula, name); found {rule!r}")
+        object.__setattr__(self, "_circuit", compile_rules(self.rules, self.attributes, self.index))
+
+    def __reduce__(self) -> tuple[type[Schema], tuple[Sequence[Attribute], bool, tuple[Rule, ...]]]:
+        return Schema, (self.attributes, self.draft, self.rules)  # unpickled arrays would be writable
+
+    @classmethod
+    def binary(cls, count: int, names: Iterable[str] | None = None) -> Schema:
+        """Return the schema of `count` columns of zeros and ones, which takes no memory for each of them.
+
+        Raises
+        ------
+        SchemaError
+            If there is no column, or the names are not as many different texts.
+        """
+        return cls(BinaryAttributes(count, names))
+
+    def __len__(self) -> int:
+        """Return the number of attributes."""
+        return len(self.attributes)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether this is the schema of a wide table of zeros and ones, made by `Schema.binary`."""
+        return isinstance(self.attributes, BinaryAttributes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the attributes, in order."""
+        if isinstance(self.attributes, BinaryAttributes):
+            return self.attributes.names()
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def number_of_columns(self) -> int:
+        """Number of flat columns: pairs (attribute, code)."""
+        return int(self.offsets[-1])
+
+    def index(self, name: str) -> int:
+        """Return the position of the attribute with this name.
+
+        Raises
+        ------
+        SchemaError
+            If there is none; the message names the closest ones.
+        """
+        if isinstance(self.attributes, BinaryAttributes):
+            position = self.attributes.position(name)
+        else:
+            position = (self._positions or {}).get(name)
+        if position is None:
+            near = difflib.get_close_matches(str(name), self.names, n=3)
+            hint = (
+                f"did you mean {' or '.join(map(repr, near))}?"
+                if near
+                else f"there are {_listed(self.names)}"
+            )
+            raise SchemaError(f"the schema has no attribute {name!r}; {hint}")
+        return position
+
+    def circuit(self) -> ThresholdCircuit:
+        """Return the rules as a circuit over the codes of a record; its names are the rules' titles."""
+        return self._circuit
+
+    def as_bits(self) -> Schema:
+        """Return the schema of free indicator bits: one boolean attribute with values (0, 1) per flat column.
+
+        The bit of attribute a and code v has position offsets[a] + v and the name "attribute=label". The bits of one
+        attribute are not tied to each other: this is the universe {0, 1}^columns of the DualQuery experiments. Rules on
+        records are left out.
+        """
+        return Schema(
+            tuple(
+                Attribute(
+                    name=f"{attribute.name}={attribute.label(code)}",
+                    kind=AttributeKind.BOOLEAN,
+                    values=(0, 1),
+                    occurring=(0,)
+                    if attribute.occurring is not None and code not in attribute.occurring
+                    else None,
+                )
+                for attribute in self.attributes
+                for code in range(attribute.size)
+            ),
+            draft=self.draft,
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """Return the schema as a JSON object; `from_json` gives an equal schema."""
+        written: dict[str, object] = {
+            "dpopt_schema": SCHEMA_VERSION,
+            "draft": self.draft,
+        }
+        if isinstance(self.attributes, BinaryAttributes):
+            written["binary_attributes"] = self.attributes.to_json()
+        else:
+            written["attributes"] = [attribute_to_json(attribute) for attribute in self.attributes]
+        if self.rules:
+            written["rules"] = [rule_to_json(rule) for rule in self.rules]
+        return written
+
+    @classmethod
+    def from_json(cls, obj: Mapping[str, object]) -> Schema:
+        """Return the schema that a JSON object declares.
+
+        Raises
+        ------
+        SchemaError
+            If a key is unknown or missing, or an attribute or a rule contradicts itself; the message names it.
+        """
+        declared = json_object(obj, "schema", SchemaError)
+        if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
+            found = shown(declared["dpopt_schema"]) if "dpopt_schema" in declared else "no such key"
+            raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
+        refuse_unknown_keys(
+            declared,
+            ("dpopt_schema", "draft", "attributes", "binary_attributes", "rules"),
+            "schema",
+            SchemaError,
+        )
+        draft = declared.get("draft", False)
+        if not isinstance(draft, bool):
+            raise SchemaError(f"schema: 'draft' is true or false, found {shown(draft)}")
+        if ("attributes" in declared) == ("binary_attributes" in declared):
+            missing = "attributes" not in declared
+            raise SchemaError(
+                "schema: the key 'attributes' is missing; it lists the columns of the table"
+                if missing
+                else "schema: give either 'attributes' or 'binary_attributes', not both"
+            )
+        rules = json_list(declared.get("rules", []), "schema: 'rules'", SchemaError)
+        attributes: Sequence[Attribute]
+        if "binary_attributes" in declared:
+            attributes = BinaryAttributes.from_json(declared["binary_attributes"])
+        else:
+            listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+            attributes = tuple(attribute_from_json(item, number) for number, item in enumerate(listed))
+        return cls(
+            attributes,
+            draft=draft,
+            rules=tuple(rule_from_json(item, number) for number, item in enumerate(rules)),
+        )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema file. Raises SchemaError if the file cannot be read or declares no usable schema."""
+        return cls.from_json(read_json_object(path, "schema", SchemaError))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema file, whole or not at all. A draft was read off private data: only its owner may read the file."""
+        write_json_object(path, self.to_json(), private=self.draft)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""
+        return sha256_of_json(self.to_json())
+
+
+def _positions(attributes: Sequence[Attribute]) -> dict[str, int]:
+    positions: dict[str, int] = {}
+    for position, attribute in enumerate(attributes):
+        if attribute.name in positions:
+            raise SchemaError(f"two attributes are named {attribute.name!r}; names must be unique")
+        positions[attribute.name] = position
+    return positions
+
+
+def _listed(names: tuple[str, ...], limit: int = 8) -> str:
+    text = ", ".join(map(repr, names[:limit]))
+    return text if len(names) <= limit else f"{text} and {len(names) - limit} more"

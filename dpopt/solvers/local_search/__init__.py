@@ -1,0 +1,8 @@
+"""Local search for `MaxCsp`: dpopt's own solver.
+
+| file | what it holds |
+|---|---|
+| search.py, annealing.py, rules.py, layout.py | the local search, with and without rules |
+| kernels.py, rules_kernels.py | its compiled loops, without and with rules |
+| compound_move_kernels.py, legal_search_kernels.py | compiled: moves that repair what they break; search in legal records |
+"""

@@ -1,0 +1,123 @@
+"""A reduced MaxCsp laid out for the kernels of the local search, without a loop over clauses or gates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+
+if TYPE_CHECKING:
+    from dpopt.solvers.local_search import kernels, rules_kernels
+
+
+def boltzmann_table() -> NDArray[np.int64]:
+    """Return 2**32 exp(-i / RESOLUTION), rounded, down to where it is about 1; the last entry is 0."""
+    from dpopt.solvers.local_search.kernels import RESOLUTION
+
+    table = np.round(2.0**32 * np.exp(-np.arange(22 * RESOLUTION) / RESOLUTION)).astype(np.int64)
+    table[-1] = 0
+    return table
+
+
+def build_index(problem: MaxCsp) -> kernels.Index:
+    """Lay a reduced problem out for the kernels, without a loop over clauses."""
+    from dpopt.solvers.local_search.kernels import Index
+
+    clauses, offsets = problem.clauses, problem.offsets()
+    used = clauses.attributes >= 0
+    columns = np.where(used, offsets[clauses.attributes] + clauses.values, offsets[-1]).astype(np.int32)
+    place = np.broadcast_to(np.arange(len(clauses), dtype=np.int32)[:, None], columns.shape)
+    entries = np.where(clauses.signs, place, ~place)[used]
+    counts = np.bincount(columns[used], minlength=int(offsets[-1]))
+    accepted = clauses.accepted.astype(np.int64)
+    steps = (np.int64(1) << clauses.widths()) - 1  # bits 0 .. width - 1
+    return Index(
+        first_column=offsets,
+        column_start=np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64))),
+        entries=entries[np.argsort(columns[used], kind="stable")],
+        literals=np.where(clauses.signs | ~used, columns, ~columns),
+        weights=problem.weights.copy(),
+        accepted=accepted,
+        rise=(accepted >> 1) & ~accepted & steps,
+        fall=accepted & ~(accepted >> 1) & steps,
+    )
+
+
+def new_state(index: kernels.Index, chosen: NDArray[np.int64]) -> kernels.State:
+    """Return a state at these flat columns (d,); `kernels.restart` fills in the rest."""
+    from dpopt.solvers.local_search.kernels import State
+
+    columns = index.column_start.size
+    return State(
+        chosen=chosen.copy(),
+        is_chosen=np.zeros(columns, dtype=np.int64),
+        true_literals=np.zeros(index.weights.size, dtype=np.int64),
+        gain=np.zeros(columns, dtype=np.int64),
+    )
+
+
+def lay_out_rules(circuit: ThresholdCircuit, attributes: int) -> rules_kernels.Rules:
+    """Lay the circuit of a problem of this many attributes out for the kernels."""
+    from dpopt.solvers.local_search.rules_kernels import Rules
+
+    gates, parent = len(circuit), circuit.gate_of_child().astype(np.int64)
+    order = np.argsort(circuit.children, kind="stable")
+    parents = parent[order]
+    parent_start = _starts(np.bincount(circuit.children, minlength=gates))
+    key = circuit.term_attributes.astype(np.int64) * gates + circuit.gate_of_term()
+    reached = np.unique(key)
+    latest = reached
+    while latest.size:  # one turn for each level of the circuit
+        gate = latest % gates
+        lengths = parent_start[gate + 1] - parent_start[gate]
+        entry = np.repeat(parent_start[gate + 1] - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+        above = np.repeat(latest - gate, lengths) + parents[entry]
+        latest = np.setdiff1d(above, reached)
+        reached = np.union1d(reached, latest)
+    term = np.full(reached.size, -1, dtype=np.int64)
+    term[np.searchsorted(reached, key)] = np.arange(key.size)
+    return Rules(
+        bounds=circuit.bounds.copy(),
+        required=circuit.required.copy(),
+        term_start=circuit.term_starts.copy(),
+        term_attribute=circuit.term_attributes.astype(np.int64),
+        value_start=circuit.value_starts.copy(),
+        values=circuit.values.copy(),
+        most=circuit.term_ranges()[1].copy(),
+        child_start=circuit.child_starts.copy(),
+        children=circuit.children.astype(np.int64),
+        coefficients=circuit.coefficients.copy(),
+        parent_start=parent_start,
+        parents=parents,
+        parent_coefficients=circuit.coefficients[order],
+        reach_start=_starts(np.bincount(reached // gates, minlength=attributes)),
+        reach_gate=reached % gates,
+        reach_term=term,
+    )
+
+
+def new_status(rules: rules_kernels.Rules) -> rules_kernels.Status:
+    """Return a status for these rules; `restart_rules` fills in the rest."""
+    from dpopt.solvers.local_search.rules_kernels import Status
+
+    gates, attributes = rules.bounds.size, rules.reach_start.size - 1
+    return Status(
+        total=np.zeros(gates, dtype=np.int64),
+        weight=np.ones(gates, dtype=np.int64),
+        step=np.zeros(gates, dtype=np.int64),
+        broken=np.zeros(gates, dtype=np.int64),
+        place=np.zeros(gates, dtype=np.int64),
+        number=np.zeros(1, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
+        locked=np.full(attributes, -1, dtype=np.int64),
+        trail=np.zeros(attributes, dtype=np.int64),
+        before=np.zeros(attributes, dtype=np.int64),
+    )
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)))

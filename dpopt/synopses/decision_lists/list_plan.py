@@ -1,0 +1,167 @@
+"""What a release of decision lists measures: the coefficients, the sizes of conjunctions, and the noise; all of it public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb, log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.polynomials.decision_lists import approximation_error
+from dpopt.private.curators.list_curator import ListCounts
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.synopses.summaries.noise_bounds import noise_bound
+
+BETA = 0.05
+"""The probability with which some point may be off by more than predicted."""
+GAUSSIAN, LAPLACE = "discrete Gaussian", "discrete Laplace"
+
+
+@dataclass(frozen=True, eq=False)
+class ListPlan:
+    """What is measured of a table of decision lists.
+
+    Attributes
+    ----------
+    coefficients : ListCoefficients
+        By which rows count in conjunctions; with the declared family.
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    sizes : tuple of int
+        The counted sizes of conjunctions, increasing from 0: the empty conjunction.
+    scales : tuple of float
+        Scale of the noise of each, in units of the coefficients.
+    size : int
+        The public number of rows: n under replace-one, n0 under add-remove.
+    points : int
+        For so many points together the error is predicted.
+    """
+
+    coefficients: ListCoefficients
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    sizes: tuple[int, ...]
+    scales: tuple[float, ...]
+    size: int
+    points: int
+
+    def __post_init__(self) -> None:
+        largest = self.coefficients.largest_size
+        if not self.sizes or list(self.sizes) != sorted(set(self.sizes)) or self.sizes[0] != 0:
+            raise PlanError(f"found the sizes {self.sizes}; expected increasing ones from 0 on")
+        if self.sizes[-1] != largest:
+            raise PlanError(f"found conjunctions of {self.sizes[-1]} literals for coefficients of {largest}")
+        if any(self.coefficients.used(size) for size in range(largest) if size not in self.sizes):
+            raise PlanError("found coefficients of conjunctions that are not counted")
+        if len(self.scales) != len(self.sizes):
+            raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
+        if not all(SMALLEST_SCALE <= scale < LARGEST_SCALE for scale in self.scales):
+            raise PlanError(
+                f"found noise of scales {self.scales}; expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
+            )
+        if self.size < 1 or self.points < 1:
+            raise PlanError(f"found {self.size} rows and {self.points} points; expected at least one of each")
+
+    @property
+    def family(self) -> ListFamily:
+        """The declared rows."""
+        return self.coefficients.family
+
+    @property
+    def unit(self) -> float:
+        """What one count is worth, as a share of the rows."""
+        return 2.0**-self.coefficients.bits / self.size
+
+    @cached_property
+    def approximation(self) -> float:
+        """How far the sum over conjunctions is off at most without noise, for any row at any point; rounded up."""
+        exact = approximation_error(self.coefficients)
+        return float(exact) if float(exact) >= exact else float(np.nextafter(float(exact), 2.0))
+
+    @property
+    def predicted(self) -> float:
+        """With probability 95 % all points together are off by at most this share of the rows."""
+        return self.approximation + self.noise(BETA, self.points)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Scale of the noise of each size, as shares of the rows."""
+        return np.array(self.scales) * self.unit
+
+    def noise(self, beta: float, points: int = 1) -> float:
+        """Return what the noise of answers at so many points stays below, all of them with probability 1 - beta."""
+        numbers = [comb(len(self.family.variables), size) for size in self.sizes]
+        return noise_bound(
+            self.shares, np.array(numbers, dtype=np.float64), beta, gaussian=self.gaussian, queries=points
+        )
+
+    def measurements(self) -> list[ListCounts]:
+        """Return what is asked of the curator."""
+        return [
+            ListCounts(size, scale, self.gaussian)
+            for size, scale in zip(self.sizes, self.scales, strict=True)
+        ]
+
+    def charges(self) -> list[Charge]:
+        """Return what each size costs."""
+        return [one.charge(self.coefficients, self.relation) for one in self.measurements()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "family": self.family.to_json(),
+            "relation": self.relation.value,
+            "neighbours": self.budget.neighbours(self.relation),
+            "budget": self.budget.to_json(),
+            "noise": GAUSSIAN if self.gaussian else LAPLACE,
+            "unit": -self.coefficients.bits,
+            "coefficients": self.coefficients.listed(),
+            "sizes": list(self.sizes),
+            "conjunctions": [self.coefficients.conjunctions(size) for size in self.sizes],
+            "scales": list(self.scales),
+            "size": self.size,
+            "log2_of_points": log2(self.points),
+            "points": self.points if self.points < 2**53 else str(self.points),
+            "predicted_error": self.predicted,
+            "approximation_error": self.approximation,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> ListPlan:
+        """Read what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is no plan; a `PlanError` or `WorkloadError` where a number is out of range.
+        """
+        if given["noise"] not in {GAUSSIAN, LAPLACE}:
+            raise PlanError(f"found the noise {given['noise']!r}; expected {GAUSSIAN} or {LAPLACE}")
+        sizes = tuple(int(size) for size in given["sizes"])
+        return cls(
+            coefficients=ListCoefficients.from_listed(
+                ListFamily.from_json(given["family"]),
+                max(sizes, default=0),
+                given["coefficients"],
+                -int(given["unit"]),
+            ),
+            relation=NeighbouringRelation(given["relation"]),
+            budget=Budget.from_json(given["budget"]),
+            gaussian=given["noise"] == GAUSSIAN,
+            sizes=sizes,
+            scales=tuple(float(scale) for scale in given["scales"]),
+            size=int(given["size"]),
+            points=int(given["points"]),
+        )

@@ -1,0 +1,236 @@
+"""The plan with the least predicted error for a budget, made from public numbers alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import comb, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.polynomials.decision_lists import best_coefficients
+from dpopt.polynomials.linear_solver import DEFAULT, linear_solver
+from dpopt.programs.solver import Solver
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
+from dpopt.synopses.summaries.noise_bounds import deviations_for
+
+MOST_COUNTED = 20_000_000
+"""Conjunctions of all sizes together, at most: they are counted, get noise and are kept."""
+_STARTS: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 2.0, 4.0, 10.0, 30.0)
+"""The program knows a bound of the sensitivity only: it is solved for cheaper and dearer noise, and the best plan is taken."""
+_STARTS_OF_THE_PAPER = (1.0, 2.0, 4.0)
+_LAPLACE_ROUNDS = 2
+_DEAREST = 1e6
+
+
+def plan_lists(
+    family: ListFamily,
+    budget: Budget,
+    *,
+    size: int,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    points: int | None = None,
+    largest: int | None = None,
+    solver: str | Solver = DEFAULT,
+    negations: bool = True,
+) -> ListPlan:
+    """Return the plan with about the least predicted error of the points that the budget covers.
+
+    minimize E + sum_j w_j S_j over the coefficients (models/decision_lists), the noise of each size scaled best. Errors and
+    sensitivities of what is found are computed exactly.
+
+    Parameters
+    ----------
+    family : ListFamily
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    size : int
+        The public number of rows.
+    relation : NeighbouringRelation
+    points : int, optional
+        Q: for how many points together the predicted error is to hold; all 2^m if left out.
+    largest : int, optional
+        The largest size of conjunctions; as far as 20 million are counted if left out.
+    solver : str or Solver
+        Of linear programs.
+    negations : bool
+        False for comparisons: rows count in conjunctions of their own literals alone, as in the paper.
+
+    Raises
+    ------
+    PlanError
+        If a number is out of range, or the accountant has no figure for either noise.
+    AccountingError
+        If the budget is too small for any noise.
+    PolynomialError, SolverUnavailableError
+        If the solver takes no linear programs, or cannot run here.
+    """
+    asked = _Asked.of(family, budget, relation, size, points)
+    most = largest_size(family, largest)
+    chosen = linear_solver(solver)
+    ways: list[tuple[_Asked, tuple[float, ...]]]
+    ways = [(asked, _STARTS)] if negations else [(replace(asked, negations=False), _STARTS)]
+    if negations and not asked.gaussian:  # not convex, and begun without negations, too
+        ways.append((replace(asked, negations=False), _STARTS_OF_THE_PAPER))
+    found = [plan for one, starts in ways for start in starts for plan in one.plans(start, most, chosen)]
+    return min(found, key=lambda plan: plan.predicted)
+
+
+def check_plannable(
+    family: ListFamily,
+    budget: Budget,
+    *,
+    size: int,
+    relation: NeighbouringRelation,
+    points: int | None,
+    largest: int | None,
+    solver: str | Solver,
+) -> None:
+    """Refuse what `plan_lists` would refuse, without planning anything; arguments and errors are the same."""
+    _Asked.of(family, budget, relation, size, points)
+    largest_size(family, largest)
+    linear_solver(solver)
+
+
+def largest_size(family: ListFamily, asked: int | None = None) -> int:
+    """Return the largest size of conjunctions that is counted.
+
+    Raises
+    ------
+    PlanError
+        If so many conjunctions as asked for, or single literals, are too many.
+    """
+    total, most = 1, 0
+    for size in range(1, family.length + 1):
+        total += 2**size * comb(len(family.variables), size)
+        if total > MOST_COUNTED:
+            break
+        most = size
+    if asked is None:
+        return most
+    if not 1 <= asked <= most:
+        raise PlanError(
+            f"found conjunctions of {asked} literals; expected 1 to {most} for rows of up to {family.length} literals on "
+            f"{len(family.variables)} variables: at most {MOST_COUNTED:,} conjunctions are counted"
+        )
+    return asked
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a plan is made for."""
+
+    family: ListFamily
+    budget: Budget
+    relation: NeighbouringRelation
+    gaussian: bool
+    amount: float
+    size: int
+    points: int
+    negations: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        family: ListFamily,
+        budget: Budget,
+        relation: NeighbouringRelation,
+        size: int,
+        points: int | None,
+    ) -> _Asked:
+        """Return what is asked for, if a plan can be made for it."""
+        queries = 2 ** len(family.variables) if points is None else points
+        if size < 1 or queries < 1:
+            raise PlanError(f"found {size} rows and {queries} points; expected at least one of each")
+        if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
+            raise PlanError(
+                f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
+            )
+        gaussian = budget.accountant is Accountant.ZCDP
+        amount = amount_for(budget, gaussian=gaussian)
+        if not amount > 0:
+            raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+        return cls(family, budget, relation, gaussian, amount, size, queries)
+
+    @property
+    def replaced(self) -> bool:
+        return self.relation is NeighbouringRelation.REPLACE_ONE
+
+    def plans(self, start: float, most: int, solver: Solver) -> list[ListPlan]:
+        """Return the plans met from weights that are `start` times those of the noise."""
+        base = self._base(most)
+        slopes, found = base, []
+        for _ in range(1 if self.gaussian else _LAPLACE_ROUNDS):
+            weights = start * slopes
+            if self.replaced:
+                weights[1:] *= 2.0
+            best = best_coefficients(
+                self.family,
+                weights,
+                gaussian=self.gaussian,
+                replaced=self.replaced,
+                solver=solver,
+                negations=self.negations,
+            )
+            sensitivities = self._sensitivities(best)
+            found.append(self._plan(best, sensitivities))
+            slopes = self._slopes(base, np.append(sensitivities, np.zeros(most + 1 - sensitivities.size)))
+        return found
+
+    def _base(self, most: int) -> NDArray[np.float64]:
+        """What noise costs an answer for each unit of sensitivity of each size, with the whole budget for it."""
+        zeta = deviations_for(BETA, self.points)
+        each = 1.0 / sqrt(2.0 * self.amount) if self.gaussian else sqrt(2.0) / self.amount
+        numbers = [comb(len(self.family.variables), j) for j in range(most + 1)]
+        return np.asarray(zeta * each / self.size * np.sqrt(np.array(numbers, dtype=np.float64)))
+
+    def _slopes(self, base: NDArray[np.float64], sensitivities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how fast the noise of the best scales grows with each sensitivity.
+
+        Gaussian: sum_j base_j S_j, so that they are the base. Laplace: (sum_j (base_j S_j)^(2/3))^(3/2), which is concave: its
+        tangent bounds it, and the next program can only be better for it.
+        """
+        if self.gaussian:
+            return base
+        total = ((base * sensitivities) ** (2.0 / 3.0)).sum()
+        steep = np.sqrt(total) * base ** (2.0 / 3.0) * np.maximum(sensitivities, 1e-12) ** (-1.0 / 3.0)
+        return np.asarray(np.minimum(steep, _DEAREST))
+
+    def _sensitivities(self, coefficients: ListCoefficients) -> NDArray[np.float64]:
+        sizes = range(coefficients.largest_size + 1)
+        moved = [coefficients.moved(j, replaced=self.replaced, squared=self.gaussian) for j in sizes]
+        found = np.array(moved, dtype=np.float64)
+        return (np.sqrt(found) if self.gaussian else found) / 2.0**coefficients.bits
+
+    def _plan(self, coefficients: ListCoefficients, sensitivities: NDArray[np.float64]) -> ListPlan:
+        """Share the budget for the least variance of an answer: by S_j (C(m, j))^(1/2), under Laplace its power 2/3."""
+        sizes = [0, *(j for j in range(1, coefficients.largest_size + 1) if coefficients.used(j))]
+        shares = self._base(sizes[-1])[sizes] * sensitivities[sizes]
+        if not self.gaussian:
+            shares = shares ** (2.0 / 3.0)
+        shares = shares / shares.sum()
+        scales = [
+            measurement_scale(
+                coefficients.moved(j, replaced=self.replaced, squared=self.gaussian),
+                amount=self.amount * float(share),
+                gaussian=self.gaussian,
+            )
+            for j, share in zip(sizes, shares, strict=True)
+        ]
+        return ListPlan(
+            coefficients=coefficients.up_to(sizes[-1]),
+            relation=self.relation,
+            budget=self.budget,
+            gaussian=self.gaussian,
+            sizes=tuple(sizes),
+            scales=tuple(scales),
+            size=self.size,
+            points=self.points,
+        )

@@ -1,0 +1,151 @@
+"""A released summary of decision lists: noisy counts of conjunctions, and answers at points with their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer:
+    """Which share of the rows gives 1 at a point.
+
+    Attributes
+    ----------
+    value : float
+        The estimate, between 0 and 1.
+    bound : float
+        How far it is off at most, with the probability `confidence`: the sum of the next and of the noise. Under add-remove for
+        tables of at most n0 rows.
+    approximation : float
+        What is due to the polynomial, for any table.
+    standard_error : float
+        That of the noise, or a little more.
+    confidence : float
+    """
+
+    value: float
+    bound: float
+    approximation: float
+    standard_error: float
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class ListSummary:
+    """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    plan : ListPlan
+    noisy : tuple of int64 arrays
+        The noisy counts of each counted size, in the order of `dpopt.queries.decision_lists.kernels`.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    plan: ListPlan
+    noisy: tuple[NDArray[np.int64], ...]
+    privacy: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for size, counts in zip(self.plan.sizes, self.noisy, strict=True):
+            expected = self.plan.coefficients.conjunctions(size)
+            if counts.shape != (expected,):
+                raise TranscriptError(
+                    f"found {counts.size:,} counts of conjunctions of {size} literals; expected {expected:,}"
+                )
+
+    def __repr__(self) -> str:
+        family = self.plan.family
+        return (
+            f"ListSummary({len(family.variables)} variables, {family.kind.value} of up to {family.length} literals, "
+            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
+        )
+
+    def answer(self, point: str | NDArray[np.integer], *, confidence: float = 1.0 - BETA) -> ListAnswer:
+        """Return which share of the rows gives 1 at a point, with its bound.
+
+        Parameters
+        ----------
+        point : str or (m,) integers
+            "x1=1,x2=0,..." with every variable, m digits, or an array of bits.
+        confidence : float
+            Of the bound.
+
+        Raises
+        ------
+        WorkloadError
+            If it is no point, or the confidence is not between 0 and 1.
+        """
+        given = self.plan.family.point(point) if isinstance(point, str) else np.asarray(point)
+        value = self.answers(given[None], cut=True)[0]
+        return ListAnswer(
+            value=float(value),
+            bound=self.bound(confidence),
+            approximation=self.plan.approximation,
+            standard_error=self._standard_error,
+            confidence=confidence,
+        )
+
+    def answers(self, points: NDArray[np.integer], *, cut: bool = True) -> NDArray[np.float64]:
+        """Return the share of the rows that gives 1 at each of many points, (q,).
+
+        Parameters
+        ----------
+        points : (q, m) integers
+            Bits.
+        cut : bool
+            Whether answers below 0 and above 1 become 0 and 1.
+
+        Raises
+        ------
+        WorkloadError
+            If these are no points.
+        """
+        from dpopt.queries.decision_lists.kernels import values_at
+
+        found = values_at(self._polynomial, self.plan.family.checked(points)) * self.plan.unit
+        return np.asarray(np.clip(found, 0.0, 1.0) if cut else found, dtype=np.float64)
+
+    def bound(self, confidence: float = 1.0 - BETA, points: int = 1) -> float:
+        """Return how far the answers at so many points are off at most, all of them with this probability.
+
+        Raises
+        ------
+        WorkloadError
+            If the probability is not between 0 and 1, or there is no point.
+        """
+        if not 0.0 < confidence < 1.0 or points < 1:
+            raise WorkloadError(
+                f"the confidence must lie between 0 and 1, and be for one point at least; found {confidence!r} and {points}"
+            )
+        return self.plan.approximation + self.plan.noise(1.0 - confidence, points)
+
+    @property
+    def _standard_error(self) -> float:
+        each = self.plan.shares * (1.0 if self.plan.gaussian else sqrt(2.0))
+        numbers = [comb(len(self.plan.family.variables), size) for size in self.plan.sizes]
+        return sqrt(float(np.array(numbers, dtype=np.float64) @ each**2))
+
+    @cached_property
+    def _polynomial(self) -> list[NDArray[np.int64]]:
+        from dpopt.queries.decision_lists.kernels import polynomial_in_bits
+
+        counts = [np.zeros(0, dtype=np.int64)] * (self.plan.sizes[-1] + 1)
+        for size, noisy in zip(self.plan.sizes, self.noisy, strict=True):
+            counts[size] = noisy
+        return polynomial_in_bits(counts, len(self.plan.family.variables))
+
+    def statement(self) -> dict[str, Any]:
+        """Return all but the counts, as JSON."""
+        return {"dpopt_list_summary": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}

@@ -1,0 +1,131 @@
+"""How far an estimate from sides of known halfspaces is off for points of a margin, on a large public sample of points.
+
+With weights w, a record x counts g(x) = sum_k w_k s_k(x) instead of its sign, which is in error by e(x) = (g(x) - 1) / 2
+records if <x, y> > 0 (and by -e(-x) else: all is odd). For records that do not depend on the projections, x is to them as a
+point turned at random about y, since the law of the projections is (nearly) the same in all directions. So the mean of |e|^p
+over such turns, at the worst <x, y> from gamma to 1, bounds that of the error of the whole table, which is a mean of e over its
+records (Jensen); and by Markov's inequality the table's bias stays below (M_p / beta)^(1/p) with probability 1 - beta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.models.halfspace_debiasing import best_slope, least_worst_combination
+from dpopt.public_random import PublicRandom
+from dpopt.queries.halfspaces.kernels import weighted_sides
+
+MARGINS = 8
+"""How many values of <x, y> from gamma to 1 are tried."""
+TURNS = 256
+"""How many points of each; half of them again for the combination."""
+_POWERS = np.arange(2, 13, 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bias:
+    """What is known of the bias of an answer, in shares of records.
+
+    Attributes
+    ----------
+    weights : (k,) float64
+        The final weights of the signed sums.
+    moments : tuple of float
+        M_p at the worst margin for p = 2, 4, ..., 12.
+    worst : float
+        The largest error of a point of the sample.
+    """
+
+    weights: NDArray[np.float64]
+    moments: tuple[float, ...]
+    worst: float
+
+    def bound(self, beta: float) -> float:
+        """Return what the bias stays below with probability 1 - beta over the public projections."""
+        return moment_bound(self.moments, beta)
+
+    @property
+    def typical(self) -> float:
+        """Root of the mean squared error of a single point at the worst margin."""
+        return float(self.moments[0] ** 0.5)
+
+
+def moment_bound(moments: tuple[float, ...], beta: float) -> float:
+    """Return the least of (M_p / beta)^(1/p): above it something with these moments is with probability beta at most."""
+    return float(
+        min((moment / beta) ** (1.0 / power) for moment, power in zip(moments, _POWERS, strict=True))
+    )
+
+
+def bias_of(
+    query: NDArray[np.float64],
+    parts: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    margin: float,
+    *,
+    seed: int,
+    combine: bool = True,
+    turns: int = TURNS,
+) -> Bias:
+    """Return the best combination of some estimates for a unit vector (d,), and its bias, on public points of a seed.
+
+    Parameters
+    ----------
+    parts : (j, k) float64
+        The weights of each estimate. One of them gets the best slope for its mean responses, several the combination of the
+        least worst error (both models/halfspace_debiasing), found on other points than the bias.
+    normals : (k, d) float64
+        Unit vectors.
+    combine : bool
+        If not, the one estimate is taken as it is.
+    turns : int
+        Points for each margin.
+    """
+    chosen = np.ones(1)
+    if combine:
+        responses = _responses(query, parts, normals, margin, seed=seed, turns=max(8, turns // 2))
+        if len(parts) == 1:
+            means = responses[:, :, 0].mean(axis=1)
+            largest = float(np.abs(means).max())
+            chosen = np.array([best_slope(means / largest)[0] / largest if largest > 0 else 0.0])
+        else:
+            chosen = least_worst_combination(responses.reshape(-1, len(parts)))
+    final = chosen @ parts
+    found = _responses(query, final[None, :], normals, margin, seed=seed + 1, turns=turns)[:, :, 0]
+    errors = np.abs(found - 1.0) / 2.0
+    moments = tuple(float((errors**power).mean(axis=1).max()) for power in _POWERS.tolist())
+    return Bias(final, moments, float(errors.max()))
+
+
+def public_points(
+    query: NDArray[np.float64], cosines: NDArray[np.float64], turns: int, *, seed: int
+) -> NDArray[np.float64]:
+    """Return points x of the sphere with <x, y> = t, turned about y at random: `turns` for each t, (t turns, d)."""
+    dimension = query.size
+    words = PublicRandom(seed).words(len(cosines) * turns * dimension)
+    rough = (2.0 * np.bitwise_count(words) - 64.0).reshape(len(cosines) * turns, dimension)
+    across = rough - np.outer(rough @ query, query)
+    lengths = np.sqrt((across**2).sum(axis=1, keepdims=True))
+    across /= np.where(lengths > 0, lengths, 1.0)
+    along = np.repeat(cosines, turns)[:, None]
+    return np.asarray(along * query + np.sqrt(1.0 - along**2) * across)
+
+
+def _responses(
+    query: NDArray[np.float64],
+    parts: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    margin: float,
+    *,
+    seed: int,
+    turns: int,
+) -> NDArray[np.float64]:
+    """Return g(x) of each estimate at each margin and turn, (margins, turns, j)."""
+    points = public_points(query, np.linspace(margin, 1.0, MARGINS), turns, seed=seed)
+    used = (parts != 0).any(axis=0)
+    sums = np.empty((len(points), len(parts)))
+    weighted_sides(points, np.ascontiguousarray(normals[used].T), np.ascontiguousarray(parts[:, used]), sums)
+    return sums.reshape(MARGINS, turns, len(parts))

@@ -1,0 +1,127 @@
+"""Which weights signed sums get in the answer of a query: the paper's average, the same debiased, or a regression."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PlanError
+from dpopt.inference.halfspace_regression import SideRegression
+from dpopt.synopses.halfspaces.bias_sample import TURNS, Bias, bias_of
+from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
+from dpopt.synopses.summaries.noise_bounds import noise_bound
+
+MOST_REGRESSED = 8_192
+"""Known halfspaces of a regression, at most: its matrix has their square of entries."""
+
+_RAMPS = (0.5, 0.8, 1.2)
+"""Of the regressions that are combined, in margins."""
+_TOGETHER = 64  # queries at a time: their weights are kept
+_STEP = 0.01  # of the logarithm of a scale
+
+
+class Estimator(enum.Enum):
+    """How signed sums of known halfspaces become the answer for another one.
+
+    `AVERAGE`: of each projection the canonical direction nearest to the projected query, all with the same weight (Blum, Ligett
+    and Roth, Definition 6.5). `DEBIASED`: the same times the best slope (models/halfspace_debiasing). `REGRESSION`: weights of
+    all directions by `SideRegression`, times the best slope.
+    """
+
+    AVERAGE = "average"
+    DEBIASED = "debiased"
+    REGRESSION = "regression"
+
+
+class Answering:
+    """What answering takes beside the released values; public, made from the plan alone.
+
+    Parameters
+    ----------
+    plan : HalfspacePlan
+    estimator : Estimator
+    margin : float
+        gamma.
+
+    Raises
+    ------
+    PlanError
+        If the margin is not between 0 and 1, or there are too many halfspaces for a regression.
+    """
+
+    def __init__(self, plan: HalfspacePlan, estimator: Estimator, margin: float) -> None:
+        if not 0.0 < margin < 1.0:
+            raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
+        if estimator is Estimator.REGRESSION and plan.features > MOST_REGRESSED:
+            raise PlanError(
+                f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use --estimator "
+                "debiased, or release fewer"
+            )
+        self.plan, self.estimator, self.margin = plan, estimator, margin
+
+    def of_queries(self, queries: NDArray[np.float64], *, turns: int = TURNS) -> Iterator[Bias]:
+        """Yield final weights and bias for each of some unit vectors, (q, d)."""
+        for start in range(0, len(queries), _TOGETHER):
+            some = queries[start : start + _TOGETHER]
+            for query, parts in zip(some, self._parts(some), strict=True):
+                yield bias_of(
+                    query,
+                    parts,
+                    self.plan.projections.unit_normals,
+                    self.margin,
+                    seed=self.plan.seed ^ 0x5EED,
+                    combine=self.estimator is not Estimator.AVERAGE,
+                    turns=turns,
+                )
+
+    def _parts(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the estimates that are combined, (q, j, m h)."""
+        if self.estimator is Estimator.REGRESSION:
+            return self._regression.weights(queries)
+        return nearest_weights(self.plan, queries)[:, None, :]
+
+    def noise(self, weights: NDArray[np.float64], beta: float, *, queries: int = 1) -> float:
+        """Return what the noise of an answer stays below with probability 1 - beta, for final weights (m h,)."""
+        plan, sums = self.plan, self.plan.side_sums
+        coefficients = sums.coefficients(weights.reshape(plan.number, plan.directions))
+        scales = np.append((np.abs(coefficients) * sums.scales).ravel(), plan.records_scale) / (
+            2.0 * plan.size
+        )
+        return noise_bound(*_rounded_up(scales), beta, gaussian=plan.gaussian, queries=queries)
+
+    @cached_property
+    def _regression(self) -> SideRegression:
+        covariance = self.plan.side_sums.covariance / self.plan.size**2
+        return SideRegression(
+            self.plan.projections.unit_normals, covariance, tuple(share * self.margin for share in _RAMPS)
+        )
+
+
+def _rounded_up(scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return scales in steps of 1 %, none smaller than it was, and how many there are of each: few numbers stand for many."""
+    if not scales.max() > 0.0:
+        return np.zeros(1), np.ones(1)
+    levels = np.floor(np.log(np.maximum(scales / scales.max(), 1e-9)) / _STEP)
+    steps, numbers = np.unique(levels, return_counts=True)
+    return scales.max() * np.exp((steps + 1.0).clip(max=0.0) * _STEP), numbers.astype(np.float64)
+
+
+def nearest_weights(plan: HalfspacePlan, queries: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / m for the canonical direction nearest to A_i y, -1 / m if that is its antipode, (q, m h).
+
+    The nearest one to A_i y on the sphere: A_i y is divided by its length, which the paper leaves out.
+    """
+    projected = np.einsum("mtd,qd->qmt", plan.projections.matrices.astype(np.float64), queries)
+    directions = plan.projections.directions / np.sqrt(
+        (plan.projections.directions.astype(np.float64) ** 2).sum(axis=1, keepdims=True)
+    )
+    products = projected @ directions.T
+    nearest = np.argmax(np.abs(products), axis=2)[:, :, None]
+    found = np.zeros(products.shape)
+    signs = np.sign(np.take_along_axis(products, nearest, axis=2))
+    np.put_along_axis(found, nearest, signs / plan.number, axis=2)
+    return found.reshape(len(queries), plan.features)

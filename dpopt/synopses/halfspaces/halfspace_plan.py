@@ -1,0 +1,239 @@
+"""The plan of a halfspace release: which projections, what is measured of them with how much noise, and what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.private.measurements.halfspace_measurement import (
+    Arcs,
+    HalfspaceMeasurement,
+    NumberOfRecords,
+    Sides,
+)
+from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections
+from dpopt.synopses.halfspaces.side_sums import SideSums
+
+SIDES, ARCS = "sides", "arcs"
+"""What is measured of the projections: sides of each canonical direction, or a circular tree of arcs (T = 2)."""
+
+_GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What errors to expect of queries whose margin is the planned one, in shares of records.
+
+    Attributes
+    ----------
+    error : float
+        With probability 95 % all `queries` together are off by at most this, whatever the records: the sum of the next two.
+    bias : float
+        What of it is due to projections; for records that do not depend on them.
+    noise : float
+        What of it is noise.
+    typical : float
+        Root of the mean squared bias of a record at the worst margin; tables of many different records come below it.
+    queries : int
+    direct : float
+        What the error would be if each of these queries was counted with noise of its own.
+    worth : int
+        From how many queries on that is more than `error`.
+    """
+
+    error: float
+    bias: float
+    noise: float
+    typical: float
+    queries: int
+    direct: float
+    worth: int
+
+
+@dataclass(frozen=True, eq=False)
+class HalfspacePlan:
+    """What a halfspace release measures.
+
+    Attributes
+    ----------
+    columns : PointColumns
+    dimension, number, directions : int
+        T, m and h; |U| = 2 h.
+    seed, copies : int
+        Of the public projections.
+    measured : str
+        `SIDES` or `ARCS`.
+    heights : tuple of int
+        Of the measured levels of arcs, increasing from 0; empty for sides.
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    scales : tuple of float
+        Of the noise: of the number of records first (add-remove only), then of sides, or of each level of arcs.
+    size : int
+        The public number of records: n under replace-one, n0 under add-remove.
+    margin : float
+        gamma: for which margin the weights are made and errors are predicted; others can be asked for.
+    prediction : Prediction
+    """
+
+    columns: PointColumns
+    dimension: int
+    number: int
+    directions: int
+    seed: int
+    copies: int
+    measured: str
+    heights: tuple[int, ...]
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    scales: tuple[float, ...]
+    size: int
+    margin: float
+    prediction: Prediction
+
+    def __post_init__(self) -> None:
+        if self.measured not in {SIDES, ARCS} or (self.measured == SIDES) != (not self.heights):
+            raise PlanError(
+                f"found {self.measured!r} with levels {self.heights}; expected sides, or arcs and their levels"
+            )
+        if self.heights and (self.heights[0] != 0 or list(self.heights) != sorted(set(self.heights))):
+            raise PlanError(
+                f"found the levels {self.heights}; expected increasing ones from 0, single bins, on"
+            )
+        expected = max(1, len(self.heights)) + (self.relation is NeighbouringRelation.ADD_REMOVE)
+        if len(self.scales) != expected:
+            raise PlanError(f"found {len(self.scales)} scales for {expected} measurements")
+        if self.size < 1:
+            raise PlanError(f"found {self.size} records; a release needs at least one")
+        if not 0.0 < self.margin < 1.0:
+            raise PlanError(f"found the margin {self.margin:g}; expected one between 0 and 1")
+        self.charges()
+
+    @cached_property
+    def projections(self) -> Projections:
+        """The public projections."""
+        return Projections.of(
+            self.columns.dimension,
+            self.dimension,
+            self.number,
+            self.directions,
+            seed=self.seed,
+            copies=self.copies,
+        )
+
+    @property
+    def features(self) -> int:
+        """How many halfspaces of R^d are known through their signed sums: m h."""
+        return self.number * self.directions
+
+    @property
+    def numbers(self) -> list[int]:
+        """How many numbers each measurement releases."""
+        found = [1] if self.relation is NeighbouringRelation.ADD_REMOVE else []
+        if self.measured == SIDES:
+            return [*found, self.features]
+        return [*found, *(self.number * (2 * self.directions >> height) for height in self.heights)]
+
+    def measurements(self) -> list[HalfspaceMeasurement]:
+        """Return what is asked of the curator."""
+        found: list[HalfspaceMeasurement] = []
+        scales = list(self.scales)
+        if self.relation is NeighbouringRelation.ADD_REMOVE:
+            found.append(NumberOfRecords(scales.pop(0), self.gaussian))
+        if self.measured == SIDES:
+            return [*found, Sides(scales[0], self.gaussian)]
+        return [
+            *found,
+            *(Arcs(scale, self.gaussian, height) for scale, height in zip(scales, self.heights, strict=True)),
+        ]
+
+    def charges(self) -> list[Charge]:
+        """Return what each measurement costs."""
+        return [one.charge(self.projections, self.relation) for one in self.measurements()]
+
+    @property
+    def records_scale(self) -> float:
+        """Scale of the noise on the number of records; 0 where that is public."""
+        return self.scales[0] if self.relation is NeighbouringRelation.ADD_REMOVE else 0.0
+
+    @cached_property
+    def side_sums(self) -> SideSums:
+        """How released numbers become signed sums."""
+        add_remove = self.relation is NeighbouringRelation.ADD_REMOVE
+        scales = self.scales[1:] if add_remove else self.scales
+        if self.measured == SIDES:
+            return SideSums.of_sides(
+                self.directions, scales[0], gaussian=self.gaussian, doubled=not add_remove
+            )
+        return SideSums.of_arcs(self.directions, self.heights, scales, gaussian=self.gaussian)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "points": self.columns.to_json(),
+            "dimension": self.dimension,
+            "projections": self.number,
+            "directions": self.directions,
+            "canonical_directions": 2 * self.directions,
+            "seed": self.seed,
+            "copies": self.copies,
+            "measured": self.measured,
+            "heights": list(self.heights),
+            "relation": self.relation.value,
+            "neighbours": self.budget.neighbours(self.relation),
+            "budget": self.budget.to_json(),
+            "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
+            "scales": list(self.scales),
+            "size": self.size,
+            "margin": self.margin,
+            "predicted": {
+                name: getattr(self.prediction, name)
+                for name in ("error", "bias", "noise", "typical", "queries", "direct", "worth")
+            },
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> HalfspacePlan:
+        """Read what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is no plan; a `PlanError` where a number is out of range.
+        """
+        if given["noise"] not in {_GAUSSIAN, _LAPLACE}:
+            raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
+        predicted = given["predicted"]
+        return cls(
+            columns=PointColumns.from_json(given["points"]),
+            dimension=int(given["dimension"]),
+            number=int(given["projections"]),
+            directions=int(given["directions"]),
+            seed=int(given["seed"]),
+            copies=int(given["copies"]),
+            measured=str(given["measured"]),
+            heights=tuple(int(height) for height in given["heights"]),
+            relation=NeighbouringRelation(given["relation"]),
+            budget=Budget.from_json(given["budget"]),
+            gaussian=given["noise"] == _GAUSSIAN,
+            scales=tuple(float(scale) for scale in given["scales"]),
+            size=int(given["size"]),
+            margin=float(given["margin"]),
+            prediction=Prediction(
+                error=float(predicted["error"]),
+                bias=float(predicted["bias"]),
+                noise=float(predicted["noise"]),
+                typical=float(predicted["typical"]),
+                queries=int(predicted["queries"]),
+                direct=float(predicted["direct"]),
+                worth=int(predicted["worth"]),
+            ),
+        )

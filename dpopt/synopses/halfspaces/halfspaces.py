@@ -1,0 +1,224 @@
+"""Released halfspaces: noisy sides of projected points, and answers for any halfspace with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, TranscriptError, WorkloadError
+from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
+from dpopt.synopses.halfspaces.bias_sample import TURNS
+from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan
+from dpopt.synopses.halfspaces.nonnegative_bins import nonnegative_bins
+from dpopt.synopses.halfspaces.side_sums import half_circles
+
+
+@dataclass(frozen=True, slots=True)
+class HalfspaceAnswer:
+    """Which share of the records lies in a halfspace.
+
+    Attributes
+    ----------
+    value : float
+        The estimate, between 0 and 1.
+    bound : float
+        How far it is off at most, with the probability `confidence`, if no record has |<x, y>| below `margin`: the sum of the
+        next two.
+    bias : float
+        The part of the projections: with half of the rest of the probability, over the public projections, for records that do
+        not depend on them; from moments that are estimated on public points.
+    noise : float
+        The part of the noise, likewise.
+    typical : float
+        Root of the mean squared bias of a single record at the worst margin.
+    margin : float
+        gamma, the promise. Each record within the margin adds an error of up to about 1 / n.
+    confidence : float
+    """
+
+    value: float
+    bound: float
+    bias: float
+    noise: float
+    typical: float
+    margin: float
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Halfspaces:
+    """Noisy sides of projected points under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    plan : HalfspacePlan
+    noisy : tuple of int64 arrays
+        What was measured, in the order of `plan.measurements()`.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    plan: HalfspacePlan
+    noisy: tuple[NDArray[np.int64], ...]
+    privacy: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        expected = self.plan.numbers
+        found = [values.size for values in self.noisy]
+        if found != expected:
+            raise TranscriptError(f"found {found} noisy numbers; expected {expected}")
+
+    def __repr__(self) -> str:
+        plan = self.plan
+        return (
+            f"Halfspaces(d={plan.columns.dimension}, T={plan.dimension}, m={plan.number}, h={plan.directions}, "
+            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
+        )
+
+    @property
+    def records(self) -> float:
+        """The number of records: public under replace-one, noisy under add-remove."""
+        if self.plan.relation is NeighbouringRelation.REPLACE_ONE:
+            return float(self.plan.size)
+        return float(self.noisy[0][0])
+
+    @cached_property
+    def signed_sums(self) -> NDArray[np.float64]:
+        """For each projection and direction, records on the positive side less those on the other one, (m, h). Unbiased."""
+        plan = self.plan
+        if plan.measured == ARCS:
+            released = np.concatenate([values.reshape(plan.number, -1) for values in self._measured], axis=1)
+            return np.asarray(released @ plan.side_sums.matrix.T)
+        released = self._measured[0].reshape(plan.number, plan.directions).astype(np.float64)
+        return released if plan.relation is NeighbouringRelation.ADD_REMOVE else 2.0 * released - plan.size
+
+    @cached_property
+    def nonnegative_sums(self) -> NDArray[np.float64]:
+        """The same from the bins of angles that are nearest to the noisy arcs and not below 0, (m, h).
+
+        Raises
+        ------
+        PlanError
+            If sides were released, not arcs.
+        """
+        if self.plan.measured != ARCS:
+            raise PlanError("only arcs are made consistent with bins of at least 0; these are sides")
+        bins = nonnegative_bins(self.plan, self._measured, self.records)
+        return np.asarray(bins @ half_circles(self.plan.directions).T)
+
+    @property
+    def _measured(self) -> tuple[NDArray[np.int64], ...]:
+        return self.noisy[1:] if self.plan.relation is NeighbouringRelation.ADD_REMOVE else self.noisy
+
+    def answer(
+        self,
+        query: str | NDArray[np.float64],
+        *,
+        margin: float | None = None,
+        estimator: Estimator | None = None,
+        confidence: float = 0.95,
+        nonnegative: bool = False,
+    ) -> HalfspaceAnswer:
+        """Return which share of the records has <x, y> > 0, with its error.
+
+        Parameters
+        ----------
+        query : str or (d,) float64
+            y: numbers with commas between them, or an array. Only its direction counts.
+        margin, estimator, confidence, nonnegative :
+            As for `answers`.
+        """
+        vector = (
+            unit_query(query, self.plan.columns.dimension)
+            if isinstance(query, str)
+            else np.asarray(query, dtype=np.float64)
+        )
+        return self.answers(
+            vector[None, :],
+            margin=margin,
+            estimator=estimator,
+            confidence=confidence,
+            nonnegative=nonnegative,
+        )[0]
+
+    def answers(
+        self,
+        queries: NDArray[np.float64],
+        *,
+        margin: float | None = None,
+        estimator: Estimator | None = None,
+        confidence: float = 0.95,
+        nonnegative: bool = False,
+        turns: int = TURNS,
+    ) -> list[HalfspaceAnswer]:
+        """Return the answers to many queries.
+
+        Parameters
+        ----------
+        queries : (q, d) float64
+            Only directions count.
+        margin : float, optional
+            gamma: the promise that no record has |<x, y>| < gamma for the scaled record and the unit vector y; the planned one
+            if left out.
+        estimator : Estimator, optional
+            The regression, or with more than `MOST_REGRESSED` halfspaces the debiased average.
+        confidence : float
+            Of each bound by itself.
+        nonnegative : bool
+            From bins that are not below 0 (arcs only). The bounds are those without.
+        turns : int
+            Public points for each margin with which the bias is estimated.
+
+        Raises
+        ------
+        WorkloadError
+            Queries that are no directions, or a confidence that is not between 0 and 1.
+        PlanError
+            A margin out of range; `nonnegative` for sides.
+        """
+        if not 0.0 < confidence < 1.0:
+            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        vectors = unit_queries(np.asarray(queries, dtype=np.float64), self.plan.columns.dimension)
+        gamma = self.plan.margin if margin is None else margin
+        answering = self._answering(estimator, gamma)
+        sums = (self.nonnegative_sums if nonnegative else self.signed_sums).ravel()
+        beta, size, found = (1.0 - confidence) / 2.0, self.plan.size, []
+        for bias in answering.of_queries(vectors, turns=turns):
+            value = (self.records + float(bias.weights @ sums)) / (2.0 * size)
+            projected, noise = bias.bound(beta), answering.noise(bias.weights, beta)
+            found.append(
+                HalfspaceAnswer(
+                    value=min(1.0, max(0.0, value)),
+                    bound=projected + noise,
+                    bias=projected,
+                    noise=noise,
+                    typical=bias.typical,
+                    margin=gamma,
+                    confidence=confidence,
+                )
+            )
+        return found
+
+    def _answering(self, estimator: Estimator | None, margin: float) -> Answering:
+        if estimator is None:
+            estimator = Estimator.REGRESSION if self.plan.features <= MOST_REGRESSED else Estimator.DEBIASED
+        kept = self._kept
+        if (estimator, margin) not in kept:
+            kept.clear()  # a factorization is large
+            kept[estimator, margin] = Answering(self.plan, estimator, margin)
+        return kept[estimator, margin]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[Estimator, float], Answering]:
+        return {}
+
+    def statement(self) -> dict[str, Any]:
+        """Return all but the noisy numbers, as JSON."""
+        return {"dpopt_halfspaces": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}

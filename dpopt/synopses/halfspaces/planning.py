@@ -1,0 +1,194 @@
+"""Making plans of halfspace releases: noise from the budget, errors predicted on public points, and the best of some shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.public_random import PublicRandom
+from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
+from dpopt.synopses.halfspaces.bias_sample import moment_bound
+from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
+from dpopt.synopses.summaries.noise_bounds import noise_bound
+
+BETA = 0.05
+"""The probability with which some query may be off by more than predicted: half for the projections, half for the noise."""
+RECORDS_SHARE = 0.02
+"""The share of the budget that the number of records gets under add-remove."""
+_TRIED = 12  # public queries that predictions are made with
+_NOTHING = Prediction(1.0, 1.0, 0.0, 1.0, 1, 1.0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is measured: T, m, h and whether sides or arcs of which levels."""
+
+    dimension: int
+    number: int
+    directions: int
+    measured: str = SIDES
+    heights: tuple[int, ...] = ()
+
+
+def plan_halfspaces(
+    columns: PointColumns,
+    budget: Budget,
+    *,
+    size: int,
+    margin: float,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    shapes: Sequence[Shape] | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    copies: int = COPIES,
+) -> HalfspacePlan:
+    """Return the plan with the least predicted error among some shapes. Public: no table is read.
+
+    Parameters
+    ----------
+    columns : PointColumns
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    size : int
+        The public number of records.
+    margin : float
+        gamma, between 0 and 1.
+    relation : NeighbouringRelation
+    shapes : sequence of Shape, optional
+        `default_shapes` if left out.
+    queries : int
+        How many queries are to be within the predicted error together.
+    seed, copies : int
+        Of the public projections.
+
+    Raises
+    ------
+    PlanError
+        Numbers out of range, or no budget left.
+    """
+    if size < 1 or queries < 1:
+        raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
+    if not 0.0 < margin < 1.0:
+        raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
+    gaussian = budget.accountant is not Accountant.PURE
+    amount = amount_for(budget, gaussian=gaussian)
+    if not amount > 0.0:
+        raise PlanError("the budget leaves nothing to spend; expected epsilon or rho above 0")
+    found = []
+    for shape in default_shapes(gaussian=gaussian) if shapes is None else shapes:
+        plan = HalfspacePlan(
+            columns=columns,
+            dimension=shape.dimension,
+            number=shape.number,
+            directions=shape.directions,
+            seed=seed,
+            copies=copies,
+            measured=shape.measured,
+            heights=shape.heights,
+            relation=relation,
+            budget=budget,
+            gaussian=gaussian,
+            scales=_scales(shape, amount, relation, gaussian=gaussian),
+            size=size,
+            margin=margin,
+            prediction=_NOTHING,
+        )
+        found.append(replace(plan, prediction=predicted(plan, amount, queries)))
+    return min(found, key=lambda plan: plan.prediction.error)
+
+
+def default_shapes(*, gaussian: bool) -> list[Shape]:
+    """Return the shapes that are tried: T = 1 and T = 2.
+
+    Where weights come from a regression, many projections with few directions each know more than few with many. With Gaussian
+    noise more halfspaces have no more noise, so only 2,400 are tried. Laplace noise grows with their number.
+    """
+    found = [Shape(1, 2400, 1), Shape(2, 600, 4)]
+    if not gaussian:
+        found += [Shape(1, 800, 1), Shape(2, 200, 4), Shape(2, 600, 4, ARCS, (0,))]
+    return found
+
+
+def predicted(
+    plan: HalfspacePlan, amount: float, queries: int, estimator: Estimator | None = None
+) -> Prediction:
+    """Return the errors to expect of queries of the planned margin, on public queries and points."""
+    if estimator is None:
+        estimator = Estimator.REGRESSION if plan.features <= MOST_REGRESSED else Estimator.DEBIASED
+    answering = Answering(plan, estimator, plan.margin)
+    tried = public_queries(plan.columns.dimension, _TRIED, seed=plan.seed)
+    biases = list(answering.of_queries(tried))
+    # One moment of all queries together: an average over them bounds the tail of a query that is as random as these.
+    moments = tuple(np.mean([bias.moments for bias in biases], axis=0).tolist())
+    bias = moment_bound(moments, BETA / 2.0 / queries)
+    noise = max(answering.noise(one.weights, BETA / 2.0, queries=queries) for one in biases)
+    error = bias + noise
+    return Prediction(
+        error=error,
+        bias=bias,
+        noise=noise,
+        typical=sqrt(moments[0]),
+        queries=queries,
+        direct=direct_error(queries, amount, plan.size, gaussian=plan.gaussian),
+        worth=_break_even(error, amount, plan.size, gaussian=plan.gaussian),
+    )
+
+
+def direct_error(queries: int, amount: float, size: int, *, gaussian: bool) -> float:
+    """Return what all of so many queries are off by at most (95 %) if each is counted with noise of its own.
+
+    One record moves each of Q counts by at most 1.
+    """
+    scale = measurement_scale(queries, amount=amount, gaussian=gaussian)
+    return noise_bound(np.array([scale / size]), np.ones(1), BETA, gaussian=gaussian, queries=queries)
+
+
+def public_queries(columns: int, number: int, *, seed: int) -> NDArray[np.float64]:
+    """Return public random unit vectors, (q, d)."""
+    words = PublicRandom(seed ^ 0xA5C).words(number * columns)
+    rough = (2.0 * np.bitwise_count(words) - 64.0).reshape(number, columns)
+    rough[~(rough != 0).any(axis=1), 0] = 1.0
+    return np.asarray(rough / np.sqrt((rough**2).sum(axis=1, keepdims=True)))
+
+
+def _scales(
+    shape: Shape, amount: float, relation: NeighbouringRelation, *, gaussian: bool
+) -> tuple[float, ...]:
+    """Return the scales of the noise: a small share for the number of records, the rest evenly over what else is measured."""
+    add_remove = relation is NeighbouringRelation.ADD_REMOVE
+    found, left = [], amount
+    if add_remove:
+        found.append(measurement_scale(1, amount=RECORDS_SHARE * amount, gaussian=gaussian))
+        left = (1.0 - RECORDS_SHARE) * amount
+    if shape.measured == SIDES:
+        return (*found, measurement_scale(shape.number * shape.directions, amount=left, gaussian=gaussian))
+    moved = shape.number if add_remove else 2 * shape.number
+    levels = max(1, len(shape.heights))  # an empty list is refused by the plan
+    return (*found, *[measurement_scale(moved, amount=left / levels, gaussian=gaussian)] * levels)
+
+
+def _break_even(error: float, amount: float, size: int, *, gaussian: bool) -> int:
+    """Return from how many queries on direct counts have a larger error."""
+    if direct_error(1, amount, size, gaussian=gaussian) > error:
+        return 1
+    low, high = 1, 2
+    while high < 2**50 and direct_error(high, amount, size, gaussian=gaussian) <= error:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (middle, high)
+            if direct_error(middle, amount, size, gaussian=gaussian) <= error
+            else (low, middle)
+        )
+    return high

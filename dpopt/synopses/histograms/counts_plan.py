@@ -1,0 +1,189 @@
+"""What every plan of counts with noise on several levels gives: relation, budget, noise, costs, and its file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+
+LARGEST_SIZE = 2**62
+
+_LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountsPlan(ABC):
+    """What a release of counts measures: levels, each of which divides all records, each with noise of its own scale.
+
+    Attributes
+    ----------
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    scales : tuple of float
+        Scale of the noise of each measured level, in records.
+    ranges : str
+        For which ranges or boxes the budget was spread.
+    size : int or None
+        The public number of records under replace-one; None under add-remove, where nobody needs to know it.
+    predicted : Mapping
+        Mean variance of each group of ranges or boxes, in records squared.
+    """
+
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    scales: tuple[float, ...]
+    ranges: str
+    size: int | None
+    predicted: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        check_size(self.size, self.relation)
+        check_scales(self.scales)
+
+    @property
+    @abstractmethod
+    def level_names(self) -> tuple[str, ...]:
+        """The measured levels in words; they name the measurements and their charges."""
+
+    @abstractmethod
+    def own_json(self) -> dict[str, Any]:
+        """Return what only this kind of plan has, its levels among it, as JSON."""
+
+    @property
+    def moved(self) -> int:
+        """In how many counts of a level two neighbours differ."""
+        return moved_nodes(self.relation)
+
+    def charges(self) -> list[Charge]:
+        """Return what each level costs, in the order of the levels."""
+        return [
+            measurement_charge(name, self.moved, scale, gaussian=self.gaussian, relation=self.relation)
+            for name, scale in zip(self.level_names, self.scales, strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            **self.own_json(),
+            "relation": self.relation.value,
+            "neighbours": self.budget.neighbours(self.relation),
+            "budget": self.budget.to_json(),
+            "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
+            "ranges": self.ranges,
+            "size": self.size,
+            "predicted_variances": dict(self.predicted),
+        }
+
+
+def common_from_json(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every plan has, as arguments by name, from what `CountsPlan.to_json` gave."""
+    return {
+        "relation": NeighbouringRelation(given["relation"]),
+        "budget": Budget.from_json(given["budget"]),
+        "gaussian": gaussian_noise(given["noise"]),
+        "scales": tuple(float(level["scale"]) for level in given["levels"]),
+        "ranges": str(given["ranges"]),
+        "size": None if given["size"] is None else int(given["size"]),
+        "predicted": {str(name): float(value) for name, value in given["predicted_variances"].items()},
+    }
+
+
+def check_size(size: int | None, relation: NeighbouringRelation) -> None:
+    """Refuse a number of records that does not belong to a relation.
+
+    Raises
+    ------
+    PlanError
+        If it is missing under replace-one, given under add-remove, or out of range.
+    """
+    if relation is NeighbouringRelation.ADD_REMOVE and size is not None:
+        raise PlanError(
+            f"found the number of records {size:,}, which is not used under add-remove; leave it out, or take replace"
+        )
+    if relation is NeighbouringRelation.REPLACE_ONE and (size is None or not 0 <= size <= LARGEST_SIZE):
+        found = "no number of records" if size is None else f"the number of records {size:,}"
+        raise PlanError(
+            f"found {found}, which is public under replace-one: give it (--n), from 0 to {LARGEST_SIZE:,}"
+        )
+
+
+def check_scales(scales: tuple[float, ...]) -> None:
+    """Refuse scales that no measurement has.
+
+    Raises
+    ------
+    PlanError
+        With the first of them.
+    """
+    for scale in scales:
+        if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
+            raise PlanError(
+                f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
+            )
+
+
+def gaussian_noise(law: object) -> bool:
+    """Return whether the law of noise on file is the discrete Gaussian one.
+
+    Raises
+    ------
+    PlanError
+        If it is neither that nor the discrete Laplace one.
+    """
+    if law not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
+        raise PlanError(f"found the noise {law!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}")
+    return law == DISCRETE_GAUSSIAN
+
+
+def moved_nodes(relation: NeighbouringRelation) -> int:
+    """Return in how many nodes of a level two neighbours differ."""
+    return 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
+
+
+def is_gaussian(budget: Budget) -> bool:
+    """Return which noise a budget pays for.
+
+    Raises
+    ------
+    PlanError
+        If it is for draws of queries.
+    """
+    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
+        raise PlanError(
+            f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
+        )
+    return budget.accountant is Accountant.ZCDP
+
+
+def whole_amount(budget: Budget) -> float:
+    """Return what a budget has for noise: rho of zCDP for Gaussian noise, else epsilon.
+
+    Raises
+    ------
+    PlanError
+        If it is for draws of queries, or leaves nothing.
+    """
+    amount = amount_for(budget, gaussian=is_gaussian(budget))
+    if not amount > 0:
+        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    return amount
+
+
+def noise_variance(scale: float, *, gaussian: bool) -> float:
+    """Return the variance of discrete Gaussian (an upper bound) or discrete Laplace noise."""
+    if gaussian:
+        return max(scale * scale, _LEAST_VARIANCE)
+    ratio = exp(-1.0 / scale)
+    return max(2.0 * ratio / (1.0 - ratio) ** 2, _LEAST_VARIANCE)

@@ -1,0 +1,69 @@
+"""Which consistent counts stand for the noisy ones of a tree: the estimates that a user may choose from, by name.
+
+All are functions of noisy counts that are public: to choose another one costs no privacy.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.inference.histograms.integer_tree import best_integer_tree
+from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
+from dpopt.inference.histograms.simplex_descent import divide_from_the_root
+from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.inference.histograms.zeroing import zero_subtrees
+from dpopt.queries.ranges.tree import Tree
+
+
+class Estimate(enum.Enum):
+    """An estimate of the bins.
+
+    `DIVIDED`: from the top down each node is divided anew among its parts, so that none is negative: wide ranges as good
+    as by least squares, empty bins nearly exact. The default.
+
+    `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; bins may be negative.
+
+    `NONNEGATIVE`: the nearest consistent counts of which none is negative; what raises bins to 0 raises wide ranges, too.
+
+    `WHOLE`: the nearest that are whole numbers, besides.
+
+    `ZEROING`: least squares with every node at or below 0 set to 0, and all below it (Hay et al. 2010); sums over bins
+    do not agree with the nodes above them any more.
+    """
+
+    DIVIDED = "divided"
+    LEAST_SQUARES = "least-squares"
+    NONNEGATIVE = "nonnegative"
+    WHOLE = "whole"
+    ZEROING = "zeroing"
+
+
+def estimated_nodes(
+    estimate: Estimate, tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the estimate of each node, (v,).
+
+    Parameters
+    ----------
+    values, variances : (v,) float64
+        Noisy counts and the variances of their noise: inf where nothing was measured, 0 for what is known.
+
+    Raises
+    ------
+    TreeError
+        If variances do not determine every node, or known values contradict each other.
+    """
+    match estimate:
+        case Estimate.DIVIDED:
+            return divide_from_the_root(tree, values, variances)
+        case Estimate.LEAST_SQUARES:
+            return least_squares(tree, values, variances)
+        case Estimate.NONNEGATIVE:
+            return nonnegative_least_squares(tree, values, variances)
+        case Estimate.WHOLE:
+            return best_integer_tree(tree, values, variances).values.astype(np.float64)
+        case Estimate.ZEROING:
+            return zero_subtrees(tree, least_squares(tree, values, variances))

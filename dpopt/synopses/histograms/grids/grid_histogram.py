@@ -1,0 +1,262 @@
+"""A released histogram of several columns: noisy counts of blocks, the cells they agree on, and boxes with their errors."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.settings import choice
+from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import TranscriptError
+from dpopt.inference.histograms.grid_descent import halve_from_the_whole
+from dpopt.inference.histograms.grid_least_squares import grid_least_squares
+from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.box_text import sides_of
+from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights
+from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
+from dpopt.synopses.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+
+VERSION = "dpopt_grid_histogram"
+
+
+class GridEstimate(enum.Enum):
+    """An estimate of the cells; to choose another one costs no privacy.
+
+    `DIVIDED`: the whole is halved again and again, so that no cell is negative: empty cells nearly exact. The default.
+
+    `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; cells may be negative.
+    """
+
+    DIVIDED = "divided"
+    LEAST_SQUARES = "least-squares"
+
+
+@dataclass(frozen=True, eq=False)
+class GridHistogram:
+    """Counts of the cells of a grid under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    axes : tuple of Bins
+        The bins of each column.
+    plan : GridPlan
+    noisy : tuple of int64 arrays
+        The noisy counts of each measured level, of `blocks_shape`.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    axes: tuple[Bins, ...]
+    plan: GridPlan
+    noisy: tuple[NDArray[np.int64], ...]
+    privacy: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        shape = tuple(bins.number for bins in self.axes)
+        if shape != self.plan.shape:
+            raise TranscriptError(f"found columns of {shape} bins for a plan of {self.plan.shape}")
+        for level, values in zip(self.plan.levels, self.noisy, strict=True):
+            if values.shape != blocks_shape(shape, level):
+                raise TranscriptError(
+                    f"found noisy counts of {blocks_name(level)} of shape {values.shape}; expected {blocks_shape(shape, level)}"
+                )
+
+    def __repr__(self) -> str:
+        names = " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in self.axes)
+        return (
+            f"GridHistogram({names}, epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, "
+            f"{self.privacy['neighbours']})"
+        )
+
+    @cached_property
+    def least_squares(self) -> NDArray[np.float64]:
+        """The unbiased estimate of each cell, of the grid's shape; may be negative."""
+        noisy = {
+            level: np.asarray(values, dtype=np.float64)
+            for level, values in zip(self.plan.levels, self.noisy, strict=True)
+        }
+        return freeze(grid_least_squares(self.plan.shape, noisy, self.plan.precisions, total=self.plan.size))
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """The estimate of each cell, none negative, and large boxes about as accurate as by least squares."""
+        cells = np.asarray(self.noisy[0], dtype=np.float64)
+        variance = 1.0 / self.plan.precisions[self.plan.levels[0]]
+        return freeze(halve_from_the_whole(self.least_squares, cells, variance))
+
+    def estimate(self, name: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.float64]:
+        """Return an estimate of each cell, of the grid's shape.
+
+        Raises
+        ------
+        PlanError
+            If there is none of this name.
+        """
+        return self.least_squares if _named(name) is GridEstimate.LEAST_SQUARES else self.counts
+
+    @property
+    def total(self) -> float:
+        """The estimate of the number of records."""
+        return float(self.counts.sum())
+
+    def box(
+        self,
+        *sides: tuple[int, int],
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    ) -> RangeAnswer:
+        """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
+
+        The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
+        elsewhere; it is 0 for the whole grid where its total is public.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such box, or the confidence is not between 0 and 1.
+        PlanError
+            If there is no such estimate.
+        """
+        return self.boxes([sides], confidence=confidence, estimate=estimate)[0]
+
+    def between(
+        self,
+        text: str,
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    ) -> RangeAnswer:
+        """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
+
+        Raises
+        ------
+        WorkloadError
+            If the text names no box.
+        """
+        return self.box(*sides_of(text, self.axes), confidence=confidence, estimate=estimate)
+
+    def boxes(
+        self,
+        wanted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    ) -> list[RangeAnswer]:
+        """Return the answers to many boxes, as `box` gives each."""
+        starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
+        stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
+        return self.boxes_from(starts, stops, confidence=confidence, estimate=estimate)
+
+    def boxes_from(
+        self,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    ) -> list[RangeAnswer]:
+        """Return the answers to the boxes of these corners, (q, D) each, as `box` gives each."""
+        check_boxes(starts, stops, self.plan.shape)
+        errors = np.sqrt(self._variances(starts, stops))
+        chosen = self._unbiased_sums if _named(estimate) is GridEstimate.LEAST_SQUARES else self._sums
+        values, unbiased = (box_sums(sums, starts, stops) for sums in (chosen, self._unbiased_sums))
+        return range_answers(values, unbiased, errors, confidence)
+
+    def whole_counts(self, estimate: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.int64]:
+        """Return whole numbers near an estimate, of the grid's shape, that add up to the rounded total."""
+        flat = np.concatenate(([0.0], np.cumsum(self.estimate(estimate))))
+        return np.asarray(np.diff(np.rint(flat)), dtype=np.int64).reshape(self.plan.shape)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is to be kept, as JSON."""
+        return {
+            VERSION: 1,
+            "privacy": dict(self.privacy),
+            "axes": [bins.to_json() for bins in self.axes],
+            "plan": self.plan.to_json(),
+            "noisy": [values.tolist() for values in self.noisy],
+            "counts": np.round(self.counts, 6).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> GridHistogram:
+        """Read what `to_json` gave; the estimates are computed again.
+
+        Raises
+        ------
+        TranscriptError
+            If it is no histogram of several columns, or damaged.
+        """
+        if given.get(VERSION) != 1:
+            raise TranscriptError(
+                "found no histogram of several columns of this version; expected a file of 'dpopt grid release'"
+            )
+        try:
+            plan = GridPlan.from_json(given["plan"])
+            return cls(
+                tuple(Bins.from_json(bins) for bins in given["axes"]),
+                plan,
+                tuple(frozen(values, np.int64) for values in given["noisy"]),
+                stated_privacy(given["privacy"], plan),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise TranscriptError(f"the histogram on file is damaged: {error}") from error
+
+    def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.
+
+        A box that ends with an axis holds no more where it goes on to the next power of 2, as nothing lies there; and both are
+        bounds, since knowing that only makes the variance smaller.
+        """
+        shape, part_variances = self.plan.shape, self.plan.part_variances
+        found = box_variances(starts, stops, shape, part_variances)
+        ends = np.array(shape)
+        continued = np.array([1 << height for height in grid_heights(shape)])
+        longer = (stops == ends) & (continued > ends)
+        axes = np.flatnonzero(longer.any(axis=0)).tolist()
+        for some in chain.from_iterable(combinations(axes, number) for number in range(1, len(axes) + 1)):
+            chosen = np.flatnonzero(longer[:, some].all(axis=1))
+            further = stops[chosen]
+            further[:, some] = continued[list(some)]
+            bounds = box_variances(starts[chosen], further, continued.tolist(), part_variances)
+            found[chosen] = np.minimum(found[chosen], bounds)
+        return found
+
+    @cached_property
+    def _sums(self) -> NDArray[np.float64]:
+        return freeze(prefix_sums(self.counts))
+
+    @cached_property
+    def _unbiased_sums(self) -> NDArray[np.float64]:
+        return freeze(prefix_sums(self.least_squares))
+
+
+def _named(estimate: str | GridEstimate) -> GridEstimate:
+    return estimate if isinstance(estimate, GridEstimate) else choice(GridEstimate, estimate, "estimate")
+
+
+def prefix_sums(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums over the boxes from the first cell, with a leading 0 along each axis."""
+    sums = np.pad(cells, [(1, 0)] * cells.ndim)
+    for axis in range(cells.ndim):
+        sums = np.cumsum(sums, axis=axis)
+    return sums
+
+
+def box_sums(
+    sums: NDArray[np.float64], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the sum over each box, (q,), from `prefix_sums`."""
+    found = np.zeros(len(starts))
+    for corner in np.ndindex(*(2,) * sums.ndim):
+        at = np.where(np.array(corner, dtype=bool), starts, stops)
+        found += (-1.0) ** sum(corner) * sums[tuple(at.T)]
+    return found

@@ -1,0 +1,230 @@
+"""The plan of a histogram of several columns: which blocks are measured with how much noise; from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.arrays import freeze
+from dpopt.errors import PlanError
+from dpopt.inference.histograms.grid_least_squares import grid_precisions
+from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_budgets
+from dpopt.queries.ranges.grids import Level, blocks_shape, grid_heights, grid_levels
+from dpopt.synopses.histograms.counts_plan import (
+    CountsPlan,
+    common_from_json,
+    is_gaussian,
+    moved_nodes,
+    noise_variance,
+    whole_amount,
+)
+from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
+from dpopt.synopses.histograms.histogram_plan import with_single_bins
+
+LARGEST_GRID = 2**22
+MOST_LEVELS = 1_000
+SHAPES = ("auto", "cubes", "rectangles", "cells")
+WORTH_RECTANGLES = 0.8
+"""Rectangles are measured where their predicted variance is below this share of that of cubes: cubes lie one in another, so
+that cells without records become exact more easily."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GridPlan(CountsPlan):
+    """What a release of a histogram of several columns measures.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Bins of each column.
+    levels : tuple of levels
+        Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins.
+    """
+
+    shape: tuple[int, ...]
+    levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        check_shape(self.shape)
+        tops = grid_heights(self.shape)
+        fits = all(
+            len(level) == len(tops)
+            and all(0 <= height <= top for height, top in zip(level, tops, strict=True))
+            for level in self.levels
+        )
+        if not self.levels or any(self.levels[0]) or not fits or len(set(self.levels)) < len(self.levels):
+            raise PlanError(
+                f"found the levels {self.levels}; expected different ones up to {tops}, single cells first"
+            )
+        if len(self.scales) != len(self.levels):
+            raise PlanError(f"found {len(self.scales)} scales for {len(self.levels)} levels")
+        super().__post_init__()
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The measured shapes of blocks in words."""
+        return tuple(blocks_name(level) for level in self.levels)
+
+    @property
+    def precisions(self) -> dict[Level, float]:
+        """One over the variance of the noise of a block of each measured level."""
+        return {
+            level: 1.0 / noise_variance(scale, gaussian=self.gaussian)
+            for level, scale in zip(self.levels, self.scales, strict=True)
+        }
+
+    @cached_property
+    def part_variances(self) -> NDArray[np.float64]:
+        """One over the precision of each part of the grid (LB-7); 0 for the total where it is public."""
+        found = 1.0 / grid_precisions(self.shape, self.precisions)
+        if self.size is not None:
+            found[(-1,) * len(self.shape)] = 0.0
+        return freeze(found)
+
+    def own_json(self) -> dict[str, Any]:
+        """Return shape and levels as JSON."""
+        return {
+            "shape": list(self.shape),
+            "levels": [
+                {
+                    "blocks_of": [2**height for height in level],
+                    "blocks": list(blocks_shape(self.shape, level)),
+                    "scale": scale,
+                }
+                for level, scale in zip(self.levels, self.scales, strict=True)
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> GridPlan:
+        """Read what `to_json` gave."""
+        return cls(
+            shape=tuple(int(bins) for bins in given["shape"]),
+            levels=tuple(
+                tuple(int(side).bit_length() - 1 for side in level["blocks_of"]) for level in given["levels"]
+            ),
+            **common_from_json(given),
+        )
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse grids that are none, or too large.
+
+    Raises
+    ------
+    PlanError
+        With the limits.
+    """
+    if not shape or min(shape) < 1 or prod(shape) > LARGEST_GRID:
+        raise PlanError(
+            f"a grid has 1 to {LARGEST_GRID:,} cells, found {' x '.join(f'{bins:,}' for bins in shape) or 'no column'}"
+        )
+    levels = prod(height + 1 for height in grid_heights(shape))
+    if levels > MOST_LEVELS:
+        raise PlanError(
+            f"a grid has at most {MOST_LEVELS:,} shapes of blocks, found {levels:,}; take fewer columns"
+        )
+
+
+def blocks_name(level: Level) -> str:
+    """Return a level in words; it names the measurement and its charge."""
+    return (
+        "single cells" if not any(level) else "blocks of " + " x ".join(f"{2**height:,}" for height in level)
+    )
+
+
+def plan_grid(
+    shape: tuple[int, ...],
+    budget: Budget,
+    *,
+    ranges: str = "all",
+    shapes: str = "auto",
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    size: int | None = None,
+) -> GridPlan:
+    """Return the plan with the least predicted variance of boxes that the budget covers.
+
+    minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4, LB-7)
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Bins of each column; at most 4,194,304 cells.
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    ranges : str
+        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each held against what the best plain strategy has there).
+    shapes : str
+        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells", or "auto": rectangles where they
+        are predicted to be better by a fifth, else cubes.
+    relation : NeighbouringRelation
+    size : int, optional
+        The number of records, under replace-one.
+
+    Raises
+    ------
+    PlanError
+        If shape, shapes or size are out of range, or the accountant has no figure for either noise.
+    WorkloadError
+        If the ranges are none of the above.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    check_shape(shape)
+    if shapes not in SHAPES:
+        raise PlanError(f"found the shapes {shapes!r}; expected one of {', '.join(SHAPES)}")
+    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    workload = BoxWorkload.parse(ranges, shape)
+    levels, found = _spread(workload, shapes, amount, moved, gaussian=gaussian)
+    measured = np.flatnonzero(found.amounts).tolist()
+    return GridPlan(
+        shape=shape,
+        relation=relation,
+        budget=budget,
+        gaussian=gaussian,
+        levels=tuple(levels[place] for place in measured),
+        scales=tuple(
+            measurement_scale(moved, amount=float(found.amounts[place]), gaussian=gaussian)
+            for place in measured
+        ),
+        ranges=ranges,
+        size=size,
+        predicted=dict(zip(workload.names, found.variances.tolist(), strict=True)),
+    )
+
+
+def _spread(
+    workload: BoxWorkload, shapes: str, amount: float, moved: int, *, gaussian: bool
+) -> tuple[list[Level], LevelBudgets]:
+    known_total = moved == 2
+
+    def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
+        levels = chosen[:-1] if known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
+        program = workload.program(
+            levels, amount=amount, moved=moved, gaussian=gaussian, known_total=known_total
+        )
+        budgets = with_single_bins(
+            program, best_level_budgets(program, starting_shares(levels, workload.shape))
+        )
+        return levels, budgets, program.objective(budgets.amounts)
+
+    tops = grid_heights(workload.shape)
+    every, equal = grid_levels(workload.shape), cubes(workload.shape)
+    if shapes == "cells":
+        return spread([every[0]])[:2]
+    if shapes == "rectangles":
+        return spread(every)[:2]
+    of_cubes = spread(equal)
+    if shapes == "cubes" or len(tops) == 1:
+        return of_cubes[:2]
+    of_all = spread(every)
+    return of_all[:2] if of_all[2] < WORTH_RECTANGLES * of_cubes[2] else of_cubes[:2]

@@ -1,0 +1,199 @@
+"""The plan of a histogram over a declared hierarchy: which of its levels are measured with how much noise; without data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.inference.histograms.mean_variance import MeanVariance
+from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
+from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions
+from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.weighted_ranges import WeightedRanges
+from dpopt.synopses.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
+from dpopt.synopses.histograms.hierarchy_ranges import NODES, parse_hierarchy_ranges
+from dpopt.synopses.histograms.tree_plan import (
+    LEAST_SHARE_OF_BINS,
+    SINGLE_BINS,
+    MeasuredLevel,
+    TreePlan,
+    check_bins,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HierarchyPlan(TreePlan):
+    """What a release of a histogram measures over the groups of a declared hierarchy.
+
+    A bin that stands beside groups is measured with them, too: as a group of its own on every level below. So a level divides
+    all bins, and a record lies in one group of it.
+
+    Attributes
+    ----------
+    hierarchy : Tree
+        As it was declared; its root is depth 0.
+    depths : tuple of int
+        Measured levels, from single bins up: decreasing, the first is the lowest.
+    """
+
+    hierarchy: Tree
+    depths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        lowest = len(self.hierarchy.levels) - 1
+        falling = all(low > high for low, high in zip(self.depths, self.depths[1:], strict=False))
+        highest = 0 if self.size is None else 1
+        if not self.depths or self.depths[0] != lowest or not falling or self.depths[-1] < highest:
+            raise PlanError(
+                f"found the depths {self.depths}; expected decreasing ones from {lowest} to at least {highest}"
+            )
+        if len(self.scales) != len(self.depths):
+            raise PlanError(f"found {len(self.scales)} scales for {len(self.depths)} levels")
+        if self.hierarchy.bins != self.bins:
+            raise PlanError(f"found a hierarchy of {self.hierarchy.bins:,} bins for {self.bins:,}")
+
+    @cached_property
+    def levels(self) -> tuple[MeasuredLevel, ...]:
+        """The measured levels, from single bins up."""
+        lowest = self.depths[0]
+        return tuple(
+            MeasuredLevel(depth_name(depth, lowest), depth, scale)
+            for depth, scale in zip(self.depths, self.scales, strict=True)
+        )
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The hierarchy with all bins on its lowest level."""
+        return deepened(self.hierarchy)
+
+    def own_json(self) -> dict[str, Any]:
+        """Return hierarchy and levels as JSON."""
+        return {
+            "bins": self.bins,
+            "hierarchy": nested_positions(self.hierarchy),
+            "levels": [
+                {"depth": level.depth, "groups": self.number_of_nodes(level), "scale": level.scale}
+                for level in self.levels
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> HierarchyPlan:
+        """Read what `to_json` gave."""
+        bins = int(given["bins"])
+        return cls(
+            bins=bins,
+            hierarchy=hierarchy_of(given["hierarchy"], Bins("bins", bins)),
+            depths=tuple(int(level["depth"]) for level in given["levels"]),
+            **common_from_json(given),
+        )
+
+
+def depth_name(depth: int, lowest: int) -> str:
+    """Return a level in words; it names the measurement and its charge."""
+    if depth == lowest:
+        return SINGLE_BINS
+    return "all bins" if depth == 0 else f"groups of depth {depth}"
+
+
+def plan_hierarchy(
+    hierarchy: Tree,
+    budget: Budget,
+    *,
+    bins: Bins | None = None,
+    ranges: str = NODES,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    size: int | None = None,
+) -> HierarchyPlan:
+    """Return the plan with the least mean variance of a hierarchy's groups, or of ranges, that the budget covers.
+
+    minimize sum_q w_q Var(q) over the parts b_d of the budget (models/hierarchy_budgets, HB-1 to HB-5)
+
+    Parameters
+    ----------
+    hierarchy : Tree
+        Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.hierarchy` reads it.
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    bins : Bins, optional
+        What the bins are; matters to declared ranges alone.
+    ranges : str
+        "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
+    relation : NeighbouringRelation
+    size : int, optional
+        The number of records, under replace-one.
+
+    Raises
+    ------
+    PlanError
+        If bins or size are out of range, or the accountant has no figure for either noise.
+    WorkloadError
+        If the ranges are none of the above.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    named = Bins("bins", hierarchy.bins) if bins is None else bins
+    check_bins(named.number)
+    if named.number != hierarchy.bins:
+        raise PlanError(f"found a hierarchy of {hierarchy.bins:,} bins for {named.number:,}")
+    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    text, words, wanted = parse_hierarchy_ranges(ranges, hierarchy, named)
+    tree, known_total = deepened(hierarchy), relation is NeighbouringRelation.REPLACE_ONE
+    program = HierarchyProgram(
+        MeanVariance(tree, wanted, known_total),
+        levels=len(tree.levels),
+        first=1 if known_total else 0,
+        amount=amount,
+        moved=moved,
+        gaussian=gaussian,
+        least=LEAST_SHARE_OF_BINS,
+    )
+    found = best_hierarchy_budgets(program)
+    depths = tuple(np.flatnonzero(found.amounts)[::-1].tolist())
+    plan = HierarchyPlan(
+        bins=named.number,
+        relation=relation,
+        budget=budget,
+        gaussian=gaussian,
+        scales=tuple(
+            measurement_scale(moved, amount=float(found.amounts[depth]), gaussian=gaussian)
+            for depth in depths
+        ),
+        ranges=text,
+        size=size,
+        predicted={},
+        hierarchy=hierarchy,
+        depths=depths,
+    )
+    return replace(plan, predicted=_predicted(plan, words, wanted))
+
+
+def _predicted(plan: HierarchyPlan, words: str, wanted: WeightedRanges) -> dict[str, float]:
+    """Return the mean variance of the ranges that matter, and of the groups of each level; exact for the plan's noise."""
+
+    def variances(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
+        return range_variances(plan.tree, plan.variances, starts, stops)
+
+    hierarchy, lowest = plan.hierarchy, len(plan.hierarchy.levels) - 1
+    each = variances(hierarchy.start, hierarchy.start + hierarchy.size)
+    of_levels = {
+        depth_name(depth, lowest): float(each[level].mean()) for depth, level in enumerate(hierarchy.levels)
+    }
+    if plan.ranges == NODES:
+        mean = sum(of_levels.values()) / len(of_levels)
+    else:
+        mean = float(wanted.shares @ variances(wanted.starts, wanted.stops))
+    of_levels[SINGLE_BINS] = float(each[hierarchy.leaf_of_bin].mean())
+    return {words: mean, **of_levels}

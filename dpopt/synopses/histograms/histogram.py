@@ -1,0 +1,218 @@
+"""A released histogram: noisy counts of its levels, the counts they agree on, and answers with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.settings import choice
+from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.queries.ranges.bins import Bins
+from dpopt.synopses.histograms.any_histogram_plan import read_histogram_plan
+from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
+from dpopt.synopses.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.synopses.histograms.tree_plan import TreePlan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Estimated:
+    counts: NDArray[np.float64]  # (n,)
+    sums: NDArray[np.float64]  # (n + 1,) over the bins before each
+
+    @classmethod
+    def of(cls, counts: NDArray[np.float64]) -> _Estimated:
+        return cls(freeze(counts), freeze(np.concatenate(([0.0], np.cumsum(counts)))))
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Counts of ordered bins under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    bins : Bins
+    plan : TreePlan
+    noisy : tuple of (nodes,) int64 arrays
+        The noisy counts of each measured level, from single bins up.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    bins: Bins
+    plan: TreePlan
+    noisy: tuple[NDArray[np.int64], ...]
+    privacy: Mapping[str, Any]
+    _estimated: dict[Estimate, _Estimated] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.bins.number != self.plan.bins:
+            raise TranscriptError(f"found {self.bins.number:,} bins for a plan of {self.plan.bins:,}")
+        for level, values in zip(self.plan.levels, self.noisy, strict=True):
+            expected = self.plan.number_of_nodes(level)
+            if values.shape != (expected,):
+                raise TranscriptError(
+                    f"found {values.size:,} noisy counts of {level.name}; expected {expected:,}"
+                )
+
+    def __repr__(self) -> str:
+        return (
+            f"Histogram({self.bins.name!r}, {self.bins.number:,} bins, epsilon={self.privacy['epsilon']}, "
+            f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
+        )
+
+    def estimate(self, name: str | Estimate = Estimate.DIVIDED) -> NDArray[np.float64]:
+        """Return an estimate of each bin, (n,), computed once: see `dpopt.synopses.histograms.estimates.Estimate`.
+
+        Raises
+        ------
+        PlanError
+            If there is none of this name.
+        """
+        return self._estimate(name).counts
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """The estimate of each bin, (n,): none negative, and wide ranges as accurate as by least squares."""
+        return self.estimate()
+
+    @property
+    def least_squares(self) -> NDArray[np.float64]:
+        """The unbiased estimate of each bin of least variance, (n,); may be negative."""
+        return self.estimate(Estimate.LEAST_SQUARES)
+
+    @property
+    def total(self) -> float:
+        """The estimate of the number of records."""
+        return float(self._estimate(Estimate.DIVIDED).sums[-1])
+
+    def range(
+        self,
+        start: int,
+        stop: int,
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | Estimate = Estimate.DIVIDED,
+    ) -> RangeAnswer:
+        """Return how many records lie in the bins start, ..., stop - 1, with the error of the answer.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such range, or the confidence is not between 0 and 1.
+        PlanError
+            If there is no such estimate.
+        """
+        return self.ranges([(start, stop)], confidence=confidence, estimate=estimate)[0]
+
+    def between(
+        self, text: str, *, confidence: float = CONFIDENCE, estimate: str | Estimate = Estimate.DIVIDED
+    ) -> RangeAnswer:
+        """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`).
+
+        Raises
+        ------
+        WorkloadError
+            If the text names no range.
+        """
+        return self.range(*self.bins.range_of(text), confidence=confidence, estimate=estimate)
+
+    def ranges(
+        self,
+        wanted: Sequence[tuple[int, int]],
+        *,
+        confidence: float = CONFIDENCE,
+        estimate: str | Estimate = Estimate.DIVIDED,
+    ) -> list[RangeAnswer]:
+        """Return the answers to many ranges, as `range` gives each."""
+        starts, stops = (np.array(side, dtype=np.int64) for side in zip(*wanted, strict=True))
+        bad = (starts < 0) | (stops > self.bins.number) | (starts >= stops)
+        if bad.any():
+            place = int(np.argmax(bad))
+            raise WorkloadError(
+                f"found the range from {starts[place]} to {stops[place]}; expected 0 <= start < stop <= {self.bins.number:,}"
+            )
+        sums, unbiased_sums = self._estimate(estimate).sums, self._estimate(Estimate.LEAST_SQUARES).sums
+        values, unbiased = sums[stops] - sums[starts], unbiased_sums[stops] - unbiased_sums[starts]
+        errors = np.sqrt(range_variances(self.plan.tree, self.plan.variances, starts, stops))
+        return range_answers(values, unbiased, errors, confidence)
+
+    def quantile(self, share: float, *, estimate: str | Estimate = Estimate.DIVIDED) -> int:
+        """Return the first bin up to which at least this share of the records lie; of numbers, those not missing.
+
+        Raises
+        ------
+        WorkloadError
+            If the share is not between 0 and 1, or the histogram is empty.
+        PlanError
+            If there is no such estimate.
+        """
+        if not 0.0 <= share <= 1.0:
+            raise WorkloadError(f"a quantile is a share between 0 and 1, found {share!r}")
+        sums = self._estimate(estimate).sums[1 : self.bins.intervals + 1]
+        if sums[-1] <= 0.0:
+            raise WorkloadError("the histogram has no records by its own estimate, and so no quantiles")
+        return int(np.argmax(sums >= (share - 1e-9) * sums[-1]))
+
+    def whole_counts(self, estimate: str | Estimate = Estimate.DIVIDED) -> NDArray[np.int64]:
+        """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""
+        return np.asarray(np.diff(np.rint(self._estimate(estimate).sums)), dtype=np.int64)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is to be kept, as JSON."""
+        return {
+            "dpopt_histogram": 1,
+            "privacy": dict(self.privacy),
+            "bins": self.bins.to_json(),
+            "plan": self.plan.to_json(),
+            "noisy": [values.tolist() for values in self.noisy],
+            "counts": np.round(self.counts, 6).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Histogram:
+        """Read what `to_json` gave; the estimates are computed again.
+
+        Raises
+        ------
+        TranscriptError
+            If it is no histogram, or damaged.
+        """
+        if given.get("dpopt_histogram") != 1:
+            raise TranscriptError(
+                "found no histogram of this version; expected a file of 'dpopt histogram release'"
+            )
+        try:
+            plan = read_histogram_plan(given["plan"])
+            return cls(
+                Bins.from_json(given["bins"]),
+                plan,
+                tuple(frozen(values, np.int64) for values in given["noisy"]),
+                stated_privacy(given["privacy"], plan),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise TranscriptError(f"the histogram on file is damaged: {error}") from error
+
+    @cached_property
+    def _node_values(self) -> NDArray[np.float64]:
+        values = np.zeros(len(self.plan.tree))
+        for level, noisy in zip(self.plan.levels, self.noisy, strict=True):
+            values[self.plan.nodes(level)] = noisy
+        if self.plan.size is not None:
+            values[0] = self.plan.size
+        return freeze(values)
+
+    def _estimate(self, name: str | Estimate) -> _Estimated:
+        wanted = name if isinstance(name, Estimate) else choice(Estimate, name, "estimate")
+        if wanted not in self._estimated:
+            tree = self.plan.tree
+            nodes = estimated_nodes(wanted, tree, self._node_values, self.plan.variances)
+            self._estimated[wanted] = _Estimated.of(nodes[tree.leaf_of_bin])
+        return self._estimated[wanted]

@@ -1,0 +1,241 @@
+"""The plan of a histogram: which levels of blocks are measured with how much noise; made from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.arrays import freeze
+from dpopt.errors import PlanError
+from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
+from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.range_loads import height_of
+from dpopt.queries.ranges.tree import Tree
+from dpopt.synopses.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
+from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload
+from dpopt.synopses.histograms.tree_plan import (
+    LEAST_SHARE_OF_BINS,
+    SINGLE_BINS,
+    MeasuredLevel,
+    TreePlan,
+    check_bins,
+)
+from dpopt.synopses.histograms.worst_ranges import worst_ranges
+
+_WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
+_BETTER = 0.995  # what a search from all starts has to reach
+_LEAST_START = 1e-4  # share of a level: from 0 it could not rise
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HistogramPlan(TreePlan):
+    """What a release of a histogram measures over blocks of 1, 2, 4, ... bins.
+
+    Attributes
+    ----------
+    heights : tuple of int
+        Measured levels, from single bins (0) up: level h has blocks of 2^h bins.
+    """
+
+    heights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rising = all(low < high for low, high in zip(self.heights, self.heights[1:], strict=False))
+        if not self.heights or self.heights[0] != 0 or not rising or self.heights[-1] > height_of(self.bins):
+            raise PlanError(
+                f"found the levels {self.heights}; expected increasing ones from 0 to at most {height_of(self.bins)}"
+            )
+        if len(self.scales) != len(self.heights):
+            raise PlanError(f"found {len(self.scales)} scales for {len(self.heights)} levels")
+
+    @cached_property
+    def levels(self) -> tuple[MeasuredLevel, ...]:
+        """The measured levels, from single bins up."""
+        lowest = len(self.tree.levels) - 1
+        return tuple(
+            MeasuredLevel(level_name(height), lowest - above, scale)
+            for above, (height, scale) in enumerate(zip(self.heights, self.scales, strict=True))
+        )
+
+    def blocks(self, height: int) -> int:
+        """Return how many blocks a level has."""
+        return -(-self.bins // (1 << height))
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The measured levels as a tree; above the highest one stands a root, if that has more than one block."""
+        widths = [self.blocks(height) for height in self.heights]
+        levels: list[NDArray[np.int64]] = [np.zeros(widths[0], dtype=np.int64)]
+        for below, above, low, high in zip(widths, widths[1:], self.heights, self.heights[1:], strict=False):
+            counts = np.full(above, 2 ** (high - low), dtype=np.int64)
+            counts[-1] = below - (above - 1) * 2 ** (high - low)
+            levels.append(counts)
+        if widths[-1] > 1:
+            levels.append(np.array([widths[-1]], dtype=np.int64))
+        return Tree.of_levels([level.tolist() for level in reversed(levels)])
+
+    def own_json(self) -> dict[str, Any]:
+        """Return the levels as JSON."""
+        return {
+            "bins": self.bins,
+            "levels": [
+                {"blocks_of": 2**height, "blocks": self.blocks(height), "scale": scale}
+                for height, scale in zip(self.heights, self.scales, strict=True)
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> HistogramPlan:
+        """Read what `to_json` gave."""
+        heights = tuple(int(level["blocks_of"]).bit_length() - 1 for level in given["levels"])
+        return cls(bins=int(given["bins"]), heights=heights, **common_from_json(given))
+
+
+def level_name(height: int) -> str:
+    """Return a level in words; it names the measurement and its charge."""
+    return SINGLE_BINS if height == 0 else f"blocks of {2**height:,} bins"
+
+
+def plan_histogram(
+    bins: int | Bins,
+    budget: Budget,
+    *,
+    ranges: str | RangeWorkload = "all",
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    size: int | None = None,
+) -> HistogramPlan:
+    """Return the plan with the least predicted variance of ranges that the budget covers.
+
+    minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4)
+
+    Parameters
+    ----------
+    bins : int or Bins
+        From 1 to 4,194,304; what they are matters to declared ranges alone.
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    ranges : str or RangeWorkload
+        "all" (the mean over all ranges), "sizes:1,64,1024" (each size held against what the best plain strategy has there),
+        "worst" (the largest variance of any range), "file:PATH" (the weighted mean over the ranges that a file declares).
+    relation : NeighbouringRelation
+    size : int, optional
+        The number of records, under replace-one.
+
+    Raises
+    ------
+    PlanError
+        If bins or size are out of range, or the accountant has no figure for either noise.
+    WorkloadError
+        If the ranges are none of the above.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    number = bins.number if isinstance(bins, Bins) else bins
+    check_bins(number)
+    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
+    workload, found = _spread(asked, number, amount, moved, gaussian=gaussian)
+    measured = np.flatnonzero(found.amounts).tolist()
+    return HistogramPlan(
+        bins=number,
+        relation=relation,
+        budget=budget,
+        gaussian=gaussian,
+        heights=tuple(measured),
+        scales=tuple(
+            measurement_scale(moved, amount=float(found.amounts[height]), gaussian=gaussian)
+            for height in measured
+        ),
+        ranges=workload.text,
+        size=size,
+        predicted=_predicted(workload, found),
+    )
+
+
+def _predicted(workload: RangeWorkload, found: LevelBudgets) -> dict[str, float]:
+    """Return the variance of each group; of the worst ranges that were found on the way only the worst."""
+    predicted = dict(zip(workload.names, found.variances.tolist(), strict=True))
+    if workload.text != WORST:
+        return predicted
+    worst = max(predicted, key=lambda name: predicted[name])
+    return {name: predicted[name] for name in (workload.names[0], worst)}
+
+
+def _spread(
+    workload: RangeWorkload, bins: int, amount: float, moved: int, *, gaussian: bool
+) -> tuple[RangeWorkload, LevelBudgets]:
+    """Return the budgets of the levels, and the workload with the worst ranges as groups where they are asked for."""
+
+    def program_of(groups: RangeWorkload) -> LevelProgram:
+        return groups.program(amount=amount, moved=moved, gaussian=gaussian, known_total=moved == 2)
+
+    program = program_of(workload)
+    if workload.text != WORST:
+        return workload, _best(program)
+    return _spread_for_the_worst(workload.with_ranges(_bad_ranges(program, bins), bins), bins, program_of)
+
+
+def _spread_for_the_worst(
+    workload: RangeWorkload, bins: int, program_of: Callable[[RangeWorkload], LevelProgram]
+) -> tuple[RangeWorkload, LevelBudgets]:
+    """Return the budgets whose worst range is best, and the workload with the ranges that were worst on the way.
+
+    Ranges that are worse than all groups join them, and each program starts from the budgets of the one before. Where no range
+    is worse, a search from all starts has its say: if it finds better budgets for these groups, the same begins from them.
+    """
+    program = program_of(workload)
+    found = _best(program)
+    best, least = found, np.inf
+    searched = True
+    for _ in range(_WORST_ROUNDS):
+        objective = program.objective(found.amounts)
+        worst = worst_ranges(program, found.amounts, bins, _WORST_AT_ONCE)
+        if max(objective, worst[0][2]) < least:
+            best, least = found, max(objective, worst[0][2])
+        worse = [(start, stop) for start, stop, variance in worst if variance > _WORST_ENOUGH * objective]
+        if worse:
+            workload, searched = workload.with_ranges(worse, bins), program.gaussian
+            program = program_of(workload)
+            found = _best(program, [np.maximum(found.amounts / program.amount, _LEAST_START)])
+            continue
+        if searched:
+            break
+        found, searched = _best(program), True
+        if program.objective(found.amounts) >= _BETTER * least:
+            break
+    return workload, LevelBudgets(best.amounts, freeze(program.variances(best.amounts)), best.gap)
+
+
+def _bad_ranges(program: LevelProgram, bins: int) -> list[tuple[int, int]]:
+    """Return ranges that are among the worst where every d-th level gets the same, for each d."""
+    levels = program.blocks.size
+    found: set[tuple[int, int]] = set()
+    for step in range(1, levels + 1):
+        amounts = np.zeros(levels)
+        amounts[::step] = program.amount / len(range(0, levels, step))
+        worst = worst_ranges(program, amounts, bins, _WORST_AT_ONCE)
+        found.update((start, stop) for start, stop, _ in worst)
+    return sorted(found)
+
+
+def _best(program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None) -> LevelBudgets:
+    return with_single_bins(program, best_level_budgets(program, starts))
+
+
+def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:
+    """Return the budgets with at least `LEAST_SHARE_OF_BINS` for the first level."""
+    least = LEAST_SHARE_OF_BINS * program.amount
+    if found.amounts[0] >= least:
+        return found
+    amounts = found.amounts * ((program.amount - least) / (program.amount - found.amounts[0]))
+    amounts[0] = least
+    return LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None)

@@ -1,0 +1,219 @@
+"""Sorted counts under differential privacy: how many bins or nodes have how many records, and not which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.settings import choice
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError, TranscriptError, WorkloadError
+from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, nearest_graphical
+from dpopt.inference.histograms.sorted.monotone_posterior import (
+    MonotonePosterior,
+    NoiseLaw,
+    monotone_posterior,
+)
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, gaussian_noise
+from dpopt.synopses.histograms.sorted.sorted_estimates import (
+    SortedEstimate,
+    nearest_sequence,
+    whole_sequence,
+    with_total,
+)
+
+DEGREES, COUNTS = "degrees", "counts"
+
+
+@dataclass(frozen=True, eq=False)
+class SortedCountsRelease:
+    """Noisy counts that were sorted before the noise came, and what they say. Everything it holds may be published.
+
+    Attributes
+    ----------
+    what : str
+        "degrees" or "counts".
+    noisy : (n,) int64
+        In the order of the true counts, from the smallest to the largest.
+    gaussian : bool
+    scale : float
+        The noise.
+    largest : int or None
+        A public bound of every count: n - 1 for degrees.
+    total : int or None
+        What the true counts add up to, where that is public: the number of records, or twice that of edges. All estimates have
+        this sum.
+    privacy : Mapping
+        What was spent, charge by charge.
+    noisy_length : bool
+        Whether n itself was bought with budget.
+    """
+
+    what: str
+    noisy: NDArray[np.int64]
+    gaussian: bool
+    scale: float
+    largest: int | None
+    privacy: Mapping[str, Any]
+    total: int | None = None
+    noisy_length: bool = False
+    _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        check_scales((self.scale,))
+        if self.what not in {DEGREES, COUNTS} or self.noisy.ndim != 1 or not self.noisy.size:
+            raise TranscriptError(
+                f"found {self.noisy.size:,} noisy {self.what}; expected degrees or counts, one at least"
+            )
+        if self.largest is not None and not 0 <= self.largest <= LARGEST_SIZE:
+            raise TranscriptError(f"found the largest count {self.largest:,}; expected 0 to {LARGEST_SIZE:,}")
+        if self.total is None:
+            return
+        fits = self.largest is None or self.total <= self.largest * self.noisy.size
+        if not 0 <= self.total <= LARGEST_SIZE or not fits or (self.what == DEGREES and self.total % 2):
+            most = "" if self.largest is None else f" of at most {self.largest:,}"
+            kind = (
+                "an even number of at least 0"
+                if self.what == DEGREES
+                else f"a number from 0 to {LARGEST_SIZE:,}"
+            )
+            raise WorkloadError(
+                f"{self.noisy.size:,} {self.what}{most} add up to {kind}, and not to {self.total:,}; give the true "
+                "public number"
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"SortedCountsRelease({self.noisy.size:,} {self.what}, epsilon={self.privacy['epsilon']}, "
+            f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
+        )
+
+    @property
+    def law(self) -> str:
+        """The law of the noise."""
+        return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
+
+    @cached_property
+    def posterior(self) -> MonotonePosterior:
+        """The posterior of each count by the law of the noise."""
+        law: NoiseLaw = "discrete Gaussian" if self.gaussian else "discrete Laplace"
+        return monotone_posterior(self.noisy, law, self.scale, lower=0, upper=self.largest)
+
+    def estimate(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NDArray[np.int64]:
+        """Return an estimate, (n,), nondecreasing whole numbers.
+
+        `dpopt.synopses.histograms.sorted.sorted_estimates.SortedEstimate` names and explains them.
+
+        Raises
+        ------
+        PlanError
+            If there is none of this name.
+        """
+        return whole_sequence(self._estimate(name), self.total)
+
+    @cached_property
+    def default(self) -> SortedEstimate:
+        """The posterior, or isotonic regression where the sums of the posterior would not fit in memory."""
+        try:
+            _ = self.posterior
+        except ProgramError:
+            return SortedEstimate.ISOTONIC
+        return SortedEstimate.POSTERIOR
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The estimate, (n,), nondecreasing whole numbers: posterior means, rounded, as a rule (`default`)."""
+        return self.estimate(self.default)
+
+    def graphical(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NearestGraphical:
+        """Return the degree sequence of a graph near an estimate, with a graph that shows it.
+
+        Raises
+        ------
+        WorkloadError
+            If these are no degrees.
+        PlanError
+            If there is no such estimate.
+        """
+        if self.what != DEGREES:
+            raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
+        return nearest_graphical(self._estimate(name), total=self.total)
+
+    def with_total(self, total: int) -> SortedCountsRelease:
+        """Return the same with a total that is public: the number of records, or twice that of edges.
+
+        Raises
+        ------
+        WorkloadError
+            If another one is known already, or no counts within the bounds have it.
+        """
+        if self.total not in {None, total}:
+            unit, each = ("edges", 2) if self.what == DEGREES else ("records", 1)
+            raise WorkloadError(
+                f"the number of {unit} is known to be {self.total // each:,}, found {total // each:,}"
+            )
+        return replace(self, total=total)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is to be kept, as JSON."""
+        return {
+            "dpopt_sorted_counts": 1,
+            "what": self.what,
+            "privacy": dict(self.privacy),
+            "noise": self.law,
+            "scale": self.scale,
+            "largest": self.largest,
+            "total": self.total,
+            "length_from_budget": self.noisy_length,
+            "noisy": self.noisy.tolist(),
+            "estimate": self.default.value,
+            "counts": self.counts.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> SortedCountsRelease:
+        """Read what `to_json` gave; the estimates are computed again.
+
+        Raises
+        ------
+        TranscriptError
+            If it is something else, or damaged.
+        """
+        if given.get("dpopt_sorted_counts") != 1:
+            raise TranscriptError(
+                "found no sorted counts of this version; expected a file of 'dpopt degrees release' or 'dpopt "
+                "sorted release'"
+            )
+        try:
+            largest, total = given["largest"], given["total"]
+            return cls(
+                what=str(given["what"]),
+                noisy=frozen(given["noisy"], np.int64),
+                gaussian=gaussian_noise(given["noise"]),
+                scale=float(given["scale"]),
+                largest=None if largest is None else int(largest),
+                privacy=dict(given["privacy"]),
+                total=None if total is None else int(total),
+                noisy_length=bool(given["length_from_budget"]),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise TranscriptError(f"the sorted counts on file are damaged: {error}") from error
+
+    def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:
+        wanted = name if isinstance(name, SortedEstimate) else choice(SortedEstimate, name, "estimate")
+        if wanted not in self._estimated:
+            if wanted is SortedEstimate.POSTERIOR:
+                found = self.posterior.mean
+            else:
+                found = nearest_sequence(wanted, self.noisy, largest=self.largest)
+            found = with_total(found, largest=self.largest, total=self.total)
+            self._estimated[wanted] = freeze(found)
+        return self._estimated[wanted]

@@ -1,0 +1,108 @@
+"""What every plan of a histogram gives, whichever tree it measures: measured levels and the variances of its nodes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import PlanError
+from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.queries.ranges.tree import Tree
+from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
+
+LARGEST_DOMAIN = 2**22
+LEAST_SHARE_OF_BINS = 0.02
+"""Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
+SINGLE_BINS = "single bins"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLevel:
+    """A level of a tree whose nodes are counted with noise.
+
+    Attributes
+    ----------
+    name : str
+        In words; it names the measurement and its charge.
+    depth : int
+        Which level of the plan's tree, 0 for the root's.
+    scale : float
+        Of the noise, in records.
+    """
+
+    name: str
+    depth: int
+    scale: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreePlan(CountsPlan):
+    """What a release of a histogram measures: the nodes of some levels of a tree, each of which divides all bins.
+
+    Attributes
+    ----------
+    bins : int
+    """
+
+    bins: int
+
+    def __post_init__(self) -> None:
+        check_bins(self.bins)
+        super().__post_init__()
+
+    @property
+    @abstractmethod
+    def tree(self) -> Tree:
+        """The tree; each of its levels divides all bins, but for the root's where that is not measured."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[MeasuredLevel, ...]:
+        """The measured levels, from single bins up."""
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The measured levels in words."""
+        return tuple(level.name for level in self.levels)
+
+    def measurement(self, level: MeasuredLevel) -> GroupSums:
+        """Return what is asked of the curator at a level."""
+        sizes = self.tree.size[self.nodes(level)]
+        groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
+        return GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
+
+    def nodes(self, level: MeasuredLevel) -> slice:
+        """Return the nodes of a measured level."""
+        return self.tree.levels[level.depth]
+
+    def number_of_nodes(self, level: MeasuredLevel) -> int:
+        """Return how many nodes a measured level has."""
+        nodes = self.nodes(level)
+        return int(nodes.stop - nodes.start)
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """Variance of the noise of each node of the tree, (v,): inf where it is not measured, 0 for a public total."""
+        found = np.full(len(self.tree), np.inf)
+        for level in self.levels:
+            found[self.nodes(level)] = noise_variance(level.scale, gaussian=self.gaussian)
+        if self.size is not None:
+            found[0] = 0.0
+        return freeze(found)
+
+
+def check_bins(bins: int) -> None:
+    """Refuse a number of bins that is out of range.
+
+    Raises
+    ------
+    PlanError
+        If it is.
+    """
+    if not 1 <= bins <= LARGEST_DOMAIN:
+        raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {bins:,}")

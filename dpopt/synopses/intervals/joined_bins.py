@@ -1,0 +1,106 @@
+"""The bins of a released histogram joined into intervals with weights: post-processing, by the best partition."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze
+from dpopt.errors import PlanError
+from dpopt.inference.histograms.interval_partition import best_intervals, partition_cost
+from dpopt.releases.folder_files import write_whole
+from dpopt.synopses.histograms.estimates import Estimate
+from dpopt.synopses.histograms.histogram import Histogram
+
+BY = ("error", "depth")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedBins:
+    """Intervals of bins with weights.
+
+    Attributes
+    ----------
+    by : str
+        error or depth.
+    starts, stops : (K,) int64
+        The bins start, ..., stop - 1 of each interval.
+    weights : (K,) float64
+        The records of each, by the estimate that was joined.
+    root_mean_square : float
+        Root of the mean squared difference between the counts of the bins, by that estimate, and their interval's mean.
+    """
+
+    by: str
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    root_mean_square: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the intervals as JSON."""
+        return {
+            "by": self.by,
+            "starts": self.starts.tolist(),
+            "stops": self.stops.tolist(),
+            "weights": self.weights.tolist(),
+            "root_mean_square": self.root_mean_square,
+        }
+
+
+def join_bins(
+    histogram: Histogram, intervals: int, *, by: str = "error", estimate: str | Estimate = Estimate.DIVIDED
+) -> JoinedBins:
+    """Return the best intervals of a histogram's bins (models/interval_partition).
+
+    Raises
+    ------
+    PlanError
+        If there is no such criterion or estimate.
+    ProgramError
+        If the histogram is too large, or has fewer bins than intervals.
+    """
+    if by not in BY:
+        raise PlanError(f"--by is one of {', '.join(BY)}; found {by!r}")
+    counts = histogram.estimate(estimate)
+    places = best_intervals(counts, intervals, by_depth=by == "depth")
+    cost = partition_cost(counts, places)
+    return JoinedBins(
+        by,
+        freeze(places[:-1].copy()),
+        freeze(places[1:].copy()),
+        freeze(np.add.reduceat(counts, places[:-1])),
+        sqrt(cost / counts.size),
+    )
+
+
+def write_joined(histogram: Histogram, joined: JoinedBins, path: str | os.PathLike[str]) -> None:
+    """Write first and last bin, their labels and the weight of each interval; whole or not at all.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file cannot be written.
+    """
+    label = histogram.bins.label
+
+    def write(stream: IO[bytes]) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(["first", "last", "first_label", "last_label", "weight"])
+        rows = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)
+        lines.writerows(
+            [start, stop - 1, label(start), label(stop - 1), f"{weight:.6g}"] for start, stop, weight in rows
+        )
+        text.flush()
+        text.detach()
+
+    write_whole(Path(path), write, "table of intervals")

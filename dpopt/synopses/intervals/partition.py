@@ -1,0 +1,159 @@
+"""A partition of a grid into boxes, the tree of the cuts that led to them, and which part of each box other boxes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.queries.ranges.box_cells import box_of_cells
+from dpopt.queries.ranges.tree import Tree
+
+LARGEST_PARTITION = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Boxes that divide a grid, in the order of the cuts.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Bins of each axis.
+    starts, stops : (c, D) int64
+        A box has the bins start, ..., stop - 1 of each axis.
+    groups : tuple of (g,) int64
+        The measured levels from the top down: how many boxes, side by side in their order, each group of a level has. The last
+        level is that of the boxes.
+
+    Raises
+    ------
+    TranscriptError
+        If boxes do not divide the grid, or groups do not divide the boxes, or the groups of the level above.
+    """
+
+    shape: tuple[int, ...]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    groups: tuple[NDArray[np.int64], ...]
+
+    def __post_init__(self) -> None:
+        number = len(self.starts)
+        axes = len(self.shape)
+        if not 1 <= number <= LARGEST_PARTITION or self.starts.shape != (number, axes):
+            raise TranscriptError(
+                f"found boxes of shape {self.starts.shape}; expected 1 to {LARGEST_PARTITION:,} of {axes} axes"
+            )
+        inside = (self.starts >= 0) & (self.starts < self.stops) & (self.stops <= np.array(self.shape))
+        if self.stops.shape != self.starts.shape or not inside.all():
+            raise TranscriptError(f"found boxes outside the grid of {' x '.join(map(str, self.shape))} bins")
+        try:
+            box_of_cells(self.shape, self.starts, self.stops)
+        except WorkloadError as error:
+            raise TranscriptError(str(error)) from error
+        for level in self.groups:
+            if level.size == 0 or level.min() < 1 or int(level.sum()) != number:
+                raise TranscriptError(f"the groups of a level do not divide the {number:,} boxes")
+        if self.groups and self.groups[-1].size != number:
+            raise TranscriptError("the lowest level is that of the boxes")
+        _ = self.tree
+
+    def __len__(self) -> int:
+        """Return the number of boxes."""
+        return len(self.starts)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The measured levels below a root that holds all."""
+        levels = [np.array([len(self)], dtype=np.int64), *self.groups]
+        if not self.groups:
+            levels.append(np.ones(len(self), dtype=np.int64))
+        children = []
+        for above, below in pairwise(levels):
+            ends, reached = np.cumsum(above), np.cumsum(below)
+            places = np.searchsorted(reached, ends)
+            if not np.array_equal(reached[np.minimum(places, reached.size - 1)], ends):
+                raise TranscriptError("the groups of a level do not divide those of the level above")
+            children.append(np.diff(places + 1, prepend=0).tolist())
+        children.append([0] * len(self))
+        return Tree.of_levels(children)
+
+    @cached_property
+    def volumes(self) -> NDArray[np.float64]:
+        """How many cells of the grid each box has, (c,)."""
+        return freeze(np.prod((self.stops - self.starts).astype(np.float64), axis=1))
+
+    def parts_within(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return which part of the cells of each box (column) lies in each other box (row), (q, c).
+
+        Raises
+        ------
+        WorkloadError
+            If a row is no box of the grid.
+        """
+        bad = (starts < 0) | (stops > np.array(self.shape)) | (starts >= stops)
+        if bad.any():
+            place = int(np.argmax(bad.any(axis=1)))
+            raise WorkloadError(
+                f"found the box from {starts[place].tolist()} to {stops[place].tolist()}; expected 0 <= start < stop <= "
+                f"{list(self.shape)}"
+            )
+        found = np.ones((len(starts), len(self)))
+        for axis in range(len(self.shape)):
+            low = np.maximum(starts[:, axis, None], self.starts[None, :, axis])
+            high = np.minimum(stops[:, axis, None], self.stops[None, :, axis])
+            width = (self.stops - self.starts)[:, axis]
+            found *= np.maximum(high - low, 0) / width
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the partition as JSON."""
+        return {
+            "shape": list(self.shape),
+            "starts": self.starts.tolist(),
+            "stops": self.stops.tolist(),
+            "groups": [level.tolist() for level in self.groups],
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Partition:
+        """Read what `to_json` gave."""
+        return cls(
+            tuple(int(bins) for bins in given["shape"]),
+            frozen(given["starts"], np.int64),
+            frozen(given["stops"], np.int64),
+            tuple(frozen(level, np.int64) for level in given["groups"]),
+        )
+
+
+def interval_partition(bins: int, ends: Sequence[int], *, last_bins_alone: bool, measured: bool) -> Partition:
+    """Return the partition into intervals.
+
+    Parameters
+    ----------
+    bins : int
+    ends : sequence of int
+        The last bin of each interval that was found; what is left after the last one is an interval, too.
+    last_bins_alone : bool
+        Whether the last bin of each interval is an interval of its own, that of the last one too: no comparison bounds it.
+    measured : bool
+        Whether the sums of the intervals are measured.
+    """
+    cuts = {end + 1 for end in ends}
+    if last_bins_alone:
+        cuts |= {*ends, bins - 1}
+    places = np.array(sorted(cuts | {0, bins}), dtype=np.int64)
+    number = places.size - 1
+    return Partition(
+        (bins,),
+        freeze(places[:-1, None].copy()),
+        freeze(places[1:, None].copy()),
+        (freeze(np.ones(number, dtype=np.int64)),) if measured else (),
+    )

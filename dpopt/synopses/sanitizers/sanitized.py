@@ -1,0 +1,161 @@
+"""A released polynomial: noisy coefficients, and answers of queries with their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.queries.conjunctions.monomials import LISTED
+from dpopt.synopses.sanitizers.sanitizer_plan import BETA, SanitizerFigures
+
+CHUNK = 2**20
+"""Numbers of monomials that many queries are evaluated with at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizedAnswer:
+    """The value of the released polynomial at a point.
+
+    Attributes
+    ----------
+    value : float
+        Not cut at 0 and 1: what a family stands for is known to its user.
+    bound : float
+        How far it is off at most, with the probability `confidence`.
+    approximation : float
+        gamma, the part of it that is due to the family.
+    standard_error : float
+        That of the noise.
+    monomials : int
+        M: how many are 1 at the point.
+    confidence : float
+    """
+
+    value: float
+    bound: float
+    approximation: float
+    standard_error: float
+    monomials: int
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class SanitizedPolynomial:
+    """Noisy sums of coefficients under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    figures : SanitizerFigures
+    noisy : (N,) int64
+        Noisy sums, in units.
+    privacy : Mapping
+        What was spent.
+    """
+
+    figures: SanitizerFigures
+    noisy: NDArray[np.int64]
+    privacy: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.noisy.shape != (self.figures.monomials.count,):
+            raise TranscriptError(
+                f"found {self.noisy.size:,} coefficients; expected {self.figures.monomials.count:,}"
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"SanitizedPolynomial({self.figures.name!r}, {self.figures.monomials.count:,} coefficients, "
+            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
+        )
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The noisy coefficients, (N,), as shares of the records."""
+        return np.asarray(self.noisy * (self.figures.unit / self.figures.size))
+
+    def answer(self, ones: Sequence[int | str], *, confidence: float = 1.0 - BETA) -> SanitizedAnswer:
+        """Return the value at the point where these variables are 1 and all others 0, with its bound.
+
+        Parameters
+        ----------
+        ones : sequence of int or str
+            Numbers of variables from 0 on, or their labels.
+        confidence : float
+            Of the bound.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such variable, there are more than the family was made for, or the confidence is not between 0 and 1.
+        """
+        chosen = [self._variable(one) for one in ones]
+        self._check(len(chosen), confidence)
+        true = self.figures.monomials.true_at(chosen)
+        figures = self.figures
+        law = figures.scale * (1.0 if figures.gaussian else sqrt(2.0))
+        return SanitizedAnswer(
+            value=figures.constant + float(self.coefficients[true].sum()),
+            bound=figures.error_bound(true.size, 1.0 - confidence),
+            approximation=figures.approximation,
+            standard_error=law * figures.unit / figures.size * sqrt(true.size),
+            monomials=int(true.size),
+            confidence=confidence,
+        )
+
+    def answers_of(
+        self, points: NDArray[np.int64], *, confidence: float = 1.0 - BETA
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the values at many points with as many ones each, (q,), and the bound of each.
+
+        Parameters
+        ----------
+        points : (q, k) int64
+            The variables that are 1, increasing in each row.
+        confidence : float
+            Of the bound of one answer.
+
+        Raises
+        ------
+        WorkloadError
+            As for `answer`; and for a family of listed monomials, which have no such numbering.
+        """
+        points = np.asarray(points, dtype=np.int64)
+        monomials = self.figures.monomials
+        if points.ndim != 2 or monomials.kind == LISTED:
+            raise WorkloadError("many points at once: expected a (q, k) array, and a family of all monomials")
+        self._check(points.shape[1], confidence)
+        number = monomials.most_true(points.shape[1])
+        coefficients, values = self.coefficients, np.full(len(points), self.figures.constant)
+        step = max(1, CHUNK // max(1, number))
+        for begin in range(0, len(points), step):
+            part = slice(begin, begin + step)
+            values[part] += coefficients[monomials.true_at_each(points[part])].sum(axis=1)
+        return values, self.figures.error_bound(number, 1.0 - confidence)
+
+    def statement(self) -> dict[str, Any]:
+        """Return all but the noisy sums, as JSON."""
+        return {"dpopt_sanitizer": 1, "privacy": dict(self.privacy), "figures": self.figures.to_json()}
+
+    def _variable(self, one: int | str) -> int:
+        if isinstance(one, str):
+            if one not in self.figures.labels:
+                raise WorkloadError(
+                    f"found no variable {one!r}; expected {', '.join(self.figures.labels[:8])}, ..."
+                )
+            return self.figures.labels.index(one)
+        return int(one)
+
+    def _check(self, ones: int, confidence: float) -> None:
+        if self.figures.width is not None and ones > self.figures.width:
+            raise WorkloadError(
+                f"found a point with {ones} ones; this family has at most {self.figures.width}, and its polynomials say "
+                "nothing of more"
+            )
+        if not 0.0 < confidence < 1.0:
+            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")

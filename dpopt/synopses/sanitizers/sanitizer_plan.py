@@ -1,0 +1,379 @@
+"""The plan of a generic sanitizer: one noise for all coefficients, made from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil, comb, log, log2, sqrt
+from typing import Any
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.private.curators.sanitizer_curator import CoefficientSums, moved_and_scale
+from dpopt.queries.conjunctions.monomials import Monomials
+from dpopt.queries.polynomial_families.family import (
+    LARGEST_NORM,
+    FunctionFamily,
+    PolynomialFamily,
+    SymmetricFamily,
+)
+from dpopt.synopses.summaries.noise_bounds import noise_bound
+
+BETA = 0.05
+"""The probability with which some query may be off by more than predicted."""
+EXACT, CRUDE = "exact", "crude"
+_LARGEST_SCALE = 2.0**46  # units; OpenDP's samplers and 64-bit sums have room above it
+_LEAST_NORM = 2.0**10  # units that the coefficients of a record are worth, at least
+_CUT = (
+    1.0 + 2.0**-10
+)  # what cutting to units loses, and the much smaller roundings of floating-point coefficients
+_GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
+
+
+@dataclass(frozen=True, eq=False)
+class SanitizerFigures:
+    """What is public of a release beside the noisy sums; enough to answer queries from them.
+
+    Attributes
+    ----------
+    name : str
+        Of the family.
+    labels : tuple of str
+        What each variable of a query asks for, in words.
+    monomials : Monomials
+    constant : float
+        Added to each answer, without noise.
+    width : int or None
+        The most variables that are 1 in a query; None for any number.
+    approximation : float
+        gamma.
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    unit : float
+        What a sum of 1 stands for.
+    scale : float
+        Of the noise on each sum, in units.
+    size : int
+        The public number of records: n under replace-one, n0 under add-remove.
+    queries : int
+        Q: the queries that `predicted` holds for together.
+    sensitivity : str
+        "exact": the noise is for how far neighbours are apart. "crude": for 2 T N as in the paper's theorem (T N under
+        add-remove), which is more than the charge asks for.
+    exact_sensitivity, crude_sensitivity : float
+        n times either figure in L1.
+    predicted : float
+        With probability 95 % none of the Q queries is off by more: gamma, and the noise of the M monomials that are 1 in one.
+    paper : float
+        What the theorem promises with probability 95 %: gamma, and the crude noise of all N coefficients added up.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    monomials: Monomials
+    constant: float
+    width: int | None
+    approximation: float
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    unit: float
+    scale: float
+    size: int
+    queries: int
+    sensitivity: str
+    exact_sensitivity: float
+    crude_sensitivity: float
+    predicted: float
+    paper: float
+
+    def __post_init__(self) -> None:
+        if self.size < 1 or self.queries < 1:
+            raise PlanError(
+                f"found {self.size} records and {self.queries} queries; expected at least one of each"
+            )
+        if len(self.labels) != self.monomials.variables:
+            raise PlanError(f"found {len(self.labels)} labels of {self.monomials.variables} variables")
+        if self.sensitivity not in {EXACT, CRUDE}:
+            raise PlanError(f"found the sensitivity {self.sensitivity!r}; expected {EXACT} or {CRUDE}")
+        self.measurement()
+
+    def measurement(self) -> CoefficientSums:
+        """Return what is asked of the curator."""
+        return CoefficientSums(f"coefficients of {self.name}", self.unit, self.scale, self.gaussian)
+
+    def error_bound(self, monomials: int, beta: float, *, queries: int = 1) -> float:
+        """Return how far answers that add up so many monomials are off at most, with probability 1 - beta for all of them."""
+        noise = noise_bound(
+            np.array([self.scale * self.unit / self.size]),
+            np.array([float(monomials)]),
+            beta,
+            gaussian=self.gaussian,
+            queries=queries,
+        )
+        return self.approximation + monomials * self.unit * _CUT + (noise if monomials else 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as JSON."""
+        return {
+            "name": self.name,
+            "labels": list(self.labels),
+            "monomials": self.monomials.to_json(),
+            "number_of_monomials": self.monomials.count,
+            "constant": self.constant,
+            "width": self.width,
+            "approximation": self.approximation,
+            "relation": self.relation.value,
+            "neighbours": self.budget.neighbours(self.relation),
+            "budget": self.budget.to_json(),
+            "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
+            "unit": self.unit,
+            "scale": self.scale,
+            "size": self.size,
+            "queries": self.queries,
+            "sensitivity": self.sensitivity,
+            "exact_sensitivity": self.exact_sensitivity,
+            "crude_sensitivity": self.crude_sensitivity,
+            "predicted_error": self.predicted,
+            "error_by_the_theorem": self.paper,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> SanitizerFigures:
+        """Read what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is none; a `PlanError` where a number is out of range.
+        """
+        if given["noise"] not in {_GAUSSIAN, _LAPLACE}:
+            raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
+        return cls(
+            name=str(given["name"]),
+            labels=tuple(str(one) for one in given["labels"]),
+            monomials=Monomials.from_json(given["monomials"]),
+            constant=float(given["constant"]),
+            width=None if given["width"] is None else int(given["width"]),
+            approximation=float(given["approximation"]),
+            relation=NeighbouringRelation(given["relation"]),
+            budget=Budget.from_json(given["budget"]),
+            gaussian=given["noise"] == _GAUSSIAN,
+            unit=float(given["unit"]),
+            scale=float(given["scale"]),
+            size=int(given["size"]),
+            queries=int(given["queries"]),
+            sensitivity=str(given["sensitivity"]),
+            exact_sensitivity=float(given["exact_sensitivity"]),
+            crude_sensitivity=float(given["crude_sensitivity"]),
+            predicted=float(given["predicted_error"]),
+            paper=float(given["error_by_the_theorem"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SanitizerPlan:
+    """What a generic sanitizer measures.
+
+    Attributes
+    ----------
+    family : SymmetricFamily, TableFamily or FunctionFamily
+    figures : SanitizerFigures
+    """
+
+    family: PolynomialFamily
+    figures: SanitizerFigures
+
+    @property
+    def budget(self) -> Budget:
+        """The most that may be spent."""
+        return self.figures.budget
+
+    @property
+    def relation(self) -> NeighbouringRelation:
+        """The neighbouring relation of the charge."""
+        return self.figures.relation
+
+    @property
+    def size(self) -> int:
+        """The public number of records."""
+        return self.figures.size
+
+    @property
+    def predicted(self) -> float:
+        """With probability 95 % no query is off by more."""
+        return self.figures.predicted
+
+    def charges(self) -> list[Charge]:
+        """Return the one charge."""
+        return [self.figures.measurement().charge(self.family, self.figures.relation)]
+
+
+def plan_sanitizer(
+    family: PolynomialFamily,
+    budget: Budget,
+    *,
+    size: int,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    sensitivity: str = EXACT,
+    queries: int | None = None,
+    labels: tuple[str, ...] | None = None,
+) -> SanitizerPlan:
+    """Return the plan of the generic sanitizer for a family and a budget.
+
+    Parameters
+    ----------
+    family : SymmetricFamily, TableFamily or FunctionFamily
+        A function whose table of all records is small is asked for it here, once, and then left out of the release.
+    budget : Budget
+        With the accountant `PURE`: Laplace noise (Theorem 3.1); with `ZCDP`: Gaussian noise (Theorem 3.2, where the paper has
+        Laplace noise of about the same size).
+    size : int
+        The public number of records.
+    relation : NeighbouringRelation
+    sensitivity : str
+        "exact", or "crude" for noise as the paper prints it; the charge is then smaller than the budget.
+    queries : int, optional
+        Q; all with the most variables that are 1, if left out.
+    labels : tuple of str, optional
+        What each variable asks for.
+
+    Raises
+    ------
+    PlanError
+        If the size or the sensitivity is out of range, the accountant has no figure for either noise, or the budget is too
+        small.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    if size < 1:
+        raise PlanError(f"found {size} records; a release needs at least one")
+    if sensitivity not in {EXACT, CRUDE}:
+        raise PlanError(f"found the sensitivity {sensitivity!r}; expected {EXACT} or {CRUDE}")
+    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
+        raise PlanError(
+            f"the accountant {budget.accountant.value!r} has no figure for the noise of sums; use 'pure' or 'zcdp'"
+        )
+    gaussian = budget.accountant is Accountant.ZCDP
+    amount = amount_for(budget, gaussian=gaussian)
+    if not amount > 0:
+        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    if isinstance(family, FunctionFamily) and family.can_be_tabulated:
+        family = family.tabulated()
+    replaced = relation is NeighbouringRelation.REPLACE_ONE
+    unit, scale = _unit_and_scale(
+        family, amount, gaussian=gaussian, replaced=replaced, crude=sensitivity == CRUDE
+    )
+    moves = family.moves(unit)
+    figures = SanitizerFigures(
+        name=family.name,
+        labels=labels or _labels(family),
+        monomials=family.monomials,
+        constant=family.constant,
+        width=family.width,
+        approximation=family.approximation,
+        relation=relation,
+        budget=budget,
+        gaussian=gaussian,
+        unit=unit,
+        scale=scale,
+        size=size,
+        queries=queries or _number_of_queries(family),
+        sensitivity=sensitivity,
+        exact_sensitivity=(moves.replaced if replaced else moves.added) * unit,
+        crude_sensitivity=crude_sensitivity(family, replaced=replaced),
+        predicted=0.0,
+        paper=theorem_error(family, amount, size, gaussian=gaussian, replaced=replaced),
+    )
+    ones = family.monomials.variables if family.width is None else family.width
+    predicted = figures.error_bound(family.monomials.most_true(ones), BETA, queries=figures.queries)
+    return SanitizerPlan(family, replace(figures, predicted=predicted))
+
+
+def crude_sensitivity(family: PolynomialFamily, *, replaced: bool) -> float:
+    """Return n times what the theorem takes as L1 sensitivity: 2 T N under replace-one, T N under add-remove."""
+    return (2.0 if replaced else 1.0) * family.largest * family.monomials.count
+
+
+def theorem_error(
+    family: PolynomialFamily,
+    amount: float,
+    size: int,
+    *,
+    gaussian: bool,
+    replaced: bool,
+    beta: float = BETA,
+) -> float:
+    """Return alpha of Theorem 3.1 (or 3.2) with explicit constants.
+
+    Laplace: gamma + b (N + (2 N ln(1 / beta))^(1/2) + ln(1 / beta)), b = 2 T N / (epsilon n): the tail of the sum of N
+    exponential variables, as every monomial is 0 or 1. Gaussian: gamma + sigma (2 N (N ln 2 + ln(1 / beta)))^(1/2), sigma = 2 T
+    N^(1/2) / (n (2 rho)^(1/2)), by Markov's inequality on the moment 2^N e^{N (t sigma)^2 / 2} of the sum of N absolute values.
+    """
+    number, crude = family.monomials.count, crude_sensitivity(family, replaced=replaced)
+    tail = log(1.0 / beta)
+    if not gaussian:
+        return family.approximation + crude / (amount * size) * (number + sqrt(2 * number * tail) + tail)
+    deviation = crude / sqrt(number) / (size * sqrt(2.0 * amount))
+    return family.approximation + deviation * sqrt(2.0 * number * (number * log(2.0) + tail))
+
+
+def _unit_and_scale(
+    family: PolynomialFamily, amount: float, *, gaussian: bool, replaced: bool, crude: bool
+) -> tuple[float, float]:
+    """Return the least unit in which sums and noise have room, and the scale of the noise in it."""
+    norm = family.norm
+    if not norm > 0:
+        raise PlanError(f"{family.name}: all coefficients are 0; there is nothing to release")
+    unit = 2.0 ** ceil(log2(norm / LARGEST_NORM))
+    while norm / unit > LARGEST_NORM:
+        unit *= 2.0
+    while norm / unit >= _LEAST_NORM:
+        needed = _needed(family, unit, amount, gaussian=gaussian, replaced=replaced, crude=crude)
+        if needed <= _LARGEST_SCALE:
+            return unit, _scale(family, unit, amount, needed, gaussian=gaussian, replaced=replaced)
+        unit *= 2.0 ** max(1, ceil(log2(needed / _LARGEST_SCALE)))
+    raise PlanError(
+        f"{family.name}: the budget is too small, or the noise of the theorem too large; raise the budget"
+    )
+
+
+def _needed(
+    family: PolynomialFamily, unit: float, amount: float, *, gaussian: bool, replaced: bool, crude: bool
+) -> float:
+    """Return the scale of the noise, in units, but for roundings."""
+    moved, shrunk = moved_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
+    exact = (sqrt(moved / (2.0 * amount)) if gaussian else moved / amount) / shrunk
+    if not crude:
+        return exact
+    given = crude_sensitivity(family, replaced=replaced) / unit
+    by_theorem = given / sqrt(family.monomials.count) / sqrt(2.0 * amount) if gaussian else given / amount
+    return max(exact, by_theorem)
+
+
+def _scale(
+    family: PolynomialFamily, unit: float, amount: float, needed: float, *, gaussian: bool, replaced: bool
+) -> float:
+    """Return the same so that its charge is at most the amount."""
+    moved, shrunk = moved_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
+    return max(needed, measurement_scale(moved, amount=amount, gaussian=gaussian) / shrunk)
+
+
+def _labels(family: PolynomialFamily) -> tuple[str, ...]:
+    if isinstance(family, SymmetricFamily):
+        return family.literals.labels
+    return tuple(f"y{place}" for place in range(1, family.monomials.variables + 1))
+
+
+def _number_of_queries(family: PolynomialFamily) -> int:
+    if isinstance(family, SymmetricFamily):
+        return max(1, family.literals.groups.conjunctions(family.width))
+    variables = family.monomials.variables
+    return 2**variables if family.width is None else comb(variables, family.width)

@@ -1,0 +1,320 @@
+"""A released summary: noisy counts of conjunctions, and answers of queries with their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
+from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
+from dpopt.polynomials.targets import Target
+from dpopt.synopses.summaries.consistent_interval import consistent_interval
+from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
+from dpopt.synopses.summaries.summary_answer import (
+    CONSISTENT,
+    CONTRADICTION,
+    ESTIMATES,
+    POLYNOMIAL,
+    SummaryAnswer,
+    likely_point,
+    polynomial_share,
+)
+from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
+from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
+
+Values = tuple[Fraction | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
+
+    Attributes
+    ----------
+    plan : SummaryPlan
+    noisy : tuple of int64 arrays
+        The noisy counts of each counted size, in the order of `LiteralGroups.numbers`.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    plan: SummaryPlan
+    noisy: tuple[NDArray[np.int64], ...]
+    privacy: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        groups = self.plan.literals.groups
+        for size, counts in zip(self.plan.sizes, self.noisy, strict=True):
+            if counts.shape != (groups.conjunctions(size),):
+                raise TranscriptError(
+                    f"found {counts.size:,} counts of conjunctions of {size} literals; expected {groups.conjunctions(size):,}"
+                )
+
+    def __repr__(self) -> str:
+        columns = len(self.plan.literals.groups.sizes)
+        return (
+            f"Summary({columns} columns, {self.plan.literals.groups.literals} literals, k={self.plan.width}, "
+            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
+        )
+
+    def answer(
+        self,
+        query: str,
+        predicate: str = "and",
+        *,
+        confidence: float = 1.0 - BETA,
+        estimate: str = CONSISTENT,
+    ) -> SummaryAnswer:
+        """Return which share of the records satisfies a query, with its bound.
+
+        Parameters
+        ----------
+        query : str
+            Conditions with commas between them, "smoker=yes,age>=50", at most k; several on one column are one condition.
+        predicate : str
+            "and" (all hold), "or" (at least one) or "atleast:R" (at least R).
+        confidence : float
+            Of the bound.
+        estimate : str
+            "polynomial": a weighted sum of noisy counts, whose bound could be said beforehand. "consistent": a point of what
+            that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave
+            possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
+
+        Raises
+        ------
+        WorkloadError
+            If there are more conditions than the summary was made for, there is no such estimate, or the confidence is not
+            between 0 and 1.
+        SchemaError
+            If there is no such attribute or value.
+        PolynomialError
+            If there is no such predicate.
+        """
+        conditions = self.plan.literals.conditions(query, predicate)
+        if len(conditions) > self.plan.width:
+            raise WorkloadError(
+                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}, and a "
+                f"polynomial for fewer says nothing of more: ask of {self.plan.width} at most, or release one with --k "
+                f"{len(conditions)}"
+            )
+        if not 0.0 < confidence < 1.0:
+            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        ways = ways_of(
+            conditions,
+            Target.named(predicate, len(conditions)).values,
+            self.plan.literals,
+            self.plan.sizes[-1],
+            fixed_size=self.plan.relation is not NeighbouringRelation.ADD_REMOVE,
+        )
+        return self._best(ways, confidence, estimate)
+
+    def answers(
+        self,
+        literals: NDArray[np.int64],
+        predicate: str = "and",
+        *,
+        confidence: float = 1.0 - BETA,
+        estimate: str = CONSISTENT,
+    ) -> list[SummaryAnswer]:
+        """Return the answers to many queries of as many literals each, one after another.
+
+        The polynomial is that of `conjunctions_of`, searched once; each consistent answer solves two linear programs.
+
+        Parameters
+        ----------
+        literals, predicate, confidence :
+            As for `conjunctions_of`.
+        estimate : str
+            As for `answer`.
+
+        Raises
+        ------
+        WorkloadError
+            If there are too many literals, or they are none of the summary.
+        """
+        literals = self._checked(literals)
+        target = Target.named(predicate, literals.shape[1]).values
+        known: dict[float, MixedAnswerPolynomial] = {}
+        return [self._best([_way_of(row, target)], confidence, estimate, known) for row in literals.tolist()]
+
+    def _best(
+        self,
+        ways: Sequence[Way],
+        confidence: float,
+        estimate: str,
+        known: dict[float, MixedAnswerPolynomial] | None = None,
+    ) -> SummaryAnswer:
+        if estimate not in ESTIMATES:
+            raise WorkloadError(f"found the estimate {estimate!r}; expected {' or '.join(ESTIMATES)}")
+        beta = of_polynomial = 1.0 - confidence
+        way, polynomial, bound = self._chosen(ways, beta, known)
+        # A condition alone is counted as it is: other counts hardly say more of it.
+        shared = estimate == CONSISTENT and len(ways[0].counted) + len(ways[0].negated) > 1
+        if shared:
+            of_polynomial = beta * polynomial_share(polynomial.approximation, bound)
+            way, polynomial, bound = self._chosen(ways, of_polynomial, known)
+        value, degree = self._value(polynomial, way)
+        low, high = max(0.0, value - bound), min(1.0, value + bound)
+        note = ""
+        if shared:
+            interval = consistent_interval(way, self.plan, self.noisy, beta - of_polynomial)
+            note = (
+                CONTRADICTION
+                if interval.contradiction or max(interval.low, low) > min(interval.high, high)
+                else ""
+            )
+            if not note:
+                low, high = max(low, interval.low), min(high, interval.high)
+        if shared and not note:
+            value = likely_point(value, polynomial, low, high)
+            bound = max(value - low, high - value)
+        else:
+            value, estimate = min(1.0, max(0.0, value)), POLYNOMIAL
+            low, high = min(value, low), max(value, high)
+        return SummaryAnswer(
+            value=value,
+            bound=bound,
+            low=low,
+            high=high,
+            approximation=polynomial.approximation,
+            standard_error=polynomial.deviation,
+            degree=degree,
+            confidence=confidence,
+            estimate=estimate,
+            note=note,
+        )
+
+    def _chosen(
+        self, ways: Sequence[Way], beta: float, known: dict[float, MixedAnswerPolynomial] | None
+    ) -> tuple[Way, MixedAnswerPolynomial, float]:
+        """Return the way with the least bound that fails with probability beta, its polynomial and the bound."""
+        if known is not None and beta in known:
+            polynomials = [known[beta]]
+        else:
+            polynomials = [self._polynomial_of(way, 1.0 - beta) for way in ways]
+        bounds = [
+            self._bound(polynomial, way.terms(self.plan.sizes[-1]), beta)
+            for way, polynomial in zip(ways, polynomials, strict=True)
+        ]
+        at = bounds.index(min(bounds))
+        if known is not None:
+            known[beta] = polynomials[at]
+        return ways[at], polynomials[at], bounds[at]
+
+    def polynomial(self, sets: Sequence[int], target: Values, confidence: float) -> AnswerPolynomial:
+        """Return the polynomial for a query whose conditions hold for so many literals each; its numbers are shares."""
+        terms = np.sqrt(np.array(symmetric(sets, min(len(sets), self.plan.sizes[-1])), dtype=np.float64)[1:])
+        deviations = self.plan.deviations[: terms.size] * terms / self.plan.size
+        zeta = deviations_for(1.0 - confidence)
+        found = [best_answer(target, deviations, zeta)]
+        if not self.plan.gaussian and deviations.size == len(sets) and np.isfinite(deviations[-1]):
+            # The program weighs noise by its standard deviation, by which the bound of a single count is overstated.
+            alone = np.where(np.arange(1, deviations.size + 1) == len(sets), deviations, inf)
+            found.append(best_answer(target, alone, zeta))
+        counts = np.array(symmetric(sets, len(sets)), dtype=np.float64)[:, None]
+        return min(
+            found, key=lambda one: self._bound(MixedAnswerPolynomial.of(one), counts, 1.0 - confidence)
+        )
+
+    def conjunctions_of(
+        self, literals: NDArray[np.int64], predicate: str = "and", *, confidence: float = 1.0 - BETA
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the answers to many queries of as many literals each, (q,), not cut at 0 and 1, and the bound of each.
+
+        Parameters
+        ----------
+        literals : (q, k) int64
+            Numbers of literals, of increasing groups in each row.
+        predicate : str
+            As for `answer`.
+        confidence : float
+            Of the bound of one answer.
+
+        Raises
+        ------
+        WorkloadError
+            If there are too many literals, or they are none of the summary.
+        """
+        literals = self._checked(literals)
+        width = literals.shape[1]
+        target = Target.named(predicate, width).values
+        polynomial = self.polynomial([1] * width, target, confidence)
+        values = np.full(len(literals), polynomial.coefficients[0])
+        mixed, by_size = MixedAnswerPolynomial.of(polynomial), self._by_size
+        for j, _, coefficient in mixed.terms():
+            for chosen in combinations(range(width), j):
+                numbers = self.plan.literals.groups.numbers(literals[:, chosen])
+                values += coefficient * by_size[j][numbers] / self.plan.size
+        counts = _way_of(range(width), target).terms(width)
+        return values, self._bound(mixed, counts, 1.0 - confidence)
+
+    def _checked(self, literals: NDArray[np.int64]) -> NDArray[np.int64]:
+        literals = self.plan.literals.groups.checked(literals)
+        width = literals.shape[1]
+        if not 1 <= width <= self.plan.width:
+            raise WorkloadError(
+                f"found queries of {width} literals; this summary answers 1 to {self.plan.width}"
+            )
+        return literals
+
+    @property
+    def _by_size(self) -> dict[int, NDArray[np.int64]]:
+        return dict(zip(self.plan.sizes, self.noisy, strict=True))
+
+    def _polynomial_of(self, way: Way, confidence: float) -> MixedAnswerPolynomial:
+        if not way.negated:
+            values = tuple(row[0] for row in way.values)
+            return MixedAnswerPolynomial.of(
+                self.polynomial([len(one) for one in way.counted], values, confidence)
+            )
+        sizes = np.add.outer(np.arange(len(way.counted) + 1), np.arange(len(way.negated) + 1))
+        known = np.concatenate(([inf], self.plan.deviations))
+        each = np.where(sizes < known.size, known[np.minimum(sizes, known.size - 1)], inf)
+        counts = np.maximum(1, way.terms(self.plan.sizes[-1])).astype(np.float64)
+        return best_mixed_answer(
+            way.values, each * np.sqrt(counts) / self.plan.size, deviations_for(1.0 - confidence)
+        )
+
+    def _value(self, polynomial: MixedAnswerPolynomial, way: Way) -> tuple[float, int]:
+        """Return the weighted sum of noisy counts, not cut at 0 and 1, and the degree."""
+        groups, by_size = self.plan.literals.groups, self._by_size
+        value, degree = polynomial.coefficients[0][0], 0
+        for i, j, coefficient in polynomial.terms():
+            value += coefficient * int(by_size[i + j][way.numbers(groups, i, j)].sum()) / self.plan.size
+            degree = max(degree, i + j)
+        return value, degree
+
+    def _bound(
+        self,
+        polynomial: MixedAnswerPolynomial,
+        counts: NDArray[np.float64] | NDArray[np.int64],
+        beta: float,
+    ) -> float:
+        """Return gamma and what the noise stays below, if so many counts of each pair of sizes are added up."""
+        scales = dict(zip(self.plan.sizes, self.plan.scales, strict=True))
+        used = polynomial.terms()
+        noise = noise_bound(
+            np.array([abs(coefficient) * scales[i + j] for i, j, coefficient in used]) / self.plan.size,
+            np.array([counts[i, j] for i, j, _ in used], dtype=np.float64),
+            beta,
+            gaussian=self.plan.gaussian,
+        )
+        return polynomial.approximation + noise
+
+    def statement(self) -> dict[str, Any]:
+        """Return all but the counts, as JSON."""
+        return {"dpopt_summary": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}
+
+
+def _way_of(literals: Iterable[int], target: Values) -> Way:
+    """Return the way of a query of single literals."""
+    return Way(tuple((one,) for one in literals), (), 0, tuple((value,) for value in target))

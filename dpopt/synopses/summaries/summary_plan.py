@@ -1,0 +1,323 @@
+"""The plan of a summary: conjunctions of which sizes are counted, with how much noise; made from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.polynomials.targets import Target
+from dpopt.private.curators.conjunction_curator import ConjunctionCounts
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.synopses.summaries.budget_spread import Measured, best_spread
+
+BETA = 0.05
+"""The probability with which some query of the planned kind may be off by more than predicted."""
+SMALL_QUERIES = 0.05
+"""The share of the budget that the sizes below k have together at least, as far as sizes above them are counted."""
+MOST_COUNTED = 20_000_000
+"""Conjunctions of all sizes together, at most: they are counted, get noise and are kept."""
+LARGEST_WIDTH = 16
+
+_GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
+
+
+@dataclass(frozen=True, eq=False)
+class SummaryPlan:
+    """What a summary measures.
+
+    Attributes
+    ----------
+    literals : ChosenLiterals
+    width : int
+        k, the largest number of literals of a query.
+    predicate : str
+        "and", "or" or "atleast:R": the queries that the budget was spread for; others of at most k literals are answered too.
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    sizes : tuple of int
+        The counted sizes of conjunctions, increasing.
+    scales : tuple of float
+        Scale of the noise of each, in records.
+    size : int
+        The public number of records: n under replace-one, n0 under add-remove.
+    predicted : float
+        With probability 95 % every query of the planned kind with k literals is off by at most this share of records.
+    approximation : float
+        What of it is due to the polynomial; the rest is noise.
+    direct : float
+        What would be predicted if each of these queries was counted with noise of its own; inf for queries that are none.
+    """
+
+    literals: ChosenLiterals
+    width: int
+    predicate: str
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    sizes: tuple[int, ...]
+    scales: tuple[float, ...]
+    size: int
+    predicted: float
+    approximation: float
+    direct: float
+
+    def __post_init__(self) -> None:
+        check_width(self.width, self.literals)
+        if not self.sizes or list(self.sizes) != sorted(set(self.sizes)) or self.sizes[0] < 1:
+            raise PlanError(f"found the sizes {self.sizes}; expected increasing ones from 1 on")
+        if self.sizes[-1] > self.width:
+            raise PlanError(f"found conjunctions of {self.sizes[-1]} literals for queries of {self.width}")
+        if len(self.scales) != len(self.sizes):
+            raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
+        if not all(SMALLEST_SCALE <= scale < LARGEST_SCALE for scale in self.scales):
+            raise PlanError(
+                f"found noise of scales {self.scales}; expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
+            )
+        if self.size < 1:
+            raise PlanError(f"found {self.size} records; a summary needs at least one")
+        Target.named(self.predicate, self.width)
+
+    def measurements(self) -> list[ConjunctionCounts]:
+        """Return what is asked of the curator."""
+        return [
+            ConjunctionCounts(size, scale, self.gaussian)
+            for size, scale in zip(self.sizes, self.scales, strict=True)
+        ]
+
+    def charges(self) -> list[Charge]:
+        """Return what each size costs."""
+        return [one.charge(self.literals, self.relation) for one in self.measurements()]
+
+    @property
+    def deviations(self) -> NDArray[np.float64]:
+        """Standard deviation of a count of each size 1, ..., t, (t,); inf where none was counted."""
+        found = np.full(self.sizes[-1], inf)
+        for size, scale in zip(self.sizes, self.scales, strict=True):
+            found[size - 1] = scale if self.gaussian else scale * sqrt(2.0)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "literals": self.literals.to_json(),
+            "width": self.width,
+            "predicate": self.predicate,
+            "relation": self.relation.value,
+            "neighbours": self.budget.neighbours(self.relation),
+            "budget": self.budget.to_json(),
+            "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
+            "sizes": list(self.sizes),
+            "conjunctions": [self.literals.groups.conjunctions(size) for size in self.sizes],
+            "scales": list(self.scales),
+            "size": self.size,
+            "predicted_error": self.predicted,
+            "predicted_approximation": self.approximation,
+            "predicted_error_of_direct_counts": None if self.direct == inf else self.direct,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> SummaryPlan:
+        """Read what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is no plan; a `PlanError` where a number is out of range.
+        """
+        if given["noise"] not in {_GAUSSIAN, _LAPLACE}:
+            raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
+        direct = given["predicted_error_of_direct_counts"]
+        return cls(
+            literals=ChosenLiterals.from_json(given["literals"]),
+            width=int(given["width"]),
+            predicate=str(given["predicate"]),
+            relation=NeighbouringRelation(given["relation"]),
+            budget=Budget.from_json(given["budget"]),
+            gaussian=given["noise"] == _GAUSSIAN,
+            sizes=tuple(int(size) for size in given["sizes"]),
+            scales=tuple(float(scale) for scale in given["scales"]),
+            size=int(given["size"]),
+            predicted=float(given["predicted_error"]),
+            approximation=float(given["predicted_approximation"]),
+            direct=inf if direct is None else float(direct),
+        )
+
+
+def check_width(width: int, literals: ChosenLiterals) -> None:
+    """Refuse a k that is out of range.
+
+    Raises
+    ------
+    PlanError
+        If it is.
+    """
+    most = min(LARGEST_WIDTH, len(literals.groups.sizes))
+    if not 1 <= width <= most:
+        raise PlanError(
+            f"found k = {width}; expected 1 to {most}: queries have one literal of a column, of which there are "
+            f"{len(literals.groups.sizes)}, and at most {LARGEST_WIDTH}"
+        )
+
+
+def plan_summary(
+    literals: ChosenLiterals,
+    width: int,
+    budget: Budget,
+    *,
+    size: int,
+    predicate: str = "and",
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    small_queries: float = SMALL_QUERIES,
+) -> SummaryPlan:
+    """Return the plan with the least predicted error of the queries of k literals that the budget covers.
+
+    minimize E + zeta sum_j |a_j| w_j over polynomials a (models/approximation_plus_noise), the noise of each size scaled best.
+    What is predicted holds for all Q queries together (`noise_bound`).
+
+    Parameters
+    ----------
+    literals : ChosenLiterals
+    width : int
+        k, from 1 to 16 and to the number of columns.
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    size : int
+        The public number of records.
+    predicate : str
+        "and", "or" or "atleast:R".
+    relation : NeighbouringRelation
+    small_queries : float
+        The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from 0 to
+        below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those can be
+        counted; else it may be more by as much as that share of the budget is worth.
+
+    Raises
+    ------
+    PlanError
+        If k or size is out of range, or the accountant has no figure for either noise.
+    PolynomialError
+        If there is no such predicate.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    check_width(width, literals)
+    if size < 1:
+        raise PlanError(f"found {size} records; a summary needs at least one")
+    if not 0.0 <= small_queries < 1.0:
+        raise PlanError(
+            f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1"
+        )
+    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
+        raise PlanError(
+            f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
+        )
+    target = Target.named(predicate, width)
+    kept = countable(literals, width)
+    measured = measured_by(literals, kept, width, budget, size=size, relation=relation)
+    spread = best_spread(target, measured, small_queries)
+    sizes = tuple((np.flatnonzero(spread.shares) + 1).tolist())
+    direct = inf
+    if target == Target.conjunction(width) or width == 1:
+        every = measured_by(literals, width, width, budget, size=size, relation=relation)
+        direct = replace(every, moved=every.moved[-1:]).noise(np.ones(1), np.ones(1), np.ones(1))
+    return SummaryPlan(
+        literals=literals,
+        width=width,
+        predicate=predicate,
+        relation=relation,
+        budget=budget,
+        gaussian=measured.gaussian,
+        sizes=sizes,
+        scales=tuple(
+            measurement_scale(
+                int(measured.moved[j - 1]),
+                amount=measured.amount * float(spread.shares[j - 1]),
+                gaussian=measured.gaussian,
+            )
+            for j in sizes
+        ),
+        size=size,
+        predicted=spread.bound,
+        approximation=spread.answer.approximation,
+        direct=direct,
+    )
+
+
+def measured_by(
+    literals: ChosenLiterals,
+    kept: int,
+    width: int,
+    budget: Budget,
+    *,
+    size: int,
+    relation: NeighbouringRelation,
+) -> Measured:
+    """Return what is known of the measurements of sizes 1 to `kept` for queries of `width` literals.
+
+    Raises
+    ------
+    PlanError
+        If the budget leaves nothing to measure with.
+    """
+    gaussian = budget.accountant is Accountant.ZCDP
+    amount = amount_for(budget, gaussian=gaussian)
+    if not amount > 0:
+        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    replaced = relation is NeighbouringRelation.REPLACE_ONE
+    moved = [literals.groups.moved(j, replaced=replaced) for j in range(1, kept + 1)]
+    queries = literals.groups.conjunctions(width)
+    return Measured(np.array(moved, dtype=np.float64), amount, size, queries, gaussian, BETA)
+
+
+def countable(literals: ChosenLiterals, width: int) -> int:
+    """Return the largest size up to which all conjunctions can be counted, at most `width`.
+
+    Raises
+    ------
+    PlanError
+        If there are more literals than can be counted.
+    """
+    largest = _largest_countable(literals.groups, width)
+    if not largest:
+        columns = columns_that_do(literals, 1)
+        raise PlanError(
+            f"{literals.groups.literals:,} literals are more than the {MOST_COUNTED:,} that are counted; take fewer columns "
+            f"(--columns): the {columns:,} with the fewest values would do"
+        )
+    return largest
+
+
+def columns_that_do(literals: ChosenLiterals, width: int) -> int:
+    """Return how many columns, those with the fewest literals, have at most 20,000,000 conjunctions of up to `width`."""
+    sizes = sorted(literals.groups.sizes)
+    low, high = 0, len(sizes)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _largest_countable(LiteralGroups(tuple(sizes[:middle])), width) >= min(width, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _largest_countable(groups: LiteralGroups, width: int) -> int:
+    total, largest = 0, 0
+    for size in range(1, width + 1):
+        total += groups.conjunctions(size)
+        if total > MOST_COUNTED:
+            break
+        largest = size
+    return largest

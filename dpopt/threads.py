@@ -1,0 +1,64 @@
+"""Work on pieces of a range in threads, and how far it is, told in steps that say nothing about the table.
+
+Compiled kernels run without the interpreter's lock, so that pieces of one array are worked on at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+STEPS = 20  # shares that are told: 1/20, 2/20, ..., 1
+
+
+def in_threads(
+    run: Callable[[slice], None], size: int, step: int, threads: int, progress: Callable[[float], None] | None
+) -> None:
+    """Run `run` on all pieces of range(size), `step` long, in threads if there is more than one piece.
+
+    `progress` is called in the caller's thread with the share that is done, after each piece; if there is no piece, not at all.
+    """
+    pieces = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    if threads <= 1 or len(pieces) <= 1:
+        for piece in pieces:
+            run(piece)
+            if progress is not None:
+                progress(piece.stop / size)
+        return
+    with ThreadPoolExecutor(max_workers=min(threads, len(pieces))) as pool:
+        futures = [pool.submit(run, piece) for piece in pieces]
+        try:
+            # Reported in order: a piece once all before it are done, which is early enough.
+            for piece, future in zip(pieces, futures, strict=True):
+                future.result()
+                if progress is not None:
+                    progress(piece.stop / size)
+        except BaseException:  # an interruption too: do not work on to the end
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class Progress:
+    """Tells the shares 1/20, 2/20, ..., 1, each once, whatever the pieces of the work are.
+
+    How many pieces there are depends on the number of records; how many steps are told does not.
+
+    Parameters
+    ----------
+    tell
+        What is told; None: nothing is.
+    """
+
+    def __init__(self, tell: Callable[[float], None] | None) -> None:
+        self._tell = tell
+        self._told = 0
+
+    def part(self, begin: float, end: float) -> Callable[[float], None]:
+        """Return what to call with the share of a part of the work, from the share `begin` of the whole to `end`."""
+        return lambda share: self.reach(begin + (end - begin) * share)
+
+    def reach(self, share: float) -> None:
+        """Tell all steps up to this share of the whole."""
+        while self._tell is not None and self._told < STEPS and (self._told + 1) / STEPS <= share + 1e-9:
+            self._told += 1
+            self._tell(self._told / STEPS)

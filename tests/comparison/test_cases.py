@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpopt.comparison.cases import cases_from_instances, cases_from_transcript
+from dpopt.errors import PlanError, ProgramError, TranscriptError
+from tests.algorithms.small_runs import small_release
+
+INSTANCE = """
+optimum = 3
+how_known = "by eye"
+[problem]
+sizes = [2, 2]
+clauses = [{weight = 3, literals = [[0, "=", 1]]}, {weight = -2, literals = [[1, "!=", 0]]}]
+"""
+
+
+def write(path: Path, text: str = INSTANCE) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_file_and_a_folder_give_their_instances(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.toml")
+    write(tmp_path / "more" / "b.toml")
+    write(tmp_path / "more" / "deep" / "a.toml")
+    write(tmp_path / "more" / "a.mps", "no instance")
+    cases = cases_from_instances([one, tmp_path / "more"])
+    assert [case.name for case in cases] == ["one", "b", "a"]
+    assert (cases[0].best_known, cases[0].bound) == (3, 3)
+    assert len(cases[0].problem.clauses) == 2
+
+
+def test_instances_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x" / "one.toml")
+    write(tmp_path / "b" / "x" / "one.toml")
+    cases = cases_from_instances([tmp_path])
+    assert [case.name for case in cases] == ["one", "x/one"]
+
+
+def test_a_file_in_a_folder_that_is_no_instance_is_left_out_and_told(tmp_path: Path) -> None:
+    write(tmp_path / "one.toml")
+    other = write(tmp_path / "other.toml", "[problem]\nrows = 3\n")
+    told: list[str] = []
+    assert [case.name for case in cases_from_instances([tmp_path], note=told.append)] == ["one"]
+    assert len(told) == 1
+    assert told[0].startswith(f"left out: {other}")
+    with pytest.raises(ProgramError, match="problem.sizes and problem.clauses"):
+        cases_from_instances([other])
+
+
+def test_places_without_instances_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="does not exist"):
+        cases_from_instances([tmp_path / "nowhere"])
+    with pytest.raises(PlanError, match="no instances were found"):
+        cases_from_instances([tmp_path])
+
+
+def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.toml")
+    with pytest.raises(PlanError, match="is named twice"):
+        cases_from_instances([one, one])
+
+
+def test_rounds_of_a_run_are_cases_with_their_records_as_known(tmp_path: Path) -> None:
+    finished = small_release(tmp_path / "release")
+    cases = cases_from_transcript(tmp_path / "release", "2,4-5")
+    assert [case.name for case in cases] == ["round 2", "round 4", "round 5"]
+    for case, number in zip(cases, (2, 4, 5), strict=True):
+        done = finished.rounds[number - 1]
+        assert case.best_known == done.certificate.objective == case.problem.objective(done.record)
+        assert case.bound is None
+
+
+def test_rounds_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    small_release(tmp_path / "release")
+    with pytest.raises(PlanError, match="names no rounds"):
+        cases_from_transcript(tmp_path / "release", "7")
+    (tmp_path / "release" / "transcript.jsonl").write_text("")
+    with pytest.raises(TranscriptError):
+        cases_from_transcript(tmp_path / "release", "all")
+
+
+def test_broken_files_in_a_folder_are_left_out_and_the_others_run(tmp_path: Path) -> None:
+    write(tmp_path / "one.toml")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "link.toml").symlink_to(tmp_path / "nothing")
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    write(tmp_path / "deep.toml", f"a = {'[' * 5000}{']' * 5000}")
+    write(tmp_path / "heavy.toml", INSTANCE.replace("weight = 3", f"weight = {2**70}"))
+    write(tmp_path / "long.toml", INSTANCE.replace("[2, 2]", f"[2, {2**40}]"))
+    told: list[str] = []
+    assert [case.name for case in cases_from_instances([tmp_path], note=told.append)] == ["one"]
+    assert len(told) == 6
+    for name in ("folder", "link", "loop", "deep", "heavy", "long"):
+        assert sum(f"{name}.toml" in text for text in told) == 1

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from dpopt.comparison.tables import RESULTS, TABLE, summary, to_csv, to_json, write_results
+from tests.comparison.comparisons import comparison
+
+
+def test_the_json_holds_limits_cases_and_rows_with_their_gaps() -> None:
+    found = json.loads(json.dumps(to_json(comparison()), allow_nan=False))
+    assert found["limits"] == {"seconds": 5.0, "threads": 2, "seed": 3}
+    assert [case["name"] for case in found["cases"]] == ["first", "second"]
+    good, quick, second, crashed = found["rows"]
+    assert (good["reported_gap"], good["proven_gap"], good["proven_bound"], good["best_value"]) == (
+        4,
+        4,
+        104,
+        100,
+    )
+    assert good["at_mark"][1] == {"seconds": 1.0, "value": 100}
+    assert quick["remarks"] == [
+        "FALSE: states the bound 90, and 100 is reached",
+        "FALSE: claims that 90 is optimal, and 100 is reached",
+    ]
+    assert second["remarks"] == ["proven optimal"]
+    assert (crashed["value"], crashed["proven_gap"], crashed["reported_gap"]) == (None, None, None)
+    assert set(found["explained"]) >= {"value", "reported_bound", "proven_bound", "values_from"}
+
+
+def test_the_csv_has_one_line_for_each_row_and_a_column_for_each_mark() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(comparison()))))
+    assert [(row["case"], row["solver"]) for row in rows] == [
+        ("first", "good"),
+        ("first", "quick"),
+        ("second", "good"),
+        ("second", "quick"),
+    ]
+    assert [row["value_at_1_s"] for row in rows] == ["100", "90", "199", ""]
+    assert "value_at_20_s" not in rows[0]
+    assert rows[1]["remarks"].count("FALSE") == 2
+    assert (rows[3]["status"], rows[3]["detail"], rows[3]["value"]) == ("failed", "signal 11, at once", "")
+
+
+def test_the_summary_counts_by_solver() -> None:
+    good, quick = summary(comparison())
+    assert (good["solver"], good["answered"], good["cases"], good["best_value_reached"]) == ("good", 2, 2, 2)
+    assert (good["claimed_optimal"], good["proven_optimal"], good["false_claims"]) == (1, 1, 0)
+    assert (good["mean_per_cent_below_best"], good["largest_memory_mb"]) == (0.0, 64.0)
+    assert (quick["answered"], quick["best_value_reached"], quick["false_claims"]) == (1, 0, 1)
+    assert quick["mean_per_cent_below_best"] == 10.0
+    assert (quick["within_1_per_cent"], quick["median_seconds"], quick["largest_memory_mb"]) == (0, 4.0, None)
+
+
+def test_the_files_are_written_whole(tmp_path: Path) -> None:
+    for _ in range(2):
+        write_results(tmp_path, comparison())
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RESULTS, TABLE])
+    assert (tmp_path / TABLE).read_text() == to_csv(comparison())
+    assert json.loads((tmp_path / RESULTS).read_text()) == json.loads(json.dumps(to_json(comparison())))

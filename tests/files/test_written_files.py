@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpopt.files.written_files import open_private, unfinished_files, whole_file
+
+
+@pytest.fixture(params=[0o002, 0o022, 0o027, 0o077], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("before", [None, 0o600, 0o666])
+def test_a_file_is_as_wide_as_the_umask_says_or_its_owners_alone(
+    tmp_path: Path, umask: int, private: bool, before: int | None
+) -> None:
+    """Also while it is written, and whatever stood in its place."""
+    path = tmp_path / "a"
+    if before is not None:
+        path.touch()
+        path.chmod(before)
+    expected = (0o600 if private else 0o666) & ~umask
+    with whole_file(path, private=private) as stream:
+        assert [mode(part) for part in unfinished_files(tmp_path)] == [expected]
+        stream.write(b"x")
+    assert mode(path) == expected
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("before", [None, 0o644, 0o400, 0o666, 0o777])
+def test_a_private_file_that_grows_is_its_owners_alone(
+    tmp_path: Path, umask: int, before: int | None
+) -> None:
+    path = tmp_path / "a"
+    if before is not None:
+        path.write_text("kept ")
+        path.chmod(before | 0o200)
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_APPEND), "w") as stream:
+        stream.write("more")
+    assert path.read_text() == ("" if before is None else "kept ") + "more"
+    assert mode(path) & ~0o600 == 0
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """Not even by whoever may: a device, a pipe, a folder."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(FileExistsError, match="no plain file"), whole_file(path):
+            pass
+    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path) -> None:
+    """The temporary name can be guessed: what stands there already is neither written into nor removed."""
+    victim, trap = tmp_path / "victim", tmp_path / f".a.{os.getpid()}-0.tmp"
+    victim.write_text("kept")
+    trap.symlink_to(victim)
+    with whole_file(tmp_path / "a") as stream:
+        stream.write(b"new")
+    assert (victim.read_text(), (tmp_path / "a").read_text()) == ("kept", "new")
+    assert trap.is_symlink()
+
+
+def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
+    def fail() -> None:
+        with whole_file(tmp_path / "a") as stream:
+            stream.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,242 @@
+"""AQ-1, AQ-2: polynomials as good as those of a cone solver, and a stated approximation that holds in exact arithmetic."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from math import comb, inf, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.models.polynomials.answer_polynomial import LARGEST_QUERY, AnswerPolynomial, best_answer, evaluated
+from dpopt.polynomials.targets import Target
+from tests.models.test_histogram_textbooks import printed, textbook, worked
+
+Values = tuple[Fraction | None, ...]
+
+NAMED = st.integers(1, 12).flatmap(
+    lambda k: st.integers(1, k).map(lambda needed: Target.at_least(needed, k).values)
+)
+TABLES = st.lists(st.integers(0, 100).map(lambda part: Fraction(part, 100)), min_size=2, max_size=13)
+
+
+@st.composite
+def targets(draw: st.DrawFn) -> Values:
+    """Draw a predicate or any table of values; of some, not all numbers of true literals occur."""
+    values: list[Fraction | None] = list(draw(st.one_of(NAMED, TABLES)))
+    if draw(st.booleans()):
+        kept = draw(st.integers(0, len(values) - 1))
+        values = [value if s == kept or draw(st.booleans()) else None for s, value in enumerate(values)]
+    return tuple(values)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[Values, NDArray[np.float64], float]:
+    """Draw a target, deviations that grow with the size, some infinite, and a number of deviations."""
+    target = draw(targets())
+    sizes = draw(st.integers(1, min(len(target), 8)))
+    level = 10 ** draw(st.floats(-4, 0))
+    factors = draw(st.lists(st.floats(0.3, 10), min_size=sizes, max_size=sizes))
+    counted = draw(st.lists(st.integers(0, 4).map(bool), min_size=sizes, max_size=sizes))
+    roots = [sqrt(max(1, comb(len(target) - 1, j))) for j in range(1, sizes + 1)]
+    deviations = [
+        level * root * factor if one else inf
+        for root, factor, one in zip(roots, factors, counted, strict=True)
+    ]
+    return target, np.array(deviations), draw(st.floats(0.5, 6))
+
+
+def reference(target: Values, deviations: NDArray[np.float64], zeta: float) -> tuple[float, bool]:
+    """Return what CVXPY and Clarabel find for AQ-1 subject to AQ-2, and whether it is accurate."""
+    import cvxpy
+
+    k = len(target) - 1
+    used = [j for j, u in enumerate(deviations[:k].tolist(), start=1) if np.isfinite(u)]
+    scaled = cvxpy.Variable(len(used) + 1)
+    gamma = cvxpy.Variable()
+    points = {
+        s: np.array([1.0, *(comb(s, j) / comb(k, j) for j in used)])
+        for s, value in enumerate(target)
+        if value is not None
+    }
+    weights = np.array([0.0, *(deviations[j - 1] / comb(k, j) for j in used)])
+    limits = []
+    for s, row in points.items():
+        limits += [
+            row @ scaled - float(target[s] or 0) <= gamma,
+            float(target[s] or 0) - row @ scaled <= gamma,
+        ]
+    program = cvxpy.Problem(
+        cvxpy.Minimize(gamma + zeta * cvxpy.norm(cvxpy.multiply(weights, scaled), 2)), limits
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        program.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-9, tol_feas=1e-10)
+    return float(program.value), program.status == cvxpy.OPTIMAL
+
+
+def check(answer: AnswerPolynomial, target: Values, deviations: NDArray[np.float64]) -> None:
+    """Evaluate AQ-2 in Fractions, and the deviation by hand."""
+    exact = tuple(Fraction(one) for one in answer.coefficients)
+    assert len(exact) <= min(len(target) - 1, deviations.size) + 1
+    worst = max(
+        abs(sum(one * comb(s, j) for j, one in enumerate(exact)) - value)
+        for s, value in enumerate(target)
+        if value is not None
+    )
+    assert worst <= Fraction(answer.approximation) <= worst * (1 + Fraction(1, 2**40))
+    variance = 0.0
+    for one, deviation in zip(answer.coefficients[1:], deviations.tolist(), strict=False):
+        if deviation == inf:
+            assert one == 0
+        else:
+            variance += (one * deviation) ** 2
+    assert answer.deviation == pytest.approx(sqrt(variance), rel=1e-12)
+
+
+@settings(max_examples=150)
+@given(program=programs())
+def test_no_polynomial_of_a_cone_solver_is_better(
+    program: tuple[Values, NDArray[np.float64], float],
+) -> None:
+    """AQ-1 within 1e-6 of the optimum, relatively, or of 1e-9 where it is next to nothing."""
+    target, deviations, zeta = program
+    answer = best_answer(target, deviations, zeta)
+    check(answer, target, deviations)
+    assert answer.bound(zeta) == answer.approximation + zeta * answer.deviation
+    optimum, accurate = reference(target, deviations, zeta)
+    assert answer.bound(zeta) <= optimum * (1 + 1e-6) + 1e-9
+    assert answer.bound(zeta) >= optimum * (1 - 1e-6) - 1e-9 or not accurate
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10.0])
+@pytest.mark.parametrize(
+    ("needed", "k", "sizes"), [(16, 16, 6), (1, 16, 6), (8, 16, 16), (3, 10, 10), (1, 2, 1)]
+)
+def test_noise_of_any_amount_is_weighed(needed: int, k: int, sizes: int, noise: float) -> None:
+    """Never worse than inclusion and exclusion, a constant, or what is best with ten times the noise; stated exactly."""
+    target = Target.at_least(needed, k).values
+    deviations = noise * np.sqrt([comb(k, j) for j in range(1, sizes + 1)])
+    answer = best_answer(target, deviations, 3.0)
+    check(answer, target, deviations)
+    allowed = 1 + 1e-6
+    assert answer.bound(3.0) <= 0.5 * allowed
+    if sizes == k:
+        differences = [
+            sum((-1) ** (j - i) * comb(j, i) * (i >= needed) for i in range(j + 1)) for j in range(1, k + 1)
+        ]
+        assert answer.bound(3.0) <= 3.0 * float(np.linalg.norm(differences * deviations)) * allowed
+    louder = best_answer(target, 10 * deviations, 3.0)
+    assert answer.bound(3.0) <= (louder.approximation + 0.3 * louder.deviation) * allowed
+
+
+def test_without_much_noise_inclusion_and_exclusion_are_exact() -> None:
+    for needed, k, expected in [
+        (3, 3, (0.0, 0.0, 0.0, 1.0)),
+        (1, 3, (0.0, 1.0, -1.0, 1.0)),
+        (2, 3, (0.0, 0.0, 1.0, -2.0)),
+    ]:
+        answer = best_answer(Target.at_least(needed, k).values, np.full(k, 1e-6), 2.0)
+        assert answer.coefficients == expected
+        assert answer.approximation == 0
+
+
+def test_with_much_noise_a_constant_answers() -> None:
+    answer = best_answer(Target.conjunction(5).values, np.full(3, 1e6), 2.0)
+    assert answer.approximation == pytest.approx(0.5)
+    assert answer.deviation == pytest.approx(0, abs=1e-6)
+
+
+def test_numbers_that_do_not_occur_are_left_out() -> None:
+    """With two conditions that always hold, "all four of them" is a table of the numbers from 2 on."""
+    padded: Values = (None, None, Fraction(0), Fraction(0), Fraction(1))
+    noise = np.array([0.001, 0.001])
+    free = best_answer(padded, noise, 1.0)
+    assert list(free.coefficients) == [3, -2, 1]  # the one parabola through three points
+    assert free.approximation == 0
+    check(free, padded, noise)
+    whole = best_answer((Fraction(0), Fraction(0), *padded[2:]), noise, 1.0)
+    assert whole.approximation > 0.05
+
+
+def test_a_single_number_that_occurs_is_answered_by_a_constant() -> None:
+    answer = best_answer((None, Fraction(3, 4)), np.array([1.0]), 1.0)
+    assert (answer.coefficients[0], answer.bound(1.0)) == (0.75, 0.0)
+
+
+def test_sizes_that_were_not_counted_have_no_part() -> None:
+    answer = best_answer(Target.conjunction(3).values, np.array([inf, 0.01, inf]), 1.0)
+    assert len(answer.coefficients) == 3
+    assert answer.coefficients[1] == 0
+    nothing = best_answer(Target.conjunction(3).values, np.array([inf, inf]), 1.0)
+    assert nothing.coefficients == (0.5,)
+
+
+def test_values_are_those_of_binomial_coefficients() -> None:
+    coefficients = (Fraction(1), Fraction(-2), Fraction(3))
+    assert [evaluated(coefficients, s) for s in range(4)] == [1, -1, 0, 4]
+
+
+@pytest.mark.parametrize(
+    ("target", "deviations", "zeta"),
+    [
+        ((Fraction(0),), [1.0], 1.0),
+        ((None, None), [1.0], 1.0),
+        ((Fraction(0),) * (LARGEST_QUERY + 2), [1.0], 1.0),
+        ((Fraction(0), Fraction(1)), [0.0], 1.0),
+        ((Fraction(0), Fraction(1)), [-1.0], 1.0),
+        ((Fraction(0), Fraction(1)), [float("nan")], 1.0),
+        ((Fraction(0), Fraction(1)), [1.0], 0.0),
+        ((Fraction(0), Fraction(1)), [1.0], inf),
+        ((Fraction(0), Fraction(1)), [1.0], float("nan")),
+    ],
+)
+def test_bad_input_is_refused(target: Values, deviations: list[float], zeta: float) -> None:
+    with pytest.raises(ProgramError, match=f"expected 1 to {LARGEST_QUERY} literals, and the others above 0"):
+        best_answer(target, np.array(deviations), zeta)
+
+
+@pytest.mark.solver("cbc")
+def test_the_textbook_finds_the_same_polynomials() -> None:
+    """AQ-1 to AQ-2, with numbers that do not occur and sizes that are not counted."""
+    cases: list[tuple[Values, list[float], float]] = [
+        (Target.conjunction(5).values, [0.01, 0.03, 0.1], 3.0),
+        (Target.disjunction(6).values, [0.001, 0.002, 0.01, 0.02], 2.5),
+        (Target.at_least(3, 5).values, [0.02, inf, 0.03, 0.05], 2.0),
+        ((None, None, Fraction(0), Fraction(1, 3), Fraction(1)), [0.3, 0.2, 0.5], 1.0),
+    ]
+    problems = [
+        ([None if one is None else float(one) for one in target], deviations, zeta)
+        for target, deviations, zeta in cases
+    ]
+    for (target, deviations, zeta), (bound, gamma, coefficients) in zip(
+        cases, textbook("answer_polynomial", *problems), strict=True
+    ):
+        own = best_answer(target, np.array(deviations), zeta)
+        assert own.bound(zeta) == pytest.approx(bound, rel=1e-5)
+        assert own.approximation == pytest.approx(gamma, rel=1e-2, abs=1e-6)
+        worst = max(
+            abs(sum(one * comb(s, j) for j, one in enumerate(coefficients)) - float(value))
+            for s, value in enumerate(target)
+            if value is not None
+        )
+        assert worst == pytest.approx(gamma, abs=1e-6)
+
+
+@pytest.mark.solver("cbc")
+def test_the_worked_example_is_that_of_the_page() -> None:
+    (line,) = printed("answer_polynomial")
+    own = best_answer((Fraction(0), Fraction(0), Fraction(1)), np.array([0.1, 0.5]), 1.0)
+    text = worked("answer_polynomial")
+    assert "a = 0.4667, b = 0.0667,\na_0 = -0.2333" in text
+    assert "0.2333 + 0.0574 = 0.2907" in text
+    root = (3.04 - sqrt(3.04**2 - 4 * 3.0704 * 0.75)) / (2 * 3.0704)
+    assert own.coefficients == pytest.approx((-root / 2, root, 1 - 2 * root), abs=1e-4)
+    assert own.coefficients == pytest.approx((-0.2333, 0.4667, 0.0667), abs=1e-4)
+    assert (own.approximation, own.deviation) == pytest.approx((0.2333, 0.0574), abs=1e-4)
+    assert float(line.split()[0]) == pytest.approx(own.bound(1.0), rel=1e-5)

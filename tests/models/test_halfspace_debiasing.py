@@ -1,0 +1,121 @@
+"""The least worst bias as a linear program (HD-1 to HD-4): known optima, closed form, textbook, and the fast method."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.models.halfspace_debiasing import best_slope, debiasing_program, least_worst_combination
+from dpopt.solvers.registry import get_solver
+from tests.models.catalogue import MODELS
+
+PAGE = MODELS / "halfspace_debiasing"
+with (PAGE / "known_optima.csv").open(encoding="utf-8") as stream:
+    KNOWN = list(csv.DictReader(stream))
+
+
+def numbers(text: str) -> list[float]:
+    return [float(Fraction(one)) for one in text.split()]
+
+
+def problem(row: dict[str, str]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    responses = np.array([numbers(one) for one in row["responses"].split(";")])
+    return responses, np.array(numbers(row["noise"])), float(Fraction(row["objective"]))
+
+
+def optimum(responses: NDArray[np.float64], noise: NDArray[np.float64]) -> float:
+    program = debiasing_program(responses, noise)
+    point = np.asarray(get_solver("highs").solve(program).require_solution(), dtype=np.float64)
+    return program.evaluate(point)
+
+
+@pytest.mark.parametrize("row", KNOWN, ids=lambda row: f"{row['responses']}, {row['noise']}")
+def test_the_program_has_its_known_optimum(row: dict[str, str]) -> None:
+    """HD-1 to HD-3 by HiGHS; HD-4 for one estimate."""
+    responses, noise, expected = problem(row)
+    assert optimum(responses, noise) == pytest.approx(expected, abs=1e-7)
+    if noise.size == 1:
+        slope, error = best_slope(responses[:, 0], float(noise[0]))
+        assert error + slope * noise[0] == pytest.approx(expected, abs=1e-12)
+        assert np.abs(slope * responses - 1.0).max() == pytest.approx(error, abs=1e-12)
+
+
+def test_the_textbook_has_the_same_optima() -> None:
+    """In a process of its own: PuLP looks for solvers when it is imported."""
+    pytest.importorskip("pulp")
+    problems = [(one.tolist(), noise.tolist()) for one, noise, _ in map(problem, KNOWN)]
+    code = "import json, sys; sys.path.insert(0, '.'); from halfspace_debiasing_textbook import solve; "
+    code += "print(json.dumps([solve(*one) for one in json.loads(sys.argv[1])]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(problems)],
+        cwd=PAGE,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for row, (value, factors) in zip(KNOWN, json.loads(done.stdout), strict=True):
+        responses, noise, expected = problem(row)
+        assert value == pytest.approx(expected, abs=1e-6)
+        worst = np.abs(responses @ np.array(factors) - 1.0).max()
+        assert worst + np.abs(factors) @ noise == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_worked_example_of_the_textbook_is_that_of_the_page() -> None:
+    done = subprocess.run(
+        [sys.executable, str(PAGE / "halfspace_debiasing_textbook.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(done.stdout.split()[0]) == pytest.approx(2 / 3, abs=1e-6)
+    page = (PAGE / "README.md").read_text(encoding="utf-8").partition("## Worked example")[2]
+    assert "1/3 + 1/3" in page
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fast_method_comes_near_to_the_optimum(seed: int) -> None:
+    """HD-2 without noise: within 5 % of HiGHS, and never worse than doing nothing."""
+    generator = np.random.default_rng(seed)
+    margins = np.repeat(np.linspace(0.5, 1.0, 8), 40)
+    responses = np.stack([np.clip(margins / ramp, 0, 1) for ramp in (0.6, 0.9, 1.5)], axis=1)
+    responses += 0.05 * generator.normal(size=responses.shape)
+    found = least_worst_combination(responses)
+    worst = float(np.abs(responses @ found - 1.0).max())
+    assert optimum(responses, np.zeros(3)) - 1e-7 <= worst <= 1.05 * optimum(responses, np.zeros(3))
+
+
+def test_estimates_that_know_nothing_get_no_weight() -> None:
+    assert least_worst_combination(np.array([[1.0], [-1.0]])) == pytest.approx(0.0, abs=1e-6)
+    assert np.array_equal(least_worst_combination(np.zeros((3, 2))), np.zeros(2))
+    assert least_worst_combination(np.array([[0.5], [0.5]])) == pytest.approx(2.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("responses", "noise"),
+    [
+        (np.zeros((0, 1)), np.zeros(1)),
+        (np.zeros(3), np.zeros(3)),
+        (np.ones((2, 2)), np.zeros(1)),
+        (np.full((1, 1), np.nan), np.zeros(1)),
+        (np.ones((1, 1)), np.array([-1.0])),
+    ],
+)
+def test_numbers_that_make_no_program_are_refused(
+    responses: NDArray[np.float64], noise: NDArray[np.float64]
+) -> None:
+    with pytest.raises(ProgramError):
+        debiasing_program(responses, noise)
+
+
+@pytest.mark.parametrize(("responses", "noise"), [([], 0.0), ([2.0], 0.0), ([0.5], -1.0), ([0.5], np.inf)])
+def test_a_slope_needs_responses_and_noise_in_range(responses: list[float], noise: float) -> None:
+    with pytest.raises(ProgramError):
+        best_slope(np.array(responses), noise)

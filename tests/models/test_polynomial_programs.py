@@ -1,0 +1,259 @@
+"""Polynomials as linear programs (MP-1 to MP-6, CB-1 to CB-6, AN-1 to AN-4): known and exact optima, textbooks."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from fractions import Fraction
+from math import comb, log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpopt.errors import ProgramError
+from dpopt.models.polynomials.approximation_plus_noise import noise_program, noise_weights
+from dpopt.models.polynomials.coefficient_budget import (
+    binomial_shares,
+    coefficient_program,
+    largest_binomials,
+    limited_program,
+    monomial_values,
+    read_limited,
+    read_split,
+)
+from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_program, minimax_values
+from dpopt.polynomials import (
+    Basis,
+    Target,
+    best_polynomial,
+    least_coefficients,
+    least_error_within,
+    least_predicted_error,
+    verify,
+)
+from dpopt.polynomials.references import level
+from dpopt.programs import MixedIntegerProgram
+from dpopt.solvers.registry import get_solver
+from tests.models.catalogue import MODELS
+from tests.models.polynomial_vertices import known_optima, least_by_vertices, numbers
+
+MINIMAX = known_optima(MODELS / "minimax_polynomial" / "known_optima.csv")
+BUDGETS = known_optima(MODELS / "coefficient_budget" / "known_optima.csv")
+NOISY = known_optima(MODELS / "approximation_plus_noise" / "known_optima.csv")
+
+
+def floats(values: list[Fraction]) -> np.ndarray:
+    return np.array([float(one) for one in values])
+
+
+def optimum(program: MixedIntegerProgram) -> np.ndarray:
+    """Return the point that HiGHS finds."""
+    return np.asarray(get_solver("highs").solve(program).require_solution(), dtype=np.float64)
+
+
+def worked(page: str) -> str:
+    text = (MODELS / page / "README.md").read_text(encoding="utf-8")
+    return text.partition("## Worked example")[2].partition("## Known optima")[0]
+
+
+@pytest.mark.parametrize(
+    "row", MINIMAX, ids=lambda row: f"{row['values']}, {row['degree']}, {row['keeps_zero']}"
+)
+def test_a_nearest_polynomial_has_its_known_error(row: dict[str, str]) -> None:
+    """MP-1 to MP-4 by HiGHS, MP-5 and MP-6 in exact arithmetic, and all vertices."""
+    values, degree, keeps = numbers(row["values"]), int(row["degree"]), row["keeps_zero"] == "1"
+    expected = Fraction(row["error"])
+    found = best_polynomial(Target.table(values), degree, free_constant=not keeps)
+    verify(found)
+    assert found.objective == expected
+    if degree < 4:
+        assert least_by_vertices(values, [Fraction(0)] * (degree + 1), None, keeps_zero=keeps) == expected
+    program = minimax_program(floats(values), degree, keeps_zero=keeps)
+    point = optimum(program)
+    assert program.evaluate(point) == pytest.approx(float(expected), abs=1e-8)
+    errors = np.abs(minimax_values(point, len(values) - 1) - floats(values))
+    assert errors.max() == pytest.approx(float(expected), abs=1e-8)
+
+
+@pytest.mark.parametrize("row", BUDGETS, ids=lambda row: f"{row['values']}, {row['weights']}, {row['error']}")
+def test_least_coefficients_have_their_known_sum(row: dict[str, str]) -> None:
+    """CB-1 to CB-3 and CB-5 by HiGHS, CB-6 in exact arithmetic, and all vertices."""
+    values, weights, keeps = numbers(row["values"]), numbers(row["weights"]), row["keeps_zero"] == "1"
+    error, expected = Fraction(row["error"]), Fraction(row["objective"])
+    found = least_coefficients(
+        Target.table(values), len(weights) - 1, error, weights, free_constant=not keeps, solver=None
+    )
+    verify(found)
+    assert found.objective == expected
+    assert least_by_vertices(values, weights, error, keeps_zero=keeps) == expected
+    program = coefficient_program(floats(values), floats(weights), float(error), keeps_zero=keeps)
+    a = read_split(optimum(program), len(values) - 1)
+    assert float(np.abs(a) @ floats(weights)) == pytest.approx(float(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("row", NOISY, ids=lambda row: f"{row['values']}, {row['weights']}")
+def test_error_and_noise_have_their_known_sum(row: dict[str, str]) -> None:
+    """AN-1 and AN-2 by HiGHS, AN-4 in exact arithmetic, and all vertices."""
+    values, weights, expected = numbers(row["values"]), numbers(row["weights"]), Fraction(row["objective"])
+    found = least_predicted_error(Target.table(values), weights, solver=None)
+    verify(found)
+    assert found.objective == expected
+    assert least_by_vertices(values, weights, None, keeps_zero=False) == expected
+    program = noise_program(floats(values), floats(weights))
+    point = optimum(program)
+    assert program.evaluate(point) == pytest.approx(float(expected), abs=1e-8)
+    a = read_split(point[:-1], len(values) - 1)
+    assert float(np.abs(a) @ floats(weights)) + point[-1] == pytest.approx(float(expected), abs=1e-7)
+
+
+@pytest.mark.parametrize("basis", [Basis.MONOMIAL, Basis.CHEBYSHEV])
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("limit", ["1/2", "1", "3"])
+def test_limited_coefficients_have_the_exact_error(basis: Basis, keeps: bool, limit: str) -> None:
+    """CB-4."""
+    target = Target.disjunction(7)
+    table = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(7, 4)
+    program = limited_program(floats(list(target.values)), 4, float(Fraction(limit)), table, keeps_zero=keeps)
+    point = optimum(program)
+    found = least_error_within(target, 4, Fraction(limit), basis, free_constant=not keeps, solver=None)
+    verify(found)
+    assert float(found.objective) == pytest.approx(float(point[-1]), abs=1e-7)
+    assert np.abs(read_limited(point, table)).max() <= float(Fraction(limit)) + 1e-7
+
+
+def test_the_weights_of_the_levelled_error_are_those_of_the_formula() -> None:
+    """MP-6, and MP-5 for its weights, on nodes with and without the kept point."""
+    target = Target.disjunction(9)
+    for reference, keeps in (((1, 2, 5, 9), True), ((0, 1, 4, 8, 9), False)):
+        nodes = [0, *reference] if keeps else list(reference)
+        weights = [
+            1 / Fraction(int(np.prod([s - other for other in nodes if other != s], dtype=object)))
+            for s in nodes
+        ]
+        top = sum((w * target.values[s] for s, w in zip(nodes, weights, strict=True)), start=Fraction(0))
+        bottom = sum(
+            (abs(w) for s, w in zip(nodes, weights, strict=True) if s or not keeps), start=Fraction(0)
+        )
+        found = level(target, reference, keeps_zero=keeps)
+        assert found.size == abs(top) / bottom
+        given = list(zip(found.witness.points, found.witness.weights, strict=True))
+        assert sum(abs(y) for s, y in given if s or not keeps) == 1
+        for degree in range(len(nodes) - 1):
+            assert sum(y * s**degree for s, y in given) == 0
+
+
+def test_the_weights_of_noise_are_those_of_the_formula() -> None:
+    """AN-3."""
+    found = noise_weights(4, attributes=12, records=1000, rho=0.2, queries=793, beta=0.01)
+    zeta = sqrt(2 * log(2 * 793 / 0.01))
+    expected = [zeta * sqrt(comb(12, j) * comb(4, j)) / (1000 * sqrt(0.4)) for j in range(1, 5)]
+    np.testing.assert_allclose(found, [0, *expected])
+    good = {"attributes": 12, "records": 1000, "rho": 0.2, "queries": 793, "beta": 0.01}
+    for bad in (
+        {"attributes": 3},
+        {"records": 0},
+        {"rho": 0.0},
+        {"queries": 0},
+        {"beta": 0.0},
+        {"beta": 1.0},
+    ):
+        with pytest.raises(ProgramError, match="expected k"):
+            noise_weights(4, **{**good, **bad})  # type: ignore[arg-type]
+
+
+def test_entries_lie_between_zero_and_one() -> None:
+    """CB-5; wide queries too."""
+    shares = binomial_shares(64, 64)
+    assert shares.min() >= 0
+    assert shares.max() == 1
+    for j in (0, 1, 7, 32, 64):
+        assert largest_binomials(64, 64)[j] == pytest.approx(comb(64, j), rel=1e-12)
+        np.testing.assert_allclose(shares[:, j], [comb(s, j) / comb(64, j) for s in range(65)], rtol=1e-10)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    for values, degree in ((np.ones(1), 0), (np.ones(4), 4), (np.ones(4), -1)):
+        with pytest.raises(ProgramError, match="a degree from 0 to k"):
+            minimax_program(values, degree, keeps_zero=True)
+    with pytest.raises(ProgramError, match="a degree from 0 to k"):
+        coefficient_program(np.ones(3), np.ones(5), 0.1, keeps_zero=True)
+    with pytest.raises(ProgramError, match="at least 0"):
+        coefficient_program(np.ones(3), np.array([0.0, -1.0]), 0.1, keeps_zero=True)
+    with pytest.raises(ProgramError, match="basis of shape"):
+        limited_program(np.ones(3), 1, 1.0, np.ones((3, 3)), keeps_zero=True)
+    with pytest.raises(ProgramError, match="weights for 3 values"):
+        noise_program(np.ones(3), np.ones(2))
+
+
+def textbook(page: str, *problems: tuple[object, ...], function: str = "solve") -> list[Any]:
+    """Solve problems with a page's textbook, in a process of its own: PuLP looks for solvers when it is imported."""
+    code = (
+        f"import sys; sys.path.insert(0, sys.argv[1]); from {page}_textbook import *\n"
+        f"for problem in eval(sys.argv[2]): print(repr({function}(*problem)))"
+    )
+    command = [sys.executable, "-c", code, str(MODELS / page), repr(problems)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [ast.literal_eval(line) for line in done.stdout.splitlines()]
+
+
+def printed(page: str) -> list[tuple[float, list[float]]]:
+    """Return what a textbook prints of its worked example."""
+    script = [sys.executable, str(MODELS / page / f"{page}_textbook.py")]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    lines = [line.partition(" ") for line in done.stdout.splitlines()]
+    return [(float(value), ast.literal_eval(rest)) for value, _, rest in lines]
+
+
+@pytest.mark.solver("cbc")
+def test_the_textbooks_find_the_known_optima() -> None:
+    """MP-1 to MP-4, CB-1 to CB-4, AN-1 and AN-2 in plain PuLP."""
+    problems: list[tuple[object, ...]] = [
+        (floats(numbers(row["values"])).tolist(), int(row["degree"]), row["keeps_zero"] == "1")
+        for row in MINIMAX
+    ]
+    found = [value for value, _ in textbook("minimax_polynomial", *problems)]
+    assert found == pytest.approx([float(Fraction(row["error"])) for row in MINIMAX], abs=1e-6)
+    problems = [
+        (
+            floats(numbers(row["values"])).tolist(),
+            floats(numbers(row["weights"])).tolist(),
+            float(Fraction(row["error"])),
+            row["keeps_zero"] == "1",
+        )
+        for row in BUDGETS
+    ]
+    found = [value for value, _ in textbook("coefficient_budget", *problems)]
+    assert found == pytest.approx([float(Fraction(row["objective"])) for row in BUDGETS], abs=1e-4)
+    problems = [
+        (floats(numbers(row["values"])).tolist(), floats(numbers(row["weights"])).tolist()) for row in NOISY
+    ]
+    found = [value for value, _ in textbook("approximation_plus_noise", *problems)]
+    assert found == pytest.approx([float(Fraction(row["objective"])) for row in NOISY], abs=1e-6)
+    limited = textbook("coefficient_budget", ([0] + [1] * 8, 4, 1.0, True), function="solve_limited")
+    assert limited[0][0] == pytest.approx(105 / 463, abs=1e-6)
+
+
+@pytest.mark.solver("cbc")
+def test_the_worked_examples_are_those_of_the_pages() -> None:
+    (kept, values), (free, _) = printed("minimax_polynomial")
+    assert "E = 1/7" in worked("minimax_polynomial")
+    assert "p = 0, 6/7, 8/7, 6/7" in worked("minimax_polynomial")
+    assert "E = (1/7) / (8/7) = 1/8" in worked("minimax_polynomial")
+    assert (kept, free) == pytest.approx((1 / 7, 1 / 8), abs=1e-6)
+    assert values == pytest.approx([0, 6 / 7, 8 / 7, 6 / 7], abs=1e-6)
+    ((least, coefficients),) = printed("coefficient_budget")
+    assert "together 9/2" in worked("coefficient_budget")
+    assert least == pytest.approx(4.5, abs=1e-6)
+    assert coefficients == pytest.approx([0, 0.75, -0.25], abs=1e-6)
+    found = least_coefficients(
+        Target.disjunction(2), 2, Fraction(1, 4), [Fraction(one) for one in (0, 4, 6)], solver=None
+    )
+    assert found.objective == Fraction(9, 2)
+    assert "y_1 = 16 and y_2 = -6" in worked("coefficient_budget")
+    assert dict(zip(found.witness.points, found.witness.weights, strict=True)) == {0: -10, 1: 16, 2: -6}
+    ((total, a),) = printed("approximation_plus_noise")
+    assert "a = 0, 1 and 1/4" in worked("approximation_plus_noise")
+    assert [total, *a] == pytest.approx([0.25, 0, 1])

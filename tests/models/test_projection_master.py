@@ -1,0 +1,174 @@
+"""The projection as programs (PJ-1 to PJ-8): by hand, against general solvers, and the textbook of the page."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpopt.errors import ProgramError
+from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
+from dpopt.models.best_responses.column_pricing import joined_clauses, pricing_program
+from dpopt.models.records.projection_master import projection_master
+from dpopt.models.records.whole_multiplicities import rounding_program
+from dpopt.programs import SolveLimits
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.rules.threshold_circuit import NO_RULES
+from dpopt.solvers.registry import get_solver
+from tests.circuits import every_record
+from tests.inference.fits import all_codes, answers, random_clauses
+from tests.source_code import ROOT
+
+PAGE = ROOT / "models" / "projection"
+RECORDS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
+VALUES = np.array([0.8, 0.6, 0.2])
+
+
+def worked_queries() -> Clauses:
+    """Return A = 1, B = 1, and both."""
+    attributes = np.array([[0, -1], [1, -1], [0, 1]], dtype=np.int32)
+    return Clauses.conjunctions(attributes, (attributes >= 0).astype(np.int32), attributes >= 0)
+
+
+@pytest.mark.parametrize("name", ["clarabel", "cvxpy-highs"])
+def test_the_worked_example_by_a_general_solver(name: str) -> None:
+    solver = get_solver(name)
+    if not solver.availability().available:
+        pytest.skip(f"{name} is not available")
+    program = projection_master(answers(worked_queries(), RECORDS) > 0, VALUES, np.ones(3))  # PJ-1 to PJ-3
+    point = np.asarray(solver.solve(program, SolveLimits(seconds=60)).require_solution(), dtype=np.float64)
+    np.testing.assert_allclose(point, [0, 4 / 15, 7 / 15, 4 / 15], atol=1e-4)
+    assert program.evaluate(point) == pytest.approx(1 / 150, abs=1e-6)
+
+
+def test_the_worked_example_by_column_generation() -> None:
+    sizes = np.array([2, 2], dtype=np.int32)
+    problem = FitProblem(sizes, (FitTerm(worked_queries(), VALUES),), NO_RULES, all_codes([2, 2]))
+    fitted = fit(problem, FitSettings(records=3, sweeps=1, rounds=20))
+    assert fitted.objective == pytest.approx(1 / 150, rel=1e-9)
+    assert fitted.lower_bound == pytest.approx(1 / 150, rel=1e-9)  # PJ-6
+    found = {
+        tuple(record): weight for record, weight in zip(fitted.records.tolist(), fitted.weights, strict=True)
+    }
+    assert set(found) == {(0, 1), (1, 0), (1, 1)}
+    assert found[1, 0] == pytest.approx(7 / 15, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pricing_in_whole_numbers_finds_the_least_slope_and_bounds_it(seed: int) -> None:
+    """PJ-4 and PJ-5, with the optimum by enumeration."""
+    generator = np.random.default_rng(seed)
+    sizes = np.array([3, 2, 4], dtype=np.int32)
+    marginals = MarginalSet(all_codes([3, 2, 4]), np.array([[0, 1], [2, -1]], dtype=np.int32))
+    clauses = random_clauses(generator, [3, 2, 4], 15)
+    slopes = [generator.normal(0, 10.0 ** generator.integers(-6, 3), n) for n in (10, 15)]
+    slopes[1][3] = 0.0
+    written = pricing_program([marginals, clauses], slopes, sizes, NO_RULES)
+    assert written.most == 2 + 15
+    records = every_record([3, 2, 4])
+    exact = slopes[0] @ answers(marginals, records) + slopes[1] @ answers(clauses, records)
+    values = np.array([written.program.objective(record) for record in records])
+    assert exact[int(np.argmax(values))] == pytest.approx(exact.min(), rel=1e-9)
+    least = written.least(Fraction(int(values.max())))
+    assert least <= exact.min()
+    assert least == pytest.approx(exact.min(), rel=1e-6, abs=1e-6 * float(np.abs(exact).max()))
+
+
+def test_pricing_refuses_slopes_that_do_not_fit() -> None:
+    sizes = np.array([2, 2], dtype=np.int32)
+    for slopes in ([np.zeros(2)], [np.zeros(3), np.zeros(3)], []):
+        with pytest.raises(ProgramError, match="one slope for every query"):
+            pricing_program([worked_queries()], slopes, sizes, NO_RULES)
+    with pytest.raises(ProgramError, match="finite"):
+        pricing_program([worked_queries()], [np.array([1.0, np.nan, 0.0])], sizes, NO_RULES)
+    nothing = pricing_program([worked_queries()], [np.zeros(3)], sizes, NO_RULES)
+    assert len(nothing.program.clauses) == 0
+
+
+def test_the_master_refuses_what_does_not_fit() -> None:
+    with pytest.raises(ProgramError, match="at least one record"):
+        projection_master(np.zeros((3, 0), dtype=np.bool_), VALUES, np.ones(3))
+    with pytest.raises(ProgramError, match="need 3 values"):
+        projection_master(np.zeros((3, 2), dtype=np.bool_), VALUES[:2], np.ones(3))
+
+
+def test_lists_of_clauses_of_different_widths_are_joined_in_their_order() -> None:
+    generator = np.random.default_rng(0)
+    parts = [random_clauses(generator, [2, 3, 2], 5), worked_queries(), random_clauses(generator, [2, 2], 4)]
+    records = every_record([2, 3, 2])
+    joined = joined_clauses(parts)
+    np.testing.assert_array_equal(
+        answers(joined, records), np.concatenate([answers(one, records) for one in parts])
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rounding_program_says_what_a_rounding_costs(seed: int) -> None:
+    """PJ-7 and PJ-8, against all roundings."""
+    generator = np.random.default_rng(seed)
+    truth = generator.random((12, 6)) < 0.4
+    weights = generator.dirichlet(np.ones(6))
+    values, number = generator.random(12), 10
+    gram, pull = truth.T.astype(float) @ truth, truth.T.astype(float) @ values
+    written = rounding_program(gram, pull, weights, number)
+    costs = {}
+    for record in itertools.product(range(2), repeat=written.open_records.size):
+        codes = np.array(record, dtype=np.int32)
+        rows = written.multiplicities(codes)
+        assert (not written.program.broken_rules(codes)) == (rows.sum() == number)
+        if rows.sum() == number:
+            costs[record] = float(0.5 * ((truth @ rows / number - values) ** 2).sum())
+    best = min(costs, key=lambda one: costs[one])
+    program = written.program
+    objectives = {one: program.objective(np.array(one, dtype=np.int32)) for one in costs}
+    assert objectives[best] == max(objectives.values())
+
+
+@pytest.mark.solver("cbc")
+def test_the_textbook_finds_the_same_projection() -> None:
+    generator = np.random.default_rng(4)
+    sizes = [2, 3, 2]
+    literals = [
+        [(a, str(generator.choice(["=", "!="])), int(generator.integers(sizes[a]))) for a in chosen]
+        for chosen in ([0], [1], [2], [0, 1], [1, 2], [0, 2], [0, 1, 2], [2, 1])
+    ]
+    attributes = np.full((len(literals), 3), -1, dtype=np.int32)
+    values, signs = np.zeros_like(attributes), np.zeros(attributes.shape, dtype=np.bool_)
+    for row, query in enumerate(literals):
+        for place, (a, sign, v) in enumerate(query):
+            attributes[row, place], values[row, place], signs[row, place] = a, v, sign == "="
+    noisy = [round(float(y), 3) for y in generator.uniform(-0.1, 1, len(literals))]
+    clauses = Clauses.conjunctions(attributes, values, signs)
+    problem = FitProblem(
+        np.array(sizes, dtype=np.int32), (FitTerm(clauses, np.array(noisy)),), NO_RULES, all_codes(sizes)
+    )
+    fitted = fit(problem, FitSettings(records=5, rounds=50))
+    objective, weights = run_textbook(f"print(repr(solve(*{(sizes, literals, noisy)!r})))")
+    assert objective == pytest.approx(fitted.objective, rel=1e-6)
+    assert sum(weights.values()) == pytest.approx(1)
+
+
+@pytest.mark.solver("cbc")
+def test_the_worked_example_of_the_textbook_is_that_of_the_page() -> None:
+    objective, weights = run_textbook("print(repr(solve(*WORKED_EXAMPLE)))")
+    assert objective == pytest.approx(1 / 150, rel=1e-9)
+    assert weights == pytest.approx({(1, 1): 4 / 15, (1, 0): 7 / 15, (0, 1): 4 / 15}, rel=1e-6)
+    worked = (PAGE / "README.md").read_text(encoding="utf-8").partition("## Worked example")[2]
+    assert "4/15 for (1, 1), 7/15 for (1, 0)" in worked
+
+
+def run_textbook(code: str) -> tuple[float, dict[tuple[int, ...], float]]:
+    """Run code after the textbook's, in a process of its own: PuLP looks for solvers when it is imported."""
+    start = "import sys; sys.path.insert(0, sys.argv[1]); from projection_textbook import *\n"
+    command = [sys.executable, "-c", start + code, str(Path(PAGE))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: tuple[float, dict[tuple[int, ...], float]] = ast.literal_eval(done.stdout)
+    return found

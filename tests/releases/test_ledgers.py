@@ -1,0 +1,351 @@
+"""Every release is paid from the owner's budget: reserved before it draws, refused before it reads, never twice."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pandas as pd
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.algorithms.net_release import select_from_net
+from dpopt.algorithms.synthesize import continue_run, synthesize
+from dpopt.errors import BudgetError, PrivateDataError
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.decision_lists.families import ListFamily, RowKind
+from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+from dpopt.synopses.decision_lists.release_lists import summary_of_lists
+from dpopt.synopses.halfspaces.planning import Shape
+from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
+from dpopt.synopses.histograms.grids.grid_of_table import histogram_of_columns
+from dpopt.synopses.histograms.histogram_of_table import histogram_of_column, histogram_of_counts
+from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+from dpopt.synopses.histograms.sorted.sorted_of_table import (
+    degrees_of_edges,
+    sorted_counts_of_column,
+    sorted_counts_of_counts,
+)
+from dpopt.synopses.intervals.interval_settings import IntervalSettings
+from dpopt.synopses.intervals.partition_of_table import partition_of_columns, partition_of_counts
+from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
+from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
+from dpopt.synopses.summaries.release_summary import summary_of_table
+from dpopt.transcript.budget_ledger import BudgetLedger
+from dpopt.transcript.journal import FileJournal
+from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
+from tests.source_code import source_files
+
+HALF = Budget(0.5, 0.0, None, Accountant.PURE)
+SETTINGS = HistogramSettings(epsilon=0.5, ordered=True)
+CELLS = IntervalSettings(SETTINGS, n=ROWS)
+ASKED: dict[str, Any] = {
+    "epsilon": 0.5,
+    "delta": 1e-6,
+    "neighbours": "add-remove",
+    "n0": ROWS,
+    "algorithm": "noise",
+    "predict": False,
+}
+SHAPES = (Shape(1, 4, 1),)
+FAMILY = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
+
+
+def literals() -> ChosenLiterals:
+    return ChosenLiterals.of(SCHEMA, ("smoker",), "all")
+
+
+Paid = Callable[[Path, BudgetLedger], object]
+RELEASES: dict[str, tuple[str, Paid]] = {
+    "records": ("release", lambda table, b: synthesize(table, SCHEMA, "marginals:1", budget=b, **ASKED)),
+    "histogram": (
+        "histogram",
+        lambda table, b: histogram_of_column(table, SCHEMA, "age", SETTINGS, budget=b),
+    ),
+    "counts": ("histogram", lambda table, b: histogram_of_counts(table, "age", SETTINGS, budget=b)),
+    "grid": (
+        "grid",
+        lambda table, b: histogram_of_columns(table, SCHEMA, ("age", "smoker"), SETTINGS, budget=b),
+    ),
+    "sorted": ("sorted", lambda table, b: sorted_counts_of_column(table, SCHEMA, "age", SETTINGS, budget=b)),
+    "sorted counts": ("sorted", lambda table, b: sorted_counts_of_counts(table, "age", SETTINGS, budget=b)),
+    "degrees": ("degrees", lambda table, b: degrees_of_edges(table, 10, SETTINGS, budget=b)),
+    "intervals": (
+        "intervals",
+        lambda table, b: partition_of_columns(table, SCHEMA, ("age",), CELLS, budget=b),
+    ),
+    "boxes": (
+        "intervals",
+        lambda table, b: partition_of_columns(table, SCHEMA, ("age", "smoker"), CELLS, budget=b),
+    ),
+    "intervals of counts": ("intervals", lambda table, b: partition_of_counts(table, "age", CELLS, budget=b)),
+    "summary": ("summary", lambda table, b: summary_of_table(table, SCHEMA, 1, HALF, size=ROWS, ledger=b)),
+    "lists": ("lists", lambda table, b: summary_of_lists(table, FAMILY, HALF, size=ROWS, ledger=b)),
+    "halfspaces": (
+        "halfspaces",
+        lambda table, b: halfspaces_of_table(
+            table,
+            PointColumns(("x", "y"), Scaling.UNIT),
+            HALF,
+            margin=0.5,
+            size=ROWS,
+            shapes=SHAPES,
+            queries=10,
+            ledger=b,
+        ),
+    ),
+    "sanitizer": (
+        "sanitizer",
+        lambda table, b: sanitize_table(
+            table, plan_symmetric(literals(), 1, HALF, size=ROWS).family, HALF, size=ROWS, ledger=b
+        ),
+    ),
+    "net": (
+        "net",
+        lambda table, b: select_from_net(
+            table,
+            SCHEMA,
+            "marginals:1",
+            [codes(4)],
+            epsilon=0.4,
+            neighbours="add-remove",
+            n0=ROWS,
+            budget=b,
+        ),
+    ),
+}
+
+
+def table_of(name: str, folder: Path) -> Path:
+    """Return a small table for a release."""
+    path = folder / f"{name.replace(' ', '-')}.csv"
+    if name == "degrees":
+        path.write_text("a b\nb c\n", encoding="utf-8")
+    elif "counts" in name:
+        pd.DataFrame({"age": [3, 5, 2, 0]}).to_csv(path, index=False)
+    elif name == "lists":
+        path.write_text("x1:1,else:0\n", encoding="utf-8")
+    elif name == "halfspaces":
+        pd.DataFrame({"x": [0.6, -0.8], "y": [0.8, 0.6]}).to_csv(path, index=False)
+    else:
+        return write_table(folder, name=path.name)
+    return path
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_reserves_what_it_costs_and_is_refused_before_it_reads(name: str, tmp_path: Path) -> None:
+    command, release = RELEASES[name]
+    budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=0.9, delta=1e-6)
+    release(table_of(name, tmp_path), budget)
+    (found,) = budget.contents().releases
+    assert found.command == command
+    assert 0.0 < found.cost.rho <= 0.125
+    assert found.cost.epsilon is None or found.cost.epsilon <= 0.5
+    short = BudgetLedger.create(tmp_path / "short.budget", rho=1e-9)
+    with pytest.raises(BudgetError, match="left"):
+        release(tmp_path / "there is no such table.csv", short)
+    assert len(short.path.read_bytes().splitlines()) == 1
+    with pytest.raises(PrivateDataError):
+        release(
+            tmp_path / "there is no such table.csv",
+            BudgetLedger.create(tmp_path / "ample", epsilon=9, delta=1e-6),
+        )
+
+
+def test_a_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
+    budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=1)
+    table = tmp_path / "table.csv"
+    table.write_text("age\n10\nold\n", encoding="utf-8")
+    with pytest.raises(PrivateDataError):
+        histogram_of_column(table, SCHEMA, "age", SETTINGS, budget=budget)
+    assert not budget.contents().releases
+
+
+def test_the_statement_of_a_release_names_its_reservation_and_nothing_else_of_the_budget(
+    tmp_path: Path,
+) -> None:
+    budget = BudgetLedger.create(tmp_path / "secret.budget", epsilon=1, delta=1e-6)
+    folder = tmp_path / "out"
+    synthesize(write_table(tmp_path), SCHEMA, "marginals:1", out=folder, budget=budget, **ASKED)
+    (found,) = budget.contents().releases
+    assert json.loads((folder / "release.json").read_text())["privacy"]["reservation"] == found.reservation
+    assert not any("secret" in path.read_text() for path in folder.iterdir())
+
+
+class StopError(Exception):
+    """A run was stopped."""
+
+
+def patched_append(stopping: Callable[..., None]) -> AbstractContextManager[object]:
+    return mock.patch.object(FileJournal, "append", stopping)
+
+
+@pytest.mark.parametrize("lines", range(8))
+def test_a_run_that_was_stopped_anywhere_is_reserved_once(lines: int, tmp_path: Path) -> None:
+    budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=0.5, delta=1e-6)
+    table, folder = write_table(tmp_path), tmp_path / "out"
+    append, written = FileJournal.append, [0]
+
+    def stopping(journal: FileJournal, entry: dict[str, Any], *, wait: bool = True) -> None:
+        if written[0] == lines:
+            raise StopError
+        written[0] += 1
+        append(journal, entry, wait=wait)
+
+    asked = {**ASKED, "algorithm": "dualquery", "rounds": 2, "draws": 3}
+    with patched_append(stopping), pytest.raises(StopError):
+        synthesize(table, SCHEMA, "marginals:1", out=folder, budget=budget, **asked)
+    reserved = budget.path.read_bytes()
+    assert len(budget.contents().releases) == (
+        0 if lines == 0 else 1
+    )  # the first line is the plan, the next the first charge
+    with pytest.raises(BudgetError, match="--budget"):
+        continue_run(folder, table)
+    continue_run(folder, table, budget=budget)
+    (found,) = budget.contents().releases
+    assert budget.path.read_bytes() == reserved or lines == 0
+    assert found.cost.rho > 0.0
+    assert budget.contents().total().is_kept
+
+
+def test_a_run_without_a_budget_does_not_go_on_with_one(tmp_path: Path) -> None:
+    table, folder = write_table(tmp_path), tmp_path / "out"
+
+    def stop(*_: object, **__: object) -> None:
+        raise StopError
+
+    with patched_append(stop), pytest.raises(StopError):
+        synthesize(table, SCHEMA, "marginals:1", out=folder, **ASKED)
+    with pytest.raises(BudgetError, match="without --budget"):
+        continue_run(folder, table, budget=BudgetLedger.create(tmp_path / "b", epsilon=1))
+
+
+def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -> None:
+    budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=1, delta=1e-6)
+    with pytest.raises(BudgetError, match="--neighbours add-remove"):
+        histogram_of_column(
+            tmp_path / "none.csv",
+            SCHEMA,
+            "age",
+            HistogramSettings(epsilon=0.5, neighbours="replace"),
+            budget=budget,
+        )
+
+
+PERSON = TableReading(person="user", rows_per_person=2)
+OF_PERSONS: dict[str, Callable[[Path, BudgetLedger], object]] = {
+    "records": lambda table, b: synthesize(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
+    "histogram": lambda table, b: histogram_of_column(
+        table, SCHEMA, "age", replace(SETTINGS, reading=PERSON), budget=b
+    ),
+    "summary": lambda table, b: summary_of_table(
+        table, SCHEMA, 1, HALF, size=ROWS, ledger=b, columns=("age",), reading=PERSON
+    ),
+    "sanitizer": lambda table, b: sanitize_table(
+        table,
+        plan_symmetric(literals(), 1, HALF, size=ROWS).family,
+        HALF,
+        size=ROWS,
+        ledger=b,
+        reading=PERSON,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_PERSONS)
+def test_releases_for_persons_cost_what_was_asked_and_say_for_whom(name: str, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    pd.read_csv(write_table(tmp_path), dtype=str, keep_default_na=False).assign(
+        user=[number // 3 for number in range(ROWS)]
+    ).to_csv(table, index=False)
+    budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=0.9, delta=1e-6, person="user")
+    released: Any = OF_PERSONS[name](table, budget)
+    (found,) = budget.contents().releases
+    privacy = released.statement["privacy"] if name == "records" else released.privacy
+    assert privacy["unit"].startswith("one person (all rows of a person, at most 2")
+    assert privacy["neighbours"].startswith("one person more or less")
+    assert 0.45 < privacy["epsilon"] <= 0.5
+    assert "2 rows" in found.note
+    assert found.cost.rho == pytest.approx(4 * sum(_rho(one) for one in privacy["charges"]), rel=0.1)
+    with pytest.raises(BudgetError, match="--person"):
+        RELEASES[name][1](tmp_path / "there is no such table.csv", budget)
+
+
+def _rho(charge: dict[str, Any]) -> float:
+    parameter = float(charge["parameter"])
+    return parameter if charge["kind"] == "concentrated" else parameter**2 / 2
+
+
+def test_a_budget_for_persons_needs_a_table_that_is_read_so(tmp_path: Path) -> None:
+    persons = Budget(0.5, 0.0, None, Accountant.PURE, 3)
+    for reading in (None, PERSON):
+        with pytest.raises(BudgetError, match="--rows-per-person"):
+            summary_of_table(tmp_path / "none.csv", SCHEMA, 1, persons, size=ROWS, reading=reading)
+    with pytest.raises(BudgetError, match="--rows-per-person"):
+        summary_of_lists(tmp_path / "none.csv", FAMILY, persons, size=ROWS)
+
+
+# --- no release can leave it out -------------------------------------------------------------------------------------
+
+WITHOUT_AN_ACCOUNT = {  # what plays on public populations, and reads transcripts again
+    "dpopt/algorithms/simulation.py",
+    "dpopt/algorithms/measured_simulation.py",
+    *(
+        f"dpopt/algorithms/play_{name}.py"
+        for name in ("dualquery", "fem", "measured", "multiplicative", "small_database")
+    ),
+}
+
+
+@cache
+def _nodes() -> tuple[list[tuple[str, str, ast.Call]], list[ast.FunctionDef]]:
+    """Return every call of the room of algorithms, with its file and the name that is called, and every function."""
+    calls, functions = [], []
+    for file in source_files():
+        for node in ast.walk(file.tree) if file.room == "algorithms" else ():
+            if isinstance(node, ast.Call):
+                name = (
+                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                )
+                calls.append((file.path, name, node))
+            elif isinstance(node, ast.FunctionDef):
+                functions.append(node)
+    return calls, functions
+
+
+def _calls(names: set[str]) -> list[tuple[str, ast.Call]]:
+    return [(path, call) for path, name, call in _nodes()[0] if name in names]
+
+
+def test_ledgers_are_made_in_one_place() -> None:
+    assert {path for path, _ in _calls({"Ledger"})} == {"dpopt/releases/ledgers.py"}
+
+
+def test_a_ledger_without_an_account_is_for_public_populations_and_old_transcripts() -> None:
+    without = {
+        path
+        for path, call in _calls({"reserved_ledger", "ledger"})
+        if call.args and isinstance(call.args[-1], ast.Constant) and call.args[-1].value is None
+    }
+    assert without == WITHOUT_AN_ACCOUNT
+
+
+def test_whoever_reads_a_table_to_release_something_hands_its_account_on() -> None:
+    makers = {node.name for node in _nodes()[1] if _takes(node, "account")}
+    makers = {name for name in makers if name.startswith("release_")}
+    assert len(makers) >= 9
+    for path, call in _calls(makers):
+        assert any(keyword.arg == "account" for keyword in call.keywords), f"{path}, line {call.lineno}"
+
+
+def _takes(node: ast.FunctionDef, name: str) -> bool:
+    return name in {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+from dpopt.releases.progress import Silent, stage
+
+
+def test_a_stage_ends_also_when_its_body_fails() -> None:
+    silent = Silent()
+    with pytest.raises(ValueError, match="no"), stage(silent, "counting"):
+        raise ValueError("no")
+    assert set(silent.seconds) == {"counting"}
+
+
+def test_the_seconds_of_a_stage_that_comes_twice_add_up() -> None:
+    silent = Silent()
+    with stage(silent, "counting"):
+        silent.share(0.5)
+    first = silent.seconds["counting"]
+    with stage(silent, "counting"):
+        silent.round(1, 2, 0.0)
+    assert silent.seconds["counting"] >= first

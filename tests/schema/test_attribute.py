@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import pytest
+
+from dpopt.errors import SchemaError
+from dpopt.schema import Attribute, AttributeKind
+from dpopt.schema.attribute import Value
+
+CATEGORICAL, BOOLEAN, NUMERIC = AttributeKind.CATEGORICAL, AttributeKind.BOOLEAN, AttributeKind.NUMERIC
+
+
+def age(
+    *,
+    edges: tuple[float, ...] = (0, 20, 30),
+    integer: bool = False,
+    representatives: tuple[float, ...] = (),
+    missing: str | None = None,
+    other: Value | None = None,
+    occurring: tuple[int, ...] | None = None,
+) -> Attribute:
+    return Attribute(
+        "age",
+        NUMERIC,
+        edges=edges,
+        integer=integer,
+        representatives=representatives,
+        missing=missing,
+        other=other,
+        occurring=occurring,
+    )
+
+
+def test_missing_has_the_last_code() -> None:
+    attribute = Attribute("sex", CATEGORICAL, ("F", "M"), missing="?")
+    assert attribute.size == 3
+    assert attribute.missing_code == 2
+    assert [attribute.label(code) for code in range(3)] == ["F", "M", "missing"]
+    assert attribute.decoded() == ("F", "M", "?")
+
+
+def test_an_empty_missing_text_is_decoded_to_none() -> None:
+    assert Attribute("sex", CATEGORICAL, ("F", "M"), missing="").decoded() == ("F", "M", None)
+
+
+def test_without_a_missing_text_there_is_no_missing_code() -> None:
+    assert Attribute("sex", CATEGORICAL, ("F", "M")).missing_code is None
+
+
+def test_a_value_called_missing_keeps_its_label_apart_from_missing() -> None:
+    attribute = Attribute("state", CATEGORICAL, ("missing", "here"), missing="?")
+    assert [attribute.label(code) for code in range(3)] == ["missing", "here", "missing ('?')"]
+
+
+def test_a_boolean_is_false_and_true_unless_declared_otherwise() -> None:
+    assert Attribute("smoker", BOOLEAN).values == (False, True)
+    assert Attribute("smoker", BOOLEAN).label(1) == "true"
+    assert Attribute("smoker", BOOLEAN, ("no", "yes")).decoded() == ("no", "yes")
+
+
+def test_bins_are_half_open_and_the_last_one_is_closed() -> None:
+    attribute = age(edges=(0, 20, 30.5))
+    assert attribute.size == 2
+    assert [attribute.label(code) for code in range(2)] == ["[0, 20)", "[20, 30.5]"]
+
+
+@pytest.mark.parametrize(
+    ("edges", "integer", "expected"),
+    [
+        ((0, 20, 30), False, (10.0, 25.0)),
+        ((0, 5, 6, 8), True, (2, 5, 7)),
+        ((0.5, 1.2, 2.9), True, (1, 2)),
+        ((-3, -2, -1), True, (-3, -2)),
+        ((-1e308, 1e308), False, (0.0,)),
+        ((1.0, 1.0 + 2**-52), False, (1.0,)),
+        ((-0.0, 1.0), False, (0.5,)),
+    ],
+)
+def test_bins_are_decoded_to_their_midpoint_inside_the_bin(
+    edges: tuple[float, ...], integer: bool, expected: tuple[float, ...]
+) -> None:
+    decoded = age(edges=edges, integer=integer).decoded()
+    assert decoded == expected
+    assert all(isinstance(number, int if integer else float) for number in decoded)
+
+
+def test_declared_representatives_are_what_bins_are_decoded_to() -> None:
+    assert age(representatives=(0, 30), missing="?").decoded() == (0.0, 30.0, "?")
+
+
+def test_occurring_codes_are_sorted() -> None:
+    assert age(occurring=(1, 0)).occurring == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "code"),
+    [
+        (Attribute("job", CATEGORICAL, ("a", "Other"), other="Other"), 1),
+        (Attribute("x", CATEGORICAL, (True, 1.5, 2), missing="", other=2), 2),
+        (Attribute("x", CATEGORICAL, ("a",), missing="?"), 1),
+        (Attribute("x", CATEGORICAL, ("a",)), None),
+        (Attribute("x", BOOLEAN, other=True), 1),
+        (Attribute("x", BOOLEAN, ("no", "yes"), other="no", missing="?"), 0),
+        (age(other=0), 0),
+        (age(other=20, missing="?"), 1),
+        (age(other=30), 1),
+        (age(missing="?"), 2),
+    ],
+)
+def test_what_does_not_fit_has_the_code_of_other_else_of_missing(
+    attribute: Attribute, code: int | None
+) -> None:
+    assert attribute.other_code == code
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (61, "lies in no bin"),
+        (-1, "lies in no bin"),
+        (0.5, "no whole number"),
+        ("a", "is no number"),
+        (True, "is no number"),
+    ],
+)
+def test_an_other_that_is_in_no_bin_is_refused(other: Value, message: str) -> None:
+    with pytest.raises(SchemaError, match=f"'other'.* {message}"):
+        age(other=other, integer=True)
+
+
+@pytest.mark.parametrize("code", [-1, 2])
+def test_a_code_that_does_not_exist_has_no_label(code: int) -> None:
+    with pytest.raises(SchemaError, match=r"attribute 'age': code .* the codes are 0 \.\. 1"):
+        age().label(code)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ((), "no values are declared"),
+        (("a", "a"), "'a' is declared twice"),
+        ((1, "1"), "has the same text as 1"),
+        ((True, "true"), "has the same text as True"),
+        ((float("nan"), 1), "nan cannot be a value"),
+        ((None,), "None cannot be a value"),
+    ],
+)
+def test_values_that_cannot_be_told_apart_or_read_are_refused(
+    values: tuple[Value, ...], message: str
+) -> None:
+    with pytest.raises(SchemaError, match=f"attribute 'x': .*{message}"):
+        Attribute("x", CATEGORICAL, values)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ((), "at least 2 edges"),
+        ((1,), "at least 2 edges"),
+        ((0, 2, 1), "edges must increase, found 2 before 1"),
+        ((0, 0), "edges must increase, found 0 before 0"),
+        ((0, float("nan")), "is not finite"),
+        ((0, float("inf")), "is not finite"),
+        ((0, 10**400), "is not finite"),
+        ((False, True), "is no number"),
+        (("0", "1"), "is no number"),
+    ],
+)
+def test_edges_that_are_no_increasing_numbers_are_refused(edges: tuple[float, ...], message: str) -> None:
+    with pytest.raises(SchemaError, match=f"attribute 'age': .*{message}"):
+        age(edges=edges)
+
+
+@pytest.mark.parametrize("edges", [(0.2, 0.8), (0, 1.2, 1.5, 2), (-0.5, -0.1)])
+def test_a_bin_of_whole_numbers_without_a_whole_number_is_refused(edges: tuple[float, ...]) -> None:
+    with pytest.raises(SchemaError, match=r"the bin \[.* holds no whole number; move its edges"):
+        age(edges=edges, integer=True)
+
+
+@pytest.mark.parametrize(
+    ("representatives", "integer", "message"),
+    [
+        ((1,), False, "1 representatives for 2 bins"),
+        ((1, 2), False, r"2 lies outside its bin \[20, 30\]"),
+        ((20, 25), False, r"20 lies outside its bin \[0, 20\)"),
+        ((1.5, 25), True, "1.5 is no whole number"),
+        ((float("nan"), 25), False, "is not finite"),
+    ],
+)
+def test_representatives_outside_their_bin_are_refused(
+    representatives: tuple[float, ...], integer: bool, message: str
+) -> None:
+    with pytest.raises(SchemaError, match=message):
+        age(representatives=representatives, integer=integer)
+
+
+def test_the_last_edge_may_represent_the_last_bin() -> None:
+    assert age(representatives=(0, 30)).representatives == (0.0, 30.0)
+
+
+def test_a_missing_text_that_is_also_a_value_is_refused() -> None:
+    with pytest.raises(SchemaError, match="both the missing text and a value"):
+        Attribute("x", CATEGORICAL, ("a", "?"), missing="?")
+
+
+def test_a_missing_text_that_is_a_number_inside_the_bins_is_refused() -> None:
+    with pytest.raises(SchemaError, match="also a number inside the bins"):
+        age(missing="30")
+
+
+def test_a_missing_text_that_is_a_number_outside_the_bins_is_allowed() -> None:
+    assert age(missing="-1").missing_code == 2
+
+
+@pytest.mark.parametrize(
+    ("occurring", "message"),
+    [
+        ((), "is empty"),
+        ((2,), "the code 2; the codes are 0 .. 1"),
+        ((0, 0), "a code twice"),
+        ((True,), "True"),
+    ],
+)
+def test_occurring_codes_that_do_not_exist_are_refused(occurring: tuple[int, ...], message: str) -> None:
+    with pytest.raises(SchemaError, match=f"attribute 'age': .*{message}"):
+        age(occurring=occurring)
+
+
+def test_a_boolean_has_two_values() -> None:
+    with pytest.raises(SchemaError, match="has 2 values, found 3"):
+        Attribute("x", BOOLEAN, ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("kind", [CATEGORICAL, BOOLEAN])
+@pytest.mark.parametrize("other", ["c", 1])
+def test_an_other_that_is_not_declared_is_refused(kind: AttributeKind, other: Value) -> None:
+    with pytest.raises(SchemaError, match="not one of the declared values"):
+        Attribute("x", kind, ("1", "b"), other=other)
+
+
+def test_edges_on_a_categorical_attribute_are_refused() -> None:
+    with pytest.raises(SchemaError, match="belong to numeric, not to categorical"):
+        Attribute("x", CATEGORICAL, ("a",), edges=(0, 1))
+
+
+def test_values_on_a_numeric_attribute_are_refused() -> None:
+    with pytest.raises(SchemaError, match="belong to categorical"):
+        Attribute("x", NUMERIC, ("a",), edges=(0, 1))
+
+
+@pytest.mark.parametrize("name", ["", 3, None])
+def test_an_attribute_needs_a_name(name: str) -> None:
+    with pytest.raises(SchemaError, match="needs a name"):
+        Attribute(name, BOOLEAN)
+
+
+def test_a_kind_that_is_plain_text_is_refused() -> None:
+    with pytest.raises(SchemaError, match="must be an AttributeKind"):
+        Attribute("x", "numeric", edges=(0, 1))  # type: ignore[arg-type]
+
+
+def test_more_codes_than_16_bits_hold_are_refused() -> None:
+    with pytest.raises(SchemaError, match="65536 codes"):
+        Attribute("x", CATEGORICAL, tuple(range(65_535)), missing="?")
+
+
+def test_a_missing_text_that_is_no_text_is_refused() -> None:
+    with pytest.raises(SchemaError, match="is the text of a missing value"):
+        Attribute("x", CATEGORICAL, ("a",), missing=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "missing"), [("\ud800", "a", "?"), ("x", "\udfff", "?"), ("x", "a", "\ud800")]
+)
+def test_text_that_no_file_can_hold_is_refused(name: str, value: str, missing: str) -> None:
+    with pytest.raises(SchemaError, match="no valid Unicode text"):
+        Attribute(name, CATEGORICAL, (value,), missing=missing)
+
+
+def test_zero_and_minus_zero_are_one_value() -> None:
+    assert Attribute("x", AttributeKind.CATEGORICAL, (-0.0, 1.5)).values == (0.0, 1.5)
+    with pytest.raises(SchemaError, match="declared twice|same text"):
+        Attribute("x", AttributeKind.CATEGORICAL, (0.0, -0.0))

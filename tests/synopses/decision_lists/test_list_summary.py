@@ -1,0 +1,284 @@
+"""Answers of released summaries against brute force over all points; what is refused; files."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.errors import (
+    PlanError,
+    PrivateDataError,
+    ReleaseFolderError,
+    TranscriptError,
+    WorkloadError,
+)
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.synopses.decision_lists.list_files import (
+    read_declaration,
+    read_list_summary,
+    read_points,
+    write_list_summary,
+)
+from dpopt.synopses.decision_lists.list_plan import ListPlan
+from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_summary import ListSummary
+from dpopt.synopses.decision_lists.release_lists import release_lists, summary_of_lists
+from tests.tiny_lists import Row, family_of, output_at, points_of, private, rows_of, text_of
+from tests.tiny_runs import REPLACE
+
+RHO = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
+PURE = Budget(1.0, 0.0, None, Accountant.PURE)
+
+ROUNDING = 1e-9
+"""Of answers, which are double precision."""
+
+
+class NoNoise(OpendpNoise):
+    """The counts as they are."""
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        return counts
+
+    discrete_laplace = discrete_gaussian
+
+
+@cache
+def plan_of(kind: str, largest: int | None, *, gaussian: bool = True, size: int = 2000) -> ListPlan:
+    return plan_lists(family_of(3, 3, kind), RHO if gaussian else PURE, size=size, largest=largest)
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["lists", "disjunctions", "conjunctions"])
+def test_no_row_at_no_point_is_off_by_more_than_the_approximation(kind: str, largest: int) -> None:
+    """Every list of up to three literals on three variables alone, at all 8 points; the bound is reached."""
+    plan = replace(plan_of(kind, largest, size=10**7), size=1)
+    family = plan.family
+    points = np.array(points_of(family))
+    worst = 0.0
+    for row in rows_of(family)[:: 5 if kind == "lists" else 1]:
+        summary = release_lists(private(family, [row]), plan, noise=NoNoise())
+        exact = np.array([output_at(row, point) for point in points_of(family)])
+        worst = max(worst, float(np.abs(summary.answers(points, cut=False) - exact).max()))
+    assert worst <= plan.approximation + ROUNDING
+    assert worst >= 0.3 * plan.approximation - ROUNDING
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_a_table_is_off_by_no_more_than_the_approximation(gaussian: bool) -> None:
+    """2,000 rows on six variables, all 64 points."""
+    family = family_of(6, 4)
+    generator = np.random.default_rng(2)
+    rows: list[Row] = [
+        (
+            tuple(
+                zip(generator.permutation(6)[:4].tolist(), (generator.random(4) < 0.5).tolist(), strict=True)
+            ),
+            tuple(generator.integers(0, 2, 5).tolist()),
+        )
+        for _ in range(2000)
+    ]
+    plan = plan_lists(family, RHO if gaussian else PURE, size=2000, relation=REPLACE)
+    lists = private(family, rows)
+    exact = np.mean([[output_at(row, point) for point in points_of(family)] for row in rows], axis=0)
+    points = np.array(points_of(family))
+    silent = release_lists(lists, plan, noise=NoNoise())
+    assert np.abs(silent.answers(points) - exact).max() <= plan.approximation + ROUNDING
+    made = release_lists(lists, plan)
+    assert made.privacy["private"]
+    # With probability 95 %, and far from it here: noise of the largest answer alone would have to be beyond 5 deviations.
+    assert np.abs(made.answers(points) - exact).max() <= made.bound(1 - 1e-6, 64)
+    assert made.answer("010101").bound < plan.predicted
+
+
+def test_the_unit_of_counts_is_that_of_the_coefficients() -> None:
+    plan = plan_of("lists", 3)
+    row: Row = (((0, True),), (1, 0))
+    lists = private(plan.family, [row] * 2000)
+    summary = release_lists(lists, plan, noise=NoNoise())
+    assert summary.answer("100").value == pytest.approx(1.0, abs=plan.approximation + 1e-9)
+    assert summary.answer("x1=0,x2=1,x3=1").value == pytest.approx(0.0, abs=plan.approximation + 1e-9)
+    assert summary.privacy["private"] is False
+
+
+def test_bounds_grow_with_confidence_and_points() -> None:
+    summary = release_lists(private(family_of(3, 3), [((), (1,))]), plan_of("lists", None))
+    assert summary.bound(0.5) < summary.bound(0.95) < summary.bound(0.95, 8) == summary.plan.predicted
+    answer = summary.answer("000", confidence=0.9)
+    assert answer.bound == summary.bound(0.9)
+    assert answer.approximation == summary.plan.approximation
+    assert 0 <= answer.value <= 1
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, 95.0])
+def test_confidences_that_are_none_are_refused(confidence: float) -> None:
+    summary = release_lists(private(family_of(3, 3), [((), (1,))]), plan_of("lists", None))
+    with pytest.raises(WorkloadError, match="between 0 and 1"):
+        summary.bound(confidence)
+    with pytest.raises(WorkloadError, match="one point at least"):
+        summary.bound(0.5, 0)
+    with pytest.raises(WorkloadError):
+        summary.answer("0000")
+
+
+def texts(number: int = 50) -> list[str]:
+    family = family_of(3, 3)
+    every = rows_of(family)
+    return [text_of(family, every[(37 * place) % len(every)]) for place in range(number)]
+
+
+def test_a_summary_of_texts_is_released_under_both_relations() -> None:
+    family = family_of(3, 3)
+    made = summary_of_lists(texts(), family, PURE, size=60)
+    assert made.plan.size == 60
+    assert made.privacy["epsilon"] <= 1.0
+    again = summary_of_lists(texts(), family, RHO, relation=REPLACE)
+    assert again.plan.size == 50
+    assert repr(again).startswith("ListSummary(3 variables, lists of up to 3 literals, epsilon=")
+
+
+def test_what_is_missing_is_refused_before_the_table_is_read() -> None:
+    family = family_of(3, 3)
+    with pytest.raises(PlanError, match="found 0 rows"):
+        summary_of_lists("none.txt", family, PURE, size=0)
+    with pytest.raises(PlanError, match="Leave n0 out"):
+        summary_of_lists(texts(), family, PURE, size=50, relation=REPLACE)
+    with pytest.raises(PrivateDataError, match="cannot be read"):
+        summary_of_lists("none.txt", family, PURE, size=5)
+    with pytest.raises(PrivateDataError, match="another declaration"):
+        release_lists(private(family_of(4, 3), [((), (1,))]), plan_of("lists", None))
+
+
+@pytest.fixture(scope="module")
+def made() -> ListSummary:
+    return summary_of_lists(texts(), family_of(3, 3), RHO, size=50)
+
+
+def test_a_summary_is_read_back_as_it_was(made: ListSummary, tmp_path: Path) -> None:
+    write_list_summary(made, tmp_path / "lists.npz")
+    again = read_list_summary(tmp_path / "lists.npz")
+    assert again.statement() == made.statement()
+    assert [noisy.tolist() for noisy in again.noisy] == [noisy.tolist() for noisy in made.noisy]
+    assert again.answer("011") == made.answer("011")
+    assert [path.name for path in tmp_path.iterdir()] == ["lists.npz"]
+    with pytest.raises(ReleaseFolderError, match="exists already"):
+        write_list_summary(made, tmp_path / "lists.npz")
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
+        read_list_summary(tmp_path / "none.npz")
+
+
+def rewritten(path: Path, target: Path, change: Any) -> Path:
+    """Write a file again with another statement or other counts."""
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    statement = json.loads(bytes(arrays["statement"]))
+    change(statement, arrays)
+    arrays["statement"] = np.frombuffer(json.dumps(statement).encode(), dtype=np.uint8)
+    np.savez(target, **arrays)
+    return target
+
+
+CHANGES: list[tuple[Any, str]] = [
+    (lambda statement, arrays: statement.update(dpopt_list_summary=2), "not of this version"),
+    (lambda statement, arrays: statement["privacy"].pop("epsilon"), "epsilon missing"),
+    (lambda statement, arrays: statement["plan"].update(scales=[1.0]), "1 scales"),
+    (
+        lambda statement, arrays: statement["plan"].update(coefficients=[[1, 2, 2, 5]]),
+        "coefficient of 2 and 2",
+    ),
+    (lambda statement, arrays: statement["plan"]["family"].update(variables=["a", "b"]), "found k = 3"),
+    (lambda statement, arrays: arrays.pop("conjunctions_of_0"), "conjunctions_of_0"),
+    (
+        lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(2, dtype=np.int64)),
+        "expected 1 numbers",
+    ),
+    (lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(1)), "of the type float64"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES)
+def test_damaged_files_are_refused(made: ListSummary, tmp_path: Path, change: Any, message: str) -> None:
+    write_list_summary(made, tmp_path / "lists.npz")
+    with pytest.raises(TranscriptError, match=message):
+        read_list_summary(rewritten(tmp_path / "lists.npz", tmp_path / "other.npz", change))
+
+
+def test_no_cut_and_no_lost_byte_goes_unexplained(made: ListSummary, tmp_path: Path) -> None:
+    write_list_summary(made, tmp_path / "lists.npz")
+    raw = (tmp_path / "lists.npz").read_bytes()
+    statement, damaged = json.dumps(made.statement()), tmp_path / "damaged.npz"
+    for place in range(0, len(raw), 7):
+        for changed in (raw[:place], raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :]):
+            damaged.write_bytes(changed)
+            try:
+                again = read_list_summary(damaged)
+            except TranscriptError as problem:
+                assert "damaged.npz is no summary of decision lists, or damaged" in str(problem)  # noqa: PT017
+                continue
+            assert json.dumps(again.statement()) == statement
+            assert [noisy.tolist() for noisy in again.noisy] == [noisy.tolist() for noisy in made.noisy]
+    assert zipfile.is_zipfile(tmp_path / "lists.npz")
+
+
+def test_declarations_are_words_or_files(tmp_path: Path) -> None:
+    assert read_declaration("a,b,c", 2) == ListFamily.of("a,b,c", 2)
+    (tmp_path / "names.txt").write_text("a\nb\nc\n")
+    assert read_declaration(tmp_path / "names.txt", 2, "disjunctions") == ListFamily.of(
+        "a,b,c", 2, "disjunctions"
+    )
+    (tmp_path / "all.json").write_text(json.dumps(ListFamily.of("a,b,c", 2, "lists", 1).to_json()))
+    assert read_declaration(tmp_path / "all.json") == ListFamily.of("a,b,c", 2, "lists", 1)
+    assert read_declaration(tmp_path / "all.json", 2, "lists", 1) == ListFamily.of("a,b,c", 2, "lists", 1)
+    with pytest.raises(WorkloadError, match="says k = 2, and 3 was asked for"):
+        read_declaration(tmp_path / "all.json", 3)
+    with pytest.raises(WorkloadError, match="give --k"):
+        read_declaration("a,b,c")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(WorkloadError, match="is no JSON"):
+        read_declaration(tmp_path / "bad.json", 1)
+
+
+def points_file(path: Path, lines: Sequence[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_points_are_read_from_tables_and_arrays(tmp_path: Path) -> None:
+    family = ListFamily.of("a,b,c", 2)
+    table = points_file(tmp_path / "points.csv", ["c,a,b", "1,0,0", "0,1,1"])
+    assert read_points(table, family).tolist() == [[0, 0, 1], [1, 1, 0]]
+    np.save(tmp_path / "points.npy", np.array([[0, 0, 1]]))
+    assert read_points(tmp_path / "points.npy", family).tolist() == [[0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a,b", "0,1"], "does not name every variable once"),
+        (["a,b,b", "0,1,1"], "does not name every variable once"),
+        (["a,b,c", "0,1,2"], "neither 0 nor 1"),
+        (["a,b,c", "0,1"], "found 2 values in a line"),
+        (["a,b,c"], "no line after the names"),
+        (["a,b,c", "0,1,x"], "holds no points"),
+    ],
+)
+def test_files_without_points_are_refused(lines: list[str], message: str, tmp_path: Path) -> None:
+    family = ListFamily.of("a,b,c", 2)
+    with pytest.raises(WorkloadError, match=message):
+        read_points(points_file(tmp_path / "points.csv", lines), family)
+    with pytest.raises(WorkloadError, match="holds no points"):
+        read_points(tmp_path / "none.npy", family)
+    (tmp_path / "bad.npy").write_bytes(b"no array")
+    with pytest.raises(WorkloadError, match="holds no points"):
+        read_points(tmp_path / "bad.npy", family)

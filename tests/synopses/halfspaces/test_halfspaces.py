@@ -1,0 +1,265 @@
+"""Released halfspaces: true at a large budget, within their bounds at a small one, the same from every file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import (
+    PlanError,
+    PrivateDataError,
+    ReleaseFolderError,
+    TranscriptError,
+    WorkloadError,
+)
+from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.readers.read_points import read_points
+from dpopt.synopses.halfspaces.estimators import Answering, Estimator
+from dpopt.synopses.halfspaces.halfspace_files import read_halfspaces, write_halfspaces
+from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
+from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table, release_halfspaces
+from dpopt.synopses.halfspaces.side_sums import SideSums, arc_rows, half_circles
+from tests.synopses.halfspaces.small_halfspaces import (
+    AMPLE,
+    COLUMNS,
+    PURE,
+    RHO,
+    SHAPES,
+    plan,
+    points,
+    queries,
+)
+from tests.tiny_runs import ADD_REMOVE, REPLACE
+
+POINTS = points()
+TRUTH = (POINTS @ queries().T > 0).mean(axis=0)
+EACH = pytest.mark.parametrize("kind", SHAPES)
+RELATIONS = pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
+
+
+class Silent(OpendpNoise):
+    """No noise."""
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        return counts
+
+    discrete_gaussian = discrete_laplace
+
+
+def silent(kind: str, relation: NeighbouringRelation) -> Halfspaces:
+    return release_halfspaces(read_points(POINTS, COLUMNS), plan(kind, AMPLE, relation), noise=Silent())
+
+
+@EACH
+@RELATIONS
+def test_signed_sums_without_noise_are_those_of_the_points(kind: str, relation: NeighbouringRelation) -> None:
+    """Sides and arcs, counted as they are declared; arcs go through least squares."""
+    released = silent(kind, relation)
+    coordinates = read_points(POINTS, COLUMNS)._coordinates.astype(np.int64)
+    sides = np.where(coordinates @ released.plan.projections.normals.T > 0, 1, -1).sum(axis=0)
+    assert released.signed_sums.ravel() == pytest.approx(sides, abs=1e-6)
+    assert released.records == len(POINTS)
+
+
+@pytest.mark.parametrize("kind", ["arcs", "bins"])
+@RELATIONS
+def test_nonnegative_bins_change_nothing_where_there_is_no_noise(
+    kind: str, relation: NeighbouringRelation
+) -> None:
+    released = silent(kind, relation)
+    assert released.nonnegative_sums == pytest.approx(released.signed_sums, abs=1e-5)
+
+
+def test_sides_have_no_bins_to_be_nonnegative() -> None:
+    with pytest.raises(PlanError, match="only arcs"):
+        _ = silent("sides", ADD_REMOVE).nonnegative_sums
+
+
+@EACH
+@RELATIONS
+@pytest.mark.parametrize("budget", [PURE, RHO], ids=["pure", "rho"])
+def test_errors_are_within_bound_and_prediction(
+    kind: str, relation: NeighbouringRelation, budget: object
+) -> None:
+    """16 queries of margin .45; a bound of one is broken with probability .05 at most, by half of it hardly ever."""
+    planned = plan(kind, PURE if budget is PURE else RHO, relation)
+    released = release_halfspaces(read_points(POINTS, COLUMNS), planned)
+    for estimator in Estimator:
+        answers = released.answers(queries(), estimator=estimator, confidence=0.999)
+        errors = np.abs(np.array([one.value for one in answers]) - TRUTH)
+        assert (errors <= [one.bound for one in answers]).all()
+    best = released.answers(queries())
+    assert np.abs(np.array([one.value for one in best]) - TRUTH).max() <= planned.prediction.error
+    assert {one.margin for one in best} == {0.45}
+
+
+def test_the_regression_is_better_than_the_debiased_average_and_that_than_the_average() -> None:
+    released = silent("sides", ADD_REMOVE)
+    worst = {}
+    for estimator in Estimator:
+        answers = released.answers(queries(), estimator=estimator)
+        worst[estimator] = float(np.abs(np.array([one.value for one in answers]) - TRUTH).max())
+    assert worst[Estimator.REGRESSION] < 0.6 * worst[Estimator.DEBIASED] < 0.6 * worst[Estimator.AVERAGE]
+
+
+@pytest.mark.parametrize("kind", ["sides", "arcs"])
+def test_the_bound_of_the_noise_is_that_of_the_answer(kind: str) -> None:
+    """The answer is linear in the noisy numbers: its standard deviation, from scripted unit noise, lies below the bound."""
+    released = silent(kind, ADD_REMOVE)
+    planned = released.plan
+    (bias,) = Answering(planned, Estimator.REGRESSION, 0.45).of_queries(queries()[:1])
+    weights = bias.weights
+    sums = planned.side_sums
+    coefficients = sums.coefficients(weights.reshape(planned.number, planned.directions))
+    by_covariance = np.einsum(
+        "mh,hk,mk->",
+        weights.reshape(coefficients.shape[0], -1),
+        sums.covariance,
+        weights.reshape(coefficients.shape[0], -1),
+    )
+    variance = 2.0 * ((coefficients * sums.scales) ** 2).sum()
+    assert by_covariance == pytest.approx(variance, rel=1e-9)
+    deviation = np.sqrt(variance + 2.0 * planned.records_scale**2) / (2.0 * planned.size)
+    bound = Answering(planned, Estimator.REGRESSION, 0.45).noise(weights, 0.05)
+    assert 1.5 * deviation < bound < 4.0 * deviation
+
+
+def test_least_squares_bins_are_those_of_the_tree() -> None:
+    """The matrix of arcs against `least_squares` over the binary tree whose root is not measured."""
+    from dpopt.inference.histograms.tree_least_squares import least_squares
+    from dpopt.queries.ranges.tree import Tree
+
+    tree = Tree.balanced(8, 2)
+    variances = np.full(len(tree), np.inf)
+    for depth, scale in ((3, 2.0), (2, 3.0), (1, 5.0)):
+        variances[tree.levels[depth]] = scale**2
+    noisy = np.random.default_rng(0).normal(size=len(tree)) * 10
+    found = least_squares(tree, noisy, variances)[tree.leaf_of_bin]
+    sums = SideSums.of_arcs(4, (0, 1, 2), (2.0, 3.0, 5.0), gaussian=True)
+    released = np.concatenate([noisy[tree.levels[depth]] for depth in (3, 2, 1)])
+    assert sums.matrix @ released == pytest.approx(half_circles(4) @ found)
+    assert arc_rows(4, 1).tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
+
+
+def test_only_the_direction_of_a_query_counts() -> None:
+    released = silent("sides", ADD_REMOVE)
+    one, two = released.answer("1,1,1,-1"), released.answer(np.array([5.0, 5.0, 5.0, -5.0]))
+    assert one == two
+    assert one.bound == pytest.approx(one.bias + one.noise)
+
+
+def test_a_smaller_margin_has_a_larger_bound() -> None:
+    released = silent("sides", ADD_REMOVE)
+    bounds = [released.answer("1,1,1,1", margin=margin).bound for margin in (0.2, 0.45, 0.8)]
+    assert bounds == sorted(bounds, reverse=True)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0, -1.0, float("nan")])
+def test_margins_out_of_range_are_refused(margin: float) -> None:
+    with pytest.raises(PlanError, match="margin"):
+        silent("sides", ADD_REMOVE).answer("1,1,1,1", margin=margin)
+    with pytest.raises(PlanError, match="margin"):
+        plan(margin=margin)
+
+
+def test_questions_out_of_range_are_refused() -> None:
+    released = silent("sides", ADD_REMOVE)
+    with pytest.raises(WorkloadError, match="each of 4 numbers"):
+        released.answer("1,2")
+    with pytest.raises(WorkloadError, match="confidence"):
+        released.answer("1,2,3,4", confidence=1.0)
+
+
+@EACH
+def test_what_is_written_is_read_back(kind: str, tmp_path: Path) -> None:
+    released = release_halfspaces(read_points(POINTS, COLUMNS), plan(kind))
+    write_halfspaces(released, tmp_path / "out.npz")
+    again = read_halfspaces(tmp_path / "out.npz")
+    assert again.statement() == released.statement()
+    assert again.plan.to_json() == released.plan.to_json()
+    assert again.answer("1,2,3,4") == released.answer("1,2,3,4")
+    with pytest.raises(ReleaseFolderError, match="exists already"):
+        write_halfspaces(released, tmp_path / "out.npz")
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    released = silent("bins", ADD_REMOVE)
+    file = tmp_path / "out.npz"
+    write_halfspaces(released, file)
+    data = file.read_bytes()
+    with pytest.raises(ReleaseFolderError, match="there is no such file"):
+        read_halfspaces(tmp_path / "none.npz")
+    for damaged in (b"", b"PK", data[:-40], data[: len(data) // 2], b"\x00" * 100):
+        file.write_bytes(damaged)
+        with pytest.raises(TranscriptError, match="no release of halfspaces, or damaged"):
+            read_halfspaces(file)
+    np.savez(file, statement=np.frombuffer(b'{"dpopt_halfspaces": 2}', dtype=np.uint8))
+    with pytest.raises(TranscriptError, match="not of this version"):
+        read_halfspaces(file)
+
+
+def test_noisy_numbers_of_the_wrong_length_are_refused() -> None:
+    released = silent("bins", ADD_REMOVE)
+    with pytest.raises(TranscriptError, match="expected"):
+        Halfspaces(released.plan, released.noisy[:1], released.privacy)
+
+
+def test_tables_are_released_from_the_outside(tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", POINTS)
+    for relation, size in ((ADD_REMOVE, 4000), (REPLACE, None)):
+        released = halfspaces_of_table(
+            tmp_path / "p.npy",
+            COLUMNS,
+            PURE,
+            margin=0.45,
+            relation=relation,
+            size=size,
+            shapes=[SHAPES["bins"]],
+        )
+        assert released.plan.size == 4000
+        assert released.privacy["private"]
+        assert released.privacy["epsilon"] == pytest.approx(1.0)
+        assert 0.999 < released.privacy["epsilon"] <= 1.0
+
+
+def test_refusals_come_before_the_table_is_read(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.csv"
+    with pytest.raises(PlanError, match="margin"):
+        halfspaces_of_table(absent, COLUMNS, PURE, margin=2.0, size=10)
+    with pytest.raises(PrivateDataError, match="there is no file"):
+        halfspaces_of_table(absent, COLUMNS, PURE, margin=0.45, size=10, shapes=[Shape(1, 5, 1)])
+
+
+def test_scripted_noise_is_not_private() -> None:
+    released = release_halfspaces(read_points(POINTS, COLUMNS), plan(), noise=ScriptedNoise([1]))
+    assert released.privacy["private"] is False
+
+
+def test_the_plan_with_the_least_predicted_error_is_taken() -> None:
+    few, many = Shape(2, 5, 4), Shape(2, 60, 4)
+    found = plan_halfspaces(COLUMNS, RHO, size=10**6, margin=0.45, shapes=[few, many])
+    assert found.number == 60
+    assert found.prediction.error == pytest.approx(found.prediction.bias + found.prediction.noise)
+    assert found.prediction.worth > found.prediction.queries
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size": 0}, "expected at least one"),
+        ({"queries": 0}, "expected at least one"),
+        ({"shapes": [Shape(2, 5, 4, "arcs", ())]}, "expected sides, or arcs"),
+        ({"shapes": [Shape(2, 5, 4, "arcs", (1, 2))]}, "increasing ones from 0"),
+        ({"shapes": [Shape(3, 5, 4, "arcs", (0,))]}, "expected T = 2"),
+        ({"shapes": [Shape(2, 5, 6, "arcs", (0, 3))]}, "equal numbers of bins"),
+    ],
+)
+def test_plans_that_cannot_be_made_are_refused(change: dict[str, object], message: str) -> None:
+    given: dict[str, object] = {"size": 100, "margin": 0.45, "queries": 3, "shapes": [Shape(2, 5, 4)]}
+    with pytest.raises(PlanError, match=message):
+        plan_halfspaces(COLUMNS, PURE, **{**given, **change})  # type: ignore[arg-type]

@@ -1,0 +1,138 @@
+"""Estimates of a histogram by name: each is what it says, and answers, quantiles and tables follow the one asked for."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, WorkloadError
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses.histograms.estimates import Estimate
+from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_table import write_table
+from dpopt.synopses.histograms.release_histogram import release_histogram
+
+BUDGET = Budget(None, 1e-9, 0.02, Accountant.ZCDP)
+NAMES = [estimate.value for estimate in Estimate]
+COUNTS = np.zeros(64, dtype=np.int64)
+COUNTS[[3, 4, 20, 50]] = [30, 12, 7, 90]
+
+
+class Shaken:
+    """Noise that is the same in every run, of both signs, never private."""
+
+    is_private = False
+
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng(5)
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        return counts + np.rint(self.generator.normal(0, scale, counts.size)).astype(np.int64)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        return counts + np.rint(self.generator.laplace(0, scale, counts.size)).astype(np.int64)
+
+
+def released(size: int | None = None, counts: NDArray[np.int64] = COUNTS) -> Histogram:
+    relation = NeighbouringRelation.ADD_REMOVE if size is None else NeighbouringRelation.REPLACE_ONE
+    plan = plan_histogram(counts.size, BUDGET, relation=relation, size=size)
+    return release_histogram(BinCounts.from_counts(counts), plan, noise=Shaken())
+
+
+def distance(found: Histogram, counts: NDArray[np.float64]) -> float:
+    """Return the weighted squared distance of consistent counts to the noisy ones, from the plan's blocks alone."""
+    assert isinstance(found.plan, HistogramPlan)
+    total = 0.0
+    for height, noisy, level in zip(found.plan.heights, found.noisy, found.plan.levels, strict=True):
+        sums = np.add.reduceat(counts, np.arange(0, counts.size, 2**height))
+        variance = found.plan.variances[found.plan.nodes(level)][0]
+        total += float(((sums - noisy) ** 2).sum() / variance)
+    return total
+
+
+@pytest.mark.parametrize("size", [None, int(COUNTS.sum())])
+def test_each_estimate_is_what_it_says(size: int | None) -> None:
+    found = released(size)
+    estimates = {name: found.estimate(name) for name in NAMES}
+    unbiased, whole = estimates["least-squares"], estimates["whole"]
+    assert unbiased.min() < 0
+    for name in ("divided", "nonnegative", "whole", "zeroing"):
+        assert estimates[name].min() >= 0, name
+    assert np.array_equal(whole, np.rint(whole))
+    assert not np.array_equal(estimates["nonnegative"], np.rint(estimates["nonnegative"]))
+    least = {name: distance(found, estimates[name]) for name in NAMES}
+    assert least["least-squares"] < least["nonnegative"] < min(least["divided"], least["whole"])
+    rounded = np.diff(np.rint(np.concatenate(([0.0], np.cumsum(estimates["nonnegative"])))))
+    assert least["whole"] <= distance(found, np.maximum(rounded, 0.0))
+    zeroed = estimates["zeroing"]
+    assert np.all((zeroed == unbiased) | (zeroed == 0))
+    assert np.all(zeroed[unbiased <= 0] == 0)
+    if size is not None:
+        for name in ("divided", "least-squares", "nonnegative", "whole"):
+            assert estimates[name].sum() == pytest.approx(size), name
+
+
+def test_an_estimate_is_computed_once_and_cannot_be_changed() -> None:
+    found = released()
+    assert found.estimate("whole") is found.estimate(Estimate.WHOLE)
+    assert found.counts is found.estimate("divided")
+    assert found.least_squares is found.estimate("least-squares")
+    with pytest.raises(ValueError, match="read-only"):
+        found.counts[0] = 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_and_quantiles_follow_the_estimate(name: str) -> None:
+    found = released()
+    counts, error = found.estimate(name), found.range(3, 21).standard_error
+    answer = found.range(3, 21, estimate=name)
+    assert answer.value == pytest.approx(counts[3:21].sum())
+    assert answer.standard_error == error
+    assert (answer.low, answer.high) == (found.range(3, 21).low, found.range(3, 21).high)
+    assert found.between("3:21", estimate=name) == answer
+    sums = np.cumsum(counts)
+    for share in (0.0, 0.2, 0.7, 1.0):
+        first = next(place for place in range(64) if sums[place] >= (share - 1e-9) * sums[-1])
+        assert found.quantile(share, estimate=name) == first
+    assert found.whole_counts(name).sum() == round(sums[-1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_follow_the_estimate(name: str, tmp_path: Path) -> None:
+    found = released()
+    write_table(found, tmp_path / "table.csv", estimate=name)
+    rows = list(csv.DictReader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))
+    assert [float(row["count"]) for row in rows] == pytest.approx(found.estimate(name), rel=1e-5, abs=1e-9)
+    assert all(row["count"].isdecimal() for row in rows) == (name == "whole")
+    write_table(found, tmp_path / "whole.csv", estimate=name, whole=True)
+    rows = list(csv.DictReader((tmp_path / "whole.csv").read_text(encoding="utf-8").splitlines()))
+    assert [int(row["count"]) for row in rows] == found.whole_counts(name).tolist()
+
+
+def test_large_whole_counts_keep_their_digits(tmp_path: Path) -> None:
+    found = released(counts=np.array([123_456_789, 0, 5, 987_654_321]))
+    write_table(found, tmp_path / "table.csv", estimate="whole")
+    rows = list(csv.DictReader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))
+    assert [int(row["count"]) for row in rows] == found.estimate("whole").astype(int).tolist()
+
+
+def test_what_there_is_not_is_refused() -> None:
+    found = released()
+    message = "is one of divided, least-squares, nonnegative, whole, zeroing; found 'best'"
+    for ask in (found.estimate, found.whole_counts):
+        with pytest.raises(PlanError, match=message):
+            ask("best")
+    with pytest.raises(PlanError, match=message):
+        found.range(0, 3, estimate="best")
+    below = released(counts=np.zeros(64, dtype=np.int64))
+    name = next(name for name in NAMES if below.estimate(name).sum() <= 0)
+    with pytest.raises(WorkloadError, match="no quantiles"):
+        below.quantile(0.5, estimate=name)

@@ -1,0 +1,99 @@
+"""What is said of sums of noise holds of their exact laws, and not by far too much."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
+
+BETAS = [0.5, 0.1, 0.01, 1e-4, 1e-6]
+REACH = 6000
+
+
+def law(scale: float, factor: int, *, gaussian: bool) -> NDArray[np.float64]:
+    """Return the probabilities of -REACH, ..., REACH for a whole number times discrete noise."""
+    values = np.arange(-REACH, REACH + 1)
+    exponents = -(values**2) / (2 * scale**2) if gaussian else -np.abs(values) / scale
+    weights = np.exp(exponents)
+    spread = np.zeros(2 * REACH + 1)
+    kept = np.abs(values) <= REACH // factor
+    spread[values[kept] * factor + REACH] = weights[kept]
+    return np.asarray(spread / spread.sum())
+
+
+def beyond(parts: list[NDArray[np.float64]], bound: float) -> float:
+    """Return the probability that a sum of independent parts is further from 0 than the bound."""
+    transformed = np.prod([np.fft.rfft(np.fft.ifftshift(part)) for part in parts], axis=0)
+    whole = np.fft.fftshift(np.fft.irfft(transformed, n=2 * REACH + 1))
+    return float(whole[np.abs(np.arange(-REACH, REACH + 1)) > bound].sum())
+
+
+CASES: dict[str, list[tuple[float, int, int]]] = {  # scale, factor, how many
+    "one count": [(7.3, 1, 1)],
+    "three counts": [(7.3, 1, 3)],
+    "thirty counts": [(4.0, 1, 30)],
+    "one loud count among others": [(20.0, 1, 1), (2.0, 1, 10)],
+    "weighed counts": [(5.0, 3, 2), (9.0, 2, 3), (3.0, 1, 8)],
+    "hardly any noise": [(0.4, 1, 5)],
+}
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("case", CASES)
+def test_noise_goes_beyond_its_bound_less_often_than_stated(case: str, beta: float, gaussian: bool) -> None:
+    parts = CASES[case]
+    scales = np.array([scale * factor for scale, factor, _ in parts])
+    numbers = np.array([number for *_, number in parts], dtype=np.float64)
+    bound = noise_bound(scales, numbers, beta, gaussian=gaussian)
+    laws = [law(scale, factor, gaussian=gaussian) for scale, factor, number in parts for _ in range(number)]
+    assert beyond(laws, bound) <= beta
+    if case != "hardly any noise":
+        assert beyond(laws, 0.7 * bound) > beta / 10
+
+
+@pytest.mark.parametrize("queries", [1, 1000])
+@pytest.mark.parametrize("beta", BETAS)
+def test_of_one_count_with_laplace_noise_and_of_gaussian_noise_it_is_the_known_figure(
+    beta: float, queries: int
+) -> None:
+    tail = log(2 * queries / beta)
+    assert deviations_for(beta, queries) == pytest.approx(sqrt(2 * tail))
+    one, two = np.array([5.0]), np.array([5.0, 2.0])
+    assert noise_bound(one, np.ones(1), beta, gaussian=False, queries=queries) == pytest.approx(5 * tail)
+    numbers = np.array([3.0, 4.0])
+    assert noise_bound(two, numbers, beta, gaussian=True, queries=queries) == pytest.approx(
+        sqrt(2 * tail) * sqrt(3 * 25 + 4 * 4)
+    )
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("case", CASES)
+def test_sums_of_laplace_noise_are_bounded_no_worse_than_by_the_bound_of_chan_shi_and_song(
+    case: str, beta: float
+) -> None:
+    """b max(c^(1/2), ln(2 / beta)^(1/2)) (8 ln(2 / beta))^(1/2) for c counts of scale b, and its form for several scales."""
+    scales = np.array([scale * factor for scale, factor, _ in CASES[case]])
+    numbers = np.array([number for *_, number in CASES[case]], dtype=np.float64)
+    tail = log(2 / beta)
+    known = max(sqrt(8 * tail * float(numbers @ scales**2)), sqrt(8) * scales.max() * tail)
+    assert noise_bound(scales, numbers, beta, gaussian=False) <= known
+
+
+def test_many_small_parts_are_bounded_as_gaussian_noise() -> None:
+    found = noise_bound(np.array([1.0]), np.array([1e6]), 0.05, gaussian=False)
+    assert found == pytest.approx(deviations_for(0.05) * sqrt(2e6), rel=1e-2)
+    assert found > float(stats.norm.isf(0.025)) * sqrt(2e6)
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_no_noise_has_no_bound(gaussian: bool) -> None:
+    assert noise_bound(np.zeros(2), np.ones(2), 0.1, gaussian=gaussian) == 0
+    assert noise_bound(np.zeros(0), np.zeros(0), 0.1, gaussian=gaussian) == 0
+    some = noise_bound(np.array([0.0, 2.0]), np.array([9.0, 1.0]), 0.1, gaussian=gaussian)
+    assert some == noise_bound(np.array([2.0]), np.ones(1), 0.1, gaussian=gaussian)
