@@ -233,7 +233,7 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 from dpopt.algorithms.replay import replay
-from dpopt.inference import record_search
+from dpopt.inference.records import record_search
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.solvers import registry
 

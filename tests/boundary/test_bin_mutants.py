@@ -214,7 +214,7 @@ def events_of(release: Callable[..., object]) -> list[str]:
             noise.events.append("spend")
 
         patch.setattr(Ledger, "spend", recording)
-        for driver in ("release_grid", "release_histogram", "release_sorted"):
+        for driver in ("grids.release_grid", "release_histogram", "sorted.release_sorted"):
             name = f"dpopt.synopses.histograms.{driver}.MemoryJournal"
             patch.setattr(name, lambda **_: EventJournal(noise.events))
         release(noise=noise)

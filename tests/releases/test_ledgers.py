@@ -296,6 +296,7 @@ def test_a_budget_for_persons_needs_a_table_that_is_read_so(tmp_path: Path) -> N
 
 # --- no release can leave it out -------------------------------------------------------------------------------------
 
+DRIVERS = {"releases", "algorithms", "synopses"}
 WITHOUT_AN_ACCOUNT = {  # what plays on public populations, and reads transcripts again
     "dpopt/algorithms/simulation.py",
     "dpopt/algorithms/measured_simulation.py",
@@ -308,10 +309,10 @@ WITHOUT_AN_ACCOUNT = {  # what plays on public populations, and reads transcript
 
 @cache
 def _nodes() -> tuple[list[tuple[str, str, ast.Call]], list[ast.FunctionDef]]:
-    """Return every call of the room of algorithms, with its file and the name that is called, and every function."""
+    """Return every call of the rooms that release, with its file and the name that is called, and every function."""
     calls, functions = [], []
     for file in source_files():
-        for node in ast.walk(file.tree) if file.room == "algorithms" else ():
+        for node in ast.walk(file.tree) if file.room in DRIVERS else ():
             if isinstance(node, ast.Call):
                 name = (
                     node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
