@@ -1,0 +1,43 @@
+"""What was released once stays what it is: the kept transcripts give the same records, the kept synopses the same answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpopt.algorithms.replay import replay
+from tests.kept_releases.make import RELEASES, SYNOPSES, answer
+
+MADE = Path(__file__).parent / "made"
+ANSWERS: dict[str, Any] = json.loads((MADE / "answers.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("algorithm", RELEASES)
+def test_a_transcript_gives_the_records_that_it_gave(algorithm: str, tmp_path: Path) -> None:
+    replay(MADE / algorithm, tmp_path / "again")
+    kept, again = (
+        {path.name: path.read_bytes() for path in folder.iterdir()}
+        for folder in (MADE / algorithm, tmp_path / "again")
+    )
+    assert kept == again
+
+
+@pytest.mark.parametrize("name", SYNOPSES)
+def test_a_synopsis_answers_as_it_did(name: str, tmp_path: Path) -> None:
+    assert answer(MADE / name, SYNOPSES[name][1], tmp_path) == _about(ANSWERS[name])
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _about(value: object) -> object:
+    """Return a value that equals one whose numbers differ in their last digits, as they do between processors."""
+    if isinstance(value, dict):
+        return {key: _about(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_about(inner) for inner in value]
+    return pytest.approx(value, rel=1e-6, abs=1e-9) if isinstance(value, float) else value
