@@ -21,8 +21,7 @@ from __future__ import annotations
 from dpopt.models.best_responses.as_mip import AsMip, accepting_max_csp
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.formulation import Formulation
-from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
-from dpopt.models.best_responses.max_csp_points import point_from_record, record_from_point
+from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip, point_from_record, record_from_point
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.reading import read_record

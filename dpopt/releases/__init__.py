@@ -6,7 +6,7 @@ In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt
 |---|---|
 | ledgers.py | the one maker of ledgers: reserved within a plan's own budget, paid from the owner's |
 | folder_files.py | the names of the files of a release folder, and how they are written |
-| new_files.py, archives.py | whether a new file can be written; .npz archives of releases that answer by themselves |
+| archives.py | whether a new file can be written; .npz archives of releases that answer by themselves |
 | kept_records.py | how a round's record is kept |
 | write_records.py, table_output.py | synthetic records as files |
 | wide_output.py | wide records of zeros and ones as files |

@@ -16,8 +16,7 @@ from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.json_files import json_object
 from dpopt.files.strict_json import parse_json
-from dpopt.releases.folder_files import write_whole
-from dpopt.releases.new_files import check_new
+from dpopt.releases.folder_files import check_new, write_whole
 
 Numbers = Callable[[str, int], NDArray[np.int64]]
 """Gives an array of a file by its name and its size, which the plan in the same file says."""

@@ -204,12 +204,12 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     from dpopt.queries.ranges.weighted_ranges import WeightedRanges
     from dpopt.queries.workloads.items import read_ranks
     from dpopt.synopses.decision_lists.list_files import read_declaration, read_list_summary, read_points
-    from dpopt.synopses.halfspaces.halfspace_files import read_halfspaces
+    from dpopt.synopses.halfspaces.halfspaces import read_halfspaces
     from dpopt.synopses.halfspaces.query_file import read_queries
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.histogram_files import read_histogram, read_released, read_sorted_counts
     from dpopt.synopses.intervals.partition_release import PartitionRelease
-    from dpopt.synopses.summaries.summary_files import read_summary
+    from dpopt.synopses.summaries.summary import read_summary
 
     schema = dpopt.Schema.read(folder / "schema.json")
     items = dpopt.Schema.binary(4, ["a", "b", "c", "d"])

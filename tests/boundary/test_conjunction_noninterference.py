@@ -31,7 +31,7 @@ from dpopt.private.curators.conjunction_curator import ConjunctionCurator
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary_files import write_summary
+from dpopt.synopses.summaries.summary import write_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched

@@ -25,8 +25,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.halfspace_curator import HalfspaceCurator
 from dpopt.synopses.halfspaces.estimators import Estimator
-from dpopt.synopses.halfspaces.halfspace_files import write_halfspaces
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
+from dpopt.synopses.halfspaces.halfspaces import write_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched

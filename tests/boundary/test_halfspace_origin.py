@@ -92,7 +92,7 @@ def test_noisy_sides_are_constructed_where_those_of_tables_are() -> None:
 def test_a_release_is_made_by_its_driver_or_read_from_a_file() -> None:
     """And the curator is held by the driver alone."""
     made = {path for path, file in FILES.items() if "Halfspaces" in called(file.tree)}
-    assert made == {DRIVER, "dpopt/synopses/halfspaces/halfspace_files.py"}
+    assert made == {DRIVER, "dpopt/synopses/halfspaces/halfspaces.py"}
     held = {path for path, file in FILES.items() if "HalfspaceCurator" in called(file.tree)}
     assert held == {DRIVER}
 

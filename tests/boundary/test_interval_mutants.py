@@ -17,10 +17,9 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators import interval_search
+from dpopt.private.curators import interval_curator as interval_search
 from dpopt.private.curators.door import Door
-from dpopt.private.curators.interval_curator import IntervalCurator, SearchingCurator
-from dpopt.private.curators.interval_search import IntervalSearch
+from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSearch, SearchingCurator
 from dpopt.private.curators.split_curator import MedianCut, SplitCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals import interval_plan

@@ -179,7 +179,7 @@ def draw_noise_of_half_the_scale(patch: pytest.MonkeyPatch) -> None:
         half = Measurement(what.name, what.queries, what.scale / 2, what.gaussian)
         return original(data, half, *rest, **more)  # type: ignore[arg-type]
 
-    patch.setattr("dpopt.private.curators.table_door.noisy_counts", halved)
+    patch.setattr("dpopt.private.curators.door.noisy_counts", halved)
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.sanitizer_curator import SanitizerCurator
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.synopses.sanitizers.sanitized_files import write_sanitized
+from dpopt.synopses.sanitizers.sanitized import write_sanitized
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched

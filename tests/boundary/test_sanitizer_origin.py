@@ -97,7 +97,7 @@ def test_a_release_is_made_by_its_driver_or_read_from_a_file_and_exact_sums_by_t
     def callers(name: str) -> set[str]:
         return {path for path, file in FILES.items() if name in called(file.tree)}
 
-    assert callers("SanitizedPolynomial") == {DRIVER, "dpopt/synopses/sanitizers/sanitized_files.py"}
+    assert callers("SanitizedPolynomial") == {DRIVER, "dpopt/synopses/sanitizers/sanitized.py"}
     assert callers("SanitizerCurator") == {DRIVER}
     assert callers("coefficient_sums") == {"dpopt/private/curators/sanitizer_curator.py"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpopt.synopses.summaries.summary_files import read_summary
+from dpopt.synopses.summaries.summary import read_summary
 from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
 from tests.cli.command_line import call, refuse, succeed
 from tests.tiny_runs import bits_schema

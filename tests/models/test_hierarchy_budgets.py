@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.mean_variance import MeanVariance
-from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
-from dpopt.models.noise_budgets.noise_precisions import noise_precisions, precision_rates
+from dpopt.models.noise_budgets.hierarchy_budgets import (
+    HierarchyProgram,
+    best_hierarchy_budgets,
+    noise_precisions,
+    precision_rates,
+)
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of
 from dpopt.queries.ranges.tree import Tree

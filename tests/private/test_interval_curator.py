@@ -13,8 +13,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError, PlanError, PrivateDataError, TranscriptError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.interval_curator import IntervalCurator
-from dpopt.private.curators.interval_search import IntervalSearch, comparisons_needed
+from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSearch, comparisons_needed
 from dpopt.private.curators.split_curator import MedianCut, SplitCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal

@@ -8,7 +8,7 @@ import pytest
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.private.curators.one_way_door import one_way_marginals
+from dpopt.private.curators.door import one_way_marginals
 from dpopt.private.measurements.measurement import Measurement, check_marginals
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload

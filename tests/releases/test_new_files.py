@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpopt.errors import ReleaseFolderError
-from dpopt.releases.new_files import check_new
+from dpopt.releases.folder_files import check_new
 
 
 def test_a_new_file_in_a_folder_is_accepted_and_leaves_nothing(tmp_path: Path) -> None:

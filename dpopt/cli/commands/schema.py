@@ -1,4 +1,8 @@
-"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules."""
+"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules.
+
+What the owner is told of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is stored
+nowhere.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,57 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
+from dpopt.cli.reports.reports import console
+from dpopt.private.evaluation.broken_rules import NonPrivateRuleReport
+from dpopt.private.readers.read_table import NonPrivateFit
+
+
+def report_fit(table: Path, fit: NonPrivateFit) -> None:
+    """Print what of a table does not fit its schema, and how many rows are counted."""
+    out = console()
+    if not fit.misfits and fit.counted == fit.rows:
+        out.print(f"{table} fits the schema", markup=False)
+        return
+    if fit.misfits:
+        out.print(f"{table} does not fit the schema everywhere (NOT private; stored nowhere)", markup=False)
+        out.print(fit.misfits, markup=False)
+    out.print(
+        f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)"
+    )
+
+
+def report_broken_rules(report: NonPrivateRuleReport) -> None:
+    """Print which rules the rows of a table break, marked as not private."""
+    out = console()
+    if not report.names:
+        out.print("the schema declares no rules")
+        return
+    if not report.rows_breaking_any:
+        out.print(
+            f"all {report.rows:,} rows obey the {len(report.names)} rules (NOT private; stored nowhere)"
+        )
+        return
+    table = Table(
+        "rule",
+        "rows that break it",
+        "first such row",
+        title="broken rules (NOT private)",
+        title_justify="left",
+    )
+    for name, broken, first in zip(report.names, report.broken, report.first_rows, strict=True):
+        if broken:
+            table.add_row(name, f"{broken:,}", f"{first:,}")
+    out.print(table)
+    out.print(
+        f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
+        f"{len(report.names):,} rules; rows of data are counted from 1, without the line of names. Synthetic records will "
+        "obey all rules. This is for the owner of the table, and is stored nowhere."
+    )
+
 
 schema_group = typer.Typer(
     help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -63,7 +115,6 @@ def check(
 
     What it says of TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
-    from dpopt.cli.commands.rule_report import report_broken_rules, report_fit
     from dpopt.cli.reports.reports import console
     from dpopt.private.evaluation.broken_rules import broken_rows
     from dpopt.private.readers.read_table import fit_of_table

@@ -1,14 +1,44 @@
-"""What commands print for people."""
+"""What commands print for people: plans, releases, errors, and what was spent."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from dpopt.synopses.histograms.histogram import RangeAnswer
+
+_NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
+
+
+def warn_if_not_private(privacy: Mapping[str, Any]) -> None:
+    """Say on the error stream, beside answers, that they come from a release without a guarantee."""
+    if not privacy.get("private", True):
+        typer.echo(_NOT_PRIVATE, err=True)
+
+
+def print_spent(privacy: Mapping[str, Any]) -> None:
+    """Print what was spent under which neighbours, or that the release is not private."""
+    if not privacy["private"]:
+        console().print(_NOT_PRIVATE)
+        return
+    at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
+    epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
+    console().print(
+        f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_told(privacy)}, {privacy['neighbours']}"
+    )
+
+
+def _shown(spent: float, places: int) -> str:
+    """Return what was spent with so many places, or in powers of ten where they would say too little."""
+    return f"{spent:.{places}f}" if spent == 0.0 or spent >= 100 * 10.0**-places else f"{spent:.4g}"
 
 
 def console() -> Console:
@@ -323,4 +353,22 @@ def report_rows(path: Path, *, rows: int) -> None:
     table = Table("", *[f"record {number}" for number in range(1, len(shown) + 1)])
     for name, *values in zip(header, *shown, strict=True):
         table.add_row(name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
+    console().print(table)
+
+
+def answer_json(text: str, answer: RangeAnswer) -> dict[str, Any]:
+    """Return an answer and what was asked, as JSON."""
+    return {"range": text, **asdict(answer)}
+
+
+def print_answers(heading: str, answers: Mapping[str, RangeAnswer], confidence: float) -> None:
+    """Print a table of what was asked, with values, standard errors and intervals."""
+    from rich.table import Table
+
+    table = Table(
+        heading, "records", "standard error", f"{100 * confidence:.12g}% interval", title_justify="left"
+    )
+    for text, answer in answers.items():
+        interval = f"{answer.low:,.1f} to {answer.high:,.1f}"
+        table.add_row(text, f"{answer.value:,.1f}", f"{answer.standard_error:,.1f}", interval)
     console().print(table)

@@ -10,8 +10,8 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.reports.spent import print_spent
-from dpopt.cli.synopses import sorted_export
+from dpopt.cli.reports.reports import print_spent
+from dpopt.cli.synopses import sorted as sorted_counts
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def release(
 ) -> None:
     """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram_files import write_histogram
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
     from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
@@ -82,8 +82,8 @@ def release(
 @command("export", group=degrees_group)
 def export(
     file: Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")],
-    out: sorted_export.OutOption,
-    estimate: sorted_export.EstimateOption = "posterior",
+    out: sorted_counts.OutOption,
+    estimate: sorted_counts.EstimateOption = "posterior",
     graphical: Annotated[
         bool, typer.Option("--graphical", help="Of a sequence near it that a graph can have.")
     ] = False,
@@ -93,10 +93,10 @@ def export(
             "--edges", help="The number of edges, if it is public; under replace it is known already."
         ),
     ] = None,
-    sequence: sorted_export.SequenceOption = None,
+    sequence: sorted_counts.SequenceOption = None,
 ) -> None:
     """Write how many nodes have how many edges. Costs no privacy."""
-    sorted_export.export_sorted(
+    sorted_counts.export_sorted(
         file,
         out,
         "degrees",
@@ -110,7 +110,7 @@ def export(
 def _number(nodes: str) -> int | None:
     if nodes == NOISY:
         return None
-    from dpopt.synopses.histograms.whole_numbers import whole_number
+    from dpopt.synopses.histograms.counts_plan import whole_number
 
     number = whole_number(nodes)
     if number is None:

@@ -11,8 +11,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.answers import answer_json, print_answers
-from dpopt.cli.reports.spent import print_spent, warn_if_not_private
+from dpopt.cli.reports.reports import answer_json, print_answers, print_spent, warn_if_not_private
 from dpopt.cli.synopses.histogram import (
     AcceptDraftOption,
     OrderedOption,
@@ -125,7 +124,7 @@ def release(
     """Release the histogram of several columns of TABLE as one file that answers any box."""
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.grids.grid_of_table import histogram_of_columns
     from dpopt.synopses.histograms.histogram_files import write_histogram
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
@@ -196,7 +195,7 @@ def export(
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures.grid_picture import draw_grid
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.grids.grid_of_table import read_grid
     from dpopt.synopses.histograms.grids.grid_table import write_cells
 
@@ -213,7 +212,7 @@ def export(
 
 
 def _shape(text: str) -> tuple[int, ...]:
-    from dpopt.synopses.histograms.whole_numbers import whole_number
+    from dpopt.synopses.histograms.counts_plan import whole_number
 
     sides = text.split("x")
     found = tuple(number for number in map(whole_number, sides) if number is not None)

@@ -11,12 +11,42 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.spent import print_spent, warn_if_not_private
-from dpopt.cli.synopses.halfspaces_report import print_plan
+from dpopt.cli.reports.reports import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
     from dpopt.synopses.halfspaces.planning import Shape
+
+
+def print_plan(planned: HalfspacePlan) -> None:
+    """Print what a plan measures, and its predicted errors."""
+    from rich.table import Table
+
+    from dpopt.cli.reports.reports import console
+
+    out = console()
+    noise = "Gaussian" if planned.gaussian else "Laplace"
+    table = Table(
+        "measured", "numbers", "noise: scale", title=f"measured with {noise} noise", title_justify="left"
+    )
+    for one, scale, numbers in zip(planned.measurements(), planned.scales, planned.numbers, strict=True):
+        table.add_row(one.name, f"{numbers:,}", f"{scale:.4g}")
+    out.print(table)
+    predicted = planned.prediction
+    out.print(
+        f"{planned.number:,} projections to R^{planned.dimension}, {2 * planned.directions} directions each"
+    )
+    out.print(
+        f"{predicted.queries:,} queries of margin {planned.margin:g}: within {predicted.error:.3g}, all of them with "
+        f"probability 95 %; {predicted.bias:.3g} of it for the projections (a single record is typically "
+        f"off by {predicted.typical:.2g}), {predicted.noise:.2g} for the noise"
+    )
+    out.print(
+        f"each of them counted with noise of its own: within {predicted.direct:.3g}; this release is worth it from "
+        f"{predicted.worth:,} queries on"
+    )
+
 
 halfspaces_group = typer.Typer(
     help="Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its error.",
@@ -190,9 +220,9 @@ def release(
     """Release noisy sides of the projected points of TABLE, which answer halfspace queries without the data."""
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.halfspaces.declared_columns import declared_columns
-    from dpopt.synopses.halfspaces.halfspace_files import write_halfspaces
+    from dpopt.synopses.halfspaces.halfspaces import write_halfspaces
     from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
 
@@ -270,7 +300,7 @@ def answer(
     from dpopt.queries.halfspaces.halfspaces import unit_query
     from dpopt.synopses.halfspaces.bias_sample import TURNS
     from dpopt.synopses.halfspaces.estimators import Estimator
-    from dpopt.synopses.halfspaces.halfspace_files import read_halfspaces
+    from dpopt.synopses.halfspaces.halfspaces import read_halfspaces
     from dpopt.synopses.halfspaces.query_file import read_queries
 
     released = read_halfspaces(file)

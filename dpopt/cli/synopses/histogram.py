@@ -11,7 +11,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.spent import print_spent, warn_if_not_private
+from dpopt.cli.reports.reports import print_spent, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def release(
 ) -> None:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram_files import write_histogram
     from dpopt.synopses.histograms.histogram_of_table import histogram_of_column, histogram_of_counts
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
@@ -174,8 +174,7 @@ def answer(
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
-    from dpopt.cli.reports.answers import answer_json, print_answers
-    from dpopt.cli.reports.reports import console
+    from dpopt.cli.reports.reports import answer_json, console, print_answers
     from dpopt.synopses.histograms.histogram_files import read_histogram
 
     histogram = read_histogram(file)
@@ -215,7 +214,7 @@ def export(
     """Write a released histogram as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures.histogram_picture import draw_histogram
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram_files import read_histogram
     from dpopt.synopses.histograms.histogram_table import write_table
 

@@ -11,7 +11,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.spent import warn_if_not_private
+from dpopt.cli.reports.reports import warn_if_not_private
 from dpopt.cli.synopses.histogram import (
     AcceptDraftOption,
     EstimateOption,
@@ -163,7 +163,7 @@ def release(
 ) -> None:
     """Release intervals of a column of TABLE, or boxes of several, as one file that answers any range or box."""
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram_files import write_histogram
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
     from dpopt.synopses.intervals.interval_settings import IntervalSettings
@@ -246,7 +246,7 @@ def export(
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
     from dpopt.cli.pictures.intervals_picture import draw_partition
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.intervals.partition_of_table import read_partition
     from dpopt.synopses.intervals.partition_table import write_boxes, write_records
 
@@ -283,7 +283,7 @@ def from_histogram(
 ) -> None:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram_files import read_histogram
     from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 
@@ -303,7 +303,7 @@ def from_histogram(
 
 
 def _shape(text: str) -> tuple[int, ...]:
-    from dpopt.synopses.histograms.whole_numbers import whole_number
+    from dpopt.synopses.histograms.counts_plan import whole_number
 
     sides = text.split("x")
     found = tuple(number for number in map(whole_number, sides) if number is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpopt.cli.reports.spent import print_spent
+from dpopt.cli.reports.reports import print_spent
 
 if TYPE_CHECKING:
     from dpopt.synopses.intervals.against_trees import TreeBeside

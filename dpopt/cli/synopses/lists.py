@@ -11,7 +11,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.spent import print_spent, warn_if_not_private
+from dpopt.cli.reports.reports import print_spent, warn_if_not_private
 
 if TYPE_CHECKING:
     from dpopt.synopses.decision_lists.list_plan import ListPlan
@@ -117,7 +117,7 @@ def release(
     """Release a summary of LISTS that says at every point which share of them is true there."""
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.decision_lists.list_files import read_declaration, write_list_summary
     from dpopt.synopses.decision_lists.release_lists import summary_of_lists
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings

@@ -269,7 +269,7 @@ def _write_table(
     predicate: str, k: int | None, error: str | None, path: Path, *, free_constant: bool, solver: str | None
 ) -> None:
     from dpopt.cli.reports.reports import console
-    from dpopt.cli.synopses.polynomial_table import write_degree_table
+    from dpopt.cli.synopses.polynomial_report import write_degree_table
     from dpopt.polynomials.degree_tables import ERRORS
 
     if k is None or predicate.startswith(TABLE):

@@ -11,7 +11,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.spent import print_spent, warn_if_not_private
+from dpopt.cli.reports.reports import print_spent, warn_if_not_private
 
 if TYPE_CHECKING:
     from dpopt.synopses.summaries.alternatives import Alternatives
@@ -147,10 +147,10 @@ def release(
     """Release a summary of TABLE that answers queries of up to k conditions."""
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console
-    from dpopt.releases.new_files import check_new
+    from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
     from dpopt.synopses.summaries.release_summary import summary_of_table
-    from dpopt.synopses.summaries.summary_files import write_summary
+    from dpopt.synopses.summaries.summary import write_summary
 
     settings = HistogramSettings(**asdict(spending))
     check_new(out)
@@ -212,7 +212,7 @@ def answer(
     from rich.table import Table
 
     from dpopt.cli.reports.reports import console
-    from dpopt.synopses.summaries.summary_files import read_summary
+    from dpopt.synopses.summaries.summary import read_summary
 
     summary = read_summary(file)
     warn_if_not_private(summary.privacy)

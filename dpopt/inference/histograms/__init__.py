@@ -13,9 +13,7 @@ Next     another inference: one file here, its general program in `dpopt.models`
 | nonnegative_tree.py, nonnegative_kernels.py | the same without negative bins, exact |
 | integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
 | simplex_descent.py, simplex_kernels.py | without negative bins, each node divided anew: wide ranges stay unbiased |
-| zeroing.py | the heuristic of Hay et al.: nodes at most 0 become 0 with all below |
 | grid_least_squares.py | several columns, any shapes of blocks measured |
 | grid_descent.py | the same without negative cells, each block halved anew |
-| known_total.py | whole numbers near real ones, with a sum that is known |
 | sorted/ | sorted counts and degree sequences from noisy ones |
 """

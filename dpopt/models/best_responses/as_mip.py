@@ -9,8 +9,7 @@ import numpy as np
 
 from dpopt.errors import ProgramError
 from dpopt.models.best_responses.formulation import Formulation
-from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
-from dpopt.models.best_responses.max_csp_points import point_from_record, record_from_point
+from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip, point_from_record, record_from_point
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp

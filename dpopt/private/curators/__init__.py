@@ -5,7 +5,6 @@ In: a dataset, a ledger, what is asked. Out: released values, each charged befor
 | file | what it holds |
 |---|---|
 | door.py | the order of every release: charge, draw, journal |
-| table_door.py, one_way_door.py | doors that also measure counts of queries; one-way marginals |
 | dualquery_curator.py, fem_curator.py, dqrs_curator.py | the curators of DualQuery and its relatives |
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
 | multiplicative_curator.py | the curator of multiplicative weights |
@@ -15,6 +14,6 @@ In: a dataset, a ledger, what is asked. Out: released values, each charged befor
 | sanitizer_curator.py | the curator of the generic sanitizer |
 | halfspace_curator.py | the curator of halfspaces |
 | list_curator.py | the curator of tables of decision lists |
-| interval_curator.py, interval_search.py, split_curator.py | the curators that search: ends of intervals, medians of boxes |
+| interval_curator.py, split_curator.py | the curators that search: ends of intervals, medians of boxes |
 | net_curator.py | the curator of the net mechanism and SmallDB |
 """

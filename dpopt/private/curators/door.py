@@ -8,6 +8,9 @@ holds what its mechanism needs besides the records, and lets out released values
     return self._released(value, value.to_json()) put the value on file, then hand it out
 
 What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.md.
+
+`TableDoor` also measures counts of queries on the records of a table; `OneWayDoor` also one-way marginals, for the curators of
+algorithms whose records come from drawn queries.
 """
 
 from __future__ import annotations
@@ -15,15 +18,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
+import numpy as np
+
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.one_way import ONE_WAY, one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.measurements.noisy_counts import noisy_counts
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
 from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import Entry, Journal
+from dpopt.transcript.released import NoisyAnswers
 
 NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
 
@@ -168,3 +181,56 @@ class Door(Generic[_Held]):
     def _on_file(self, charge: Charge, **where: int) -> Charge:
         self._journal.append({"kind": "charge", "charge": charge.to_json(), **where})
         return charge
+
+
+class TableDoor(Door[PrivateDataset]):
+    """The door of the curators of a table."""
+
+    def _measured(self, measurement: Measurement, charge: Charge, **where: int) -> NoisyAnswers:
+        """Count, add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy.md."""
+        answers = noisy_counts(
+            self._dataset,
+            measurement,
+            charge,
+            self._noise,
+            threads=self._threads,
+            progress=self._progress,
+        )
+        return self._released(answers, {**answers.to_json(), **where})
+
+
+class OneWayDoor(TableDoor):
+    """Measures all one-way marginals, once, where the plan says so."""
+
+    def measure_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
+        """Charge, then measure all one-way marginals with integer noise.
+
+        Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
+        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md. Test:
+        `tests/private/test_one_way.py`.
+        """
+        charge = self._charged(self._one_way_charge(scale, gaussian=gaussian), round=0)
+        return self._measured(self._one_way(scale, gaussian=gaussian), charge)
+
+    def complete_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
+        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
+
+        Privacy: A5, C4 in docs/privacy.md.
+        """
+        expected = self._one_way_charge(scale, gaussian=gaussian)
+        charge = self._recalled(expected, "the planned measurement")
+        return self._measured(self._one_way(scale, gaussian=gaussian), charge)
+
+    def _one_way_charge(self, scale: float, *, gaussian: bool) -> Charge:
+        return one_way_charge(
+            len(self._dataset._schema), scale=scale, gaussian=gaussian, relation=self._relation
+        )
+
+    def _one_way(self, scale: float, *, gaussian: bool) -> Measurement:
+        return Measurement(ONE_WAY, one_way_marginals(self._dataset._schema), scale, gaussian)
+
+
+def one_way_marginals(schema: Schema) -> MarginalSet:
+    """Return the histogram of every attribute of a schema, over all of its codes."""
+    attributes = np.arange(len(schema), dtype=np.int32)[:, None]
+    return MarginalSet(Domains.of(schema, occurring=False), attributes)

@@ -12,8 +12,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import WorkloadError
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
-from dpopt.private.curators.one_way_door import OneWayDoor
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, OneWayDoor, is_trusted
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import SystemWords

@@ -13,8 +13,7 @@ from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
-from dpopt.private.curators.door import is_trusted
-from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.curators.door import TableDoor, is_trusted
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError
-from dpopt.private.curators.door import is_trusted
-from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.curators.door import TableDoor, is_trusted
 from dpopt.private.measurements.measurement import Measurement, check_marginals
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords

@@ -15,8 +15,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators.door import is_trusted
-from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.curators.door import TableDoor, is_trusted
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise

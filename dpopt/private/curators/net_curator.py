@@ -13,8 +13,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.arrays import frozen
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators.door import is_trusted
-from dpopt.private.curators.table_door import TableDoor
+from dpopt.private.curators.door import TableDoor, is_trusted
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
 from dpopt.private.mechanisms.net.net_law import NetLaw, clamp_at

@@ -14,8 +14,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.curators.interval_curator import SearchingCurator
-from dpopt.private.curators.interval_search import comparisons_needed
+from dpopt.private.curators.interval_curator import SearchingCurator, comparisons_needed
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.box_cells import cut_boxes, sums_before, sums_of_boxes, whole_box

@@ -1,15 +1,19 @@
-"""Counting on a table that is read batch by batch: what is held in memory is one batch, the queries and their counts."""
+"""Counting on a table that is read batch by batch: what is held in memory is one batch, the queries and their counts.
+
+A thread reads the next batch while the current one is counted (`one_ahead`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.engines.read_ahead import one_ahead
 from dpopt.private.readers import batch_reader
 from dpopt.private.readers.batch_reader import BatchReader
 from dpopt.private.tables.dataset import Codes, least_dtype
@@ -17,6 +21,35 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.named_attributes import over_named
 from dpopt.schema.schema import Schema
+
+_Item = TypeVar("_Item")
+
+
+class _End:
+    """Stands for the end of the items."""
+
+
+_END: Final = _End()
+
+
+def one_ahead(items: Generator[_Item, None, None]) -> Generator[_Item, None, None]:
+    """Yield the same items in the same order; each is made in a thread while the one before it is in use.
+
+    So at most two of them are there at a time: the one in use, and the next one. What making an item raises is raised where it
+    would be yielded. When this generator is closed, or fails, the thread first ends the item that it is at, and `items` is
+    closed; no thread is left behind.
+    """
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as thread:
+        try:
+            coming = thread.submit(next, items, _END)
+            while not isinstance(item := coming.result(), _End):
+                coming = thread.submit(next, items, _END)
+                yield item
+                del item
+        finally:
+            thread.shutdown(wait=True)
+            items.close()
+
 
 _CODES_HELD = (
     3  # times: of the batch that is counted, and of the next one twice, piece by piece and put together

@@ -4,5 +4,5 @@
 |---|---|
 | bins.py, tree.py, hierarchy.py | the bins of a histogram; trees over them; hierarchies that a user declares |
 | weighted_ranges.py, range_loads.py | which ranges of bins matter; how they lie in blocks |
-| grids.py, box_cells.py, box_text.py | grids of cells over several columns; boxes that divide them; boxes as text |
+| grids.py, box_cells.py | grids of cells over several columns; boxes that divide them; boxes as text |
 """

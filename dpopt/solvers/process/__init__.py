@@ -5,5 +5,5 @@
 | requirement.py | what a solver needs to run here |
 | adapter.py, child_process.py, end_with_parent.py | the contract of an adapter; how it is run in a process |
 | external_program.py | how programs that are called as commands are run |
-| history.py, without_variables.py | incumbents over time; programs without variables |
+| history.py | incumbents over time; programs without variables |
 """

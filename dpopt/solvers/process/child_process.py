@@ -6,6 +6,8 @@ and libraries that bundle different copies of the same solver never meet (OR-Too
 How: `python -m dpopt.solvers.child` is started on the first solve, in a session of its own, and kept. Programs and
 answers travel as pickles over its standard input and output. The child is killed when a wall-clock limit passes, on
 any exception in the parent, and at exit; the folder of a library that works through files is removed with it.
+
+A program without variables has one point, feasible or not, and is answered here (`without_variables`).
 """
 
 from __future__ import annotations
@@ -24,15 +26,39 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import IO
 
+import numpy as np
+
 from dpopt.errors import ProgramError, SolverUnavailableError
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination, as_record
 from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
 from dpopt.solvers.process.adapter import HEADER
-from dpopt.solvers.process.without_variables import without_variables
 from dpopt.solvers.solver_folder import SolverFolder
+
+
+def without_variables(program: MixedIntegerProgram | QuadraticProgram, solver: str) -> SolveResult:
+    """Answer a program with no variables in the name of a solver, which is not asked."""
+    point = np.zeros(0)
+    feasible = program.violation(point) == 0
+    objective = program.evaluate(point) if feasible else None
+    rows = program.linear if isinstance(program, QuadraticProgram) else program
+    return SolveResult(
+        termination=Termination.OPTIMAL if feasible else Termination.INFEASIBLE,
+        limit=None,
+        solution=point if feasible else None,
+        objective=objective,
+        bound=objective,
+        solver=solver,
+        version="",
+        native_status="there is no variable; nothing was solved",
+        seconds=0.0,
+        duals=np.zeros(rows.number_of_rows) if feasible and not rows.integrality.any() else None,
+    )
+
 
 GRACE_SECONDS = 10.0
 """How long past its time limit a child may answer: its start and the translation of the program take time too."""

@@ -6,7 +6,7 @@
 | bias_sample.py, halfspace_theory.py | how far estimates are off on public points; the theorems, corrected |
 | declared_columns.py, query_file.py | which columns are coordinates, and their scaling; query vectors from a file |
 | release_halfspaces.py | from a table behind its door to released halfspaces |
-| halfspaces.py, halfspace_files.py | the release and its answers; its files |
-| side_sums.py, nonnegative_bins.py | released numbers to signed sums of sides; bins of angles that are not below 0 |
+| halfspaces.py | the release and its answers; its files |
+| side_sums.py | released numbers to signed sums of sides; bins of angles that are not below 0 |
 | estimators.py | the weights of signed sums in an answer |
 """

@@ -1,7 +1,12 @@
-"""Released halfspaces: noisy sides of projected points, and answers for any halfspace with their errors."""
+"""Released halfspaces: noisy sides of projected points, and answers for any halfspace with their errors.
+
+A file holds the statement and the noisy numbers of each measurement. Where arcs were measured, bins of angles that are not
+below 0 and nearest to the noisy ones can be asked for (`nonnegative_bins`).
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +16,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
+from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
+from dpopt.queries.ranges.tree import Tree
+from dpopt.releases.archives import Numbers, read_archive, write_archive
 from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan
-from dpopt.synopses.halfspaces.nonnegative_bins import nonnegative_bins
 from dpopt.synopses.halfspaces.side_sums import half_circles
+
+
+def nonnegative_bins(
+    plan: HalfspacePlan, measured: tuple[NDArray[np.int64], ...], records: float
+) -> NDArray[np.float64]:
+    """Return the bins, (m, 2 h).
+
+    Problem (models/tree_consistency, TC-1 to TC-3) for the tree of each projection, levels that were not measured left out, the
+    root with the (public or noisy) number of records: minimize the sum over measured nodes of (x_v - noisy_v)^2 / variance_v
+    over consistent x that are not below 0 at the bins. Post-processing.
+
+    Parameters
+    ----------
+    measured : tuple of (m 2 h / 2^height,) int64
+        The noisy arcs of each measured level.
+    records : float
+    """
+    bins = 2 * plan.directions
+    tree = Tree.balanced(bins, 2)
+    variances = np.full(len(tree), np.inf)
+    depths = {height: tree.levels[len(tree.levels) - 1 - height] for height in range(len(tree.levels))}
+    scales = plan.scales[len(plan.scales) - len(plan.heights) :]
+    factor = 1.0 if plan.gaussian else 2.0
+    variances[0] = factor * plan.records_scale**2
+    for height, scale in zip(plan.heights, scales, strict=True):
+        variances[depths[height]] = factor * scale**2
+    found = np.empty((plan.number, bins))
+    for i in range(plan.number):
+        values = np.zeros(len(tree))
+        values[0] = max(records, 0.0)
+        for height, noisy in zip(plan.heights, measured, strict=True):
+            values[depths[height]] = noisy.reshape(plan.number, -1)[i]
+        found[i] = nonnegative_least_squares(tree, values, variances)[tree.leaf_of_bin]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +264,42 @@ class Halfspaces:
     def statement(self) -> dict[str, Any]:
         """Return all but the noisy numbers, as JSON."""
         return {"dpopt_halfspaces": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}
+
+
+def write_halfspaces(halfspaces: Halfspaces, path: str | os.PathLike[str]) -> None:
+    """Write a release, whole or not at all; a file that is there is not replaced.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is there already, or cannot be written.
+    """
+    numbers = {_name(place): values for place, values in enumerate(halfspaces.noisy)}
+    write_archive(path, "release", halfspaces.statement(), numbers)
+
+
+def read_halfspaces(path: str | os.PathLike[str]) -> Halfspaces:
+    """Read what `write_halfspaces` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing.
+    TranscriptError
+        If it is no such release, or damaged.
+    """
+    return read_archive(
+        path, "release of halfspaces", "dpopt_halfspaces", "'dpopt halfspaces release'", _halfspaces
+    )
+
+
+def _halfspaces(statement: dict[str, Any], numbers: Numbers) -> Halfspaces:
+    plan = HalfspacePlan.from_json(statement["plan"])
+    privacy = stated_privacy(statement["privacy"], plan)
+    return Halfspaces(
+        plan, tuple(numbers(_name(place), size) for place, size in enumerate(plan.numbers)), privacy
+    )
+
+
+def _name(place: int) -> str:
+    return f"measured_{place}"

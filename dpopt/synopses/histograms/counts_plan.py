@@ -16,6 +16,15 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 
+_MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
+
+
+def whole_number(text: str) -> int | None:
+    """Return the whole number of at least 0 that a text of up to 18 digits stands for, spaces around it; else None."""
+    digits = text.strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None
+
+
 LARGEST_SIZE = 2**62
 
 _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly

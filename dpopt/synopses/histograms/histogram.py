@@ -1,4 +1,7 @@
-"""A released histogram: noisy counts of its levels, the counts they agree on, and answers with their errors."""
+"""A released histogram: noisy counts of its levels, the counts they agree on, and answers with their errors.
+
+`RangeAnswer` is the answer to a range; `read_histogram_plan` finds out of which kind a plan on file is.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,63 @@ from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.queries.ranges.bins import Bins
-from dpopt.synopses.histograms.any_histogram_plan import read_histogram_plan
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
-from dpopt.synopses.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan
 from dpopt.synopses.histograms.tree_plan import TreePlan
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAnswer:
+    """How many records lie in a range, or in a box.
+
+    Attributes
+    ----------
+    value : float
+        The estimate that was asked for: the sum of its bins or cells, so that all answers of one estimate agree.
+    standard_error : float
+        That of the least-squares estimate; other estimates differ from it where that would be negative somewhere. Exact, but an
+        upper bound for several columns whose numbers of bins are no powers of 2.
+    low, high : float
+        Interval around the least-squares estimate, cut at 0: with Gaussian tails it holds the truth with this confidence.
+    confidence : float
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    confidence: float
+
+
+def range_answers(
+    values: NDArray[np.float64],
+    unbiased: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    confidence: float,
+) -> list[RangeAnswer]:
+    """Return the answers of these values, with intervals around the unbiased estimates; all arrays (q,).
+
+    Raises
+    ------
+    WorkloadError
+        If the confidence is not between 0 and 1.
+    """
+    from scipy.special import ndtri
+
+    if not 0.0 < confidence < 1.0:
+        raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+    reach = float(ndtri(0.5 + confidence / 2.0)) * errors
+    low, high = np.maximum(unbiased - reach, 0.0), np.maximum(unbiased + reach, 0.0)
+    rows = zip(values.tolist(), errors.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [RangeAnswer(*row, confidence) for row in rows]
+
+
+def read_histogram_plan(given: Mapping[str, Any]) -> TreePlan:
+    """Read what `TreePlan.to_json` gave; whatever the reader of its kind raises."""
+    return (HierarchyPlan if "hierarchy" in given else HistogramPlan).from_json(given)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dpopt.errors import ReleaseFolderError
-from dpopt.releases.folder_files import read_json, write_json
-from dpopt.releases.new_files import check_new
+from dpopt.releases.folder_files import check_new, read_json, write_json
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 

@@ -18,7 +18,7 @@ from dpopt.queries.ranges.range_loads import (
     loads_of_size,
 )
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.whole_numbers import whole_number
+from dpopt.synopses.histograms.counts_plan import whole_number
 
 ALL, SIZES, WORST, FILE = "all", "sizes:", "worst", "file:"
 _SHOWN = 60  # characters of what was found

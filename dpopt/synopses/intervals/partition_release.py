@@ -15,10 +15,10 @@ from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_gains import TreeGains
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_text import sides_of
+from dpopt.queries.ranges.grids import sides_of
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
-from dpopt.synopses.histograms.range_answer import CONFIDENCE
+from dpopt.synopses.histograms.histogram import CONFIDENCE
 from dpopt.synopses.intervals.any_partition_plan import PartitionPlan, read_partition_plan
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.noise_reach import reach_of_sums

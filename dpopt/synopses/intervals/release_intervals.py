@@ -15,8 +15,7 @@ from __future__ import annotations
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
-from dpopt.private.curators.interval_curator import IntervalCurator
-from dpopt.private.curators.interval_search import IntervalSearch
+from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSearch
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts

@@ -1,7 +1,11 @@
-"""A released summary: noisy counts of conjunctions, and answers of queries with their bounds."""
+"""A released summary: noisy counts of conjunctions, and answers of queries with their bounds.
+
+A file holds the statement and the noisy counts of each size.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
 from dpopt.polynomials.targets import Target
+from dpopt.releases.archives import Numbers, read_archive, write_archive
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 from dpopt.synopses.summaries.summary_answer import (
@@ -318,3 +324,39 @@ class Summary:
 def _way_of(literals: Iterable[int], target: Values) -> Way:
     """Return the way of a query of single literals."""
     return Way(tuple((one,) for one in literals), (), 0, tuple((value,) for value in target))
+
+
+def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
+    """Write a summary, whole or not at all; a file that is there is not replaced.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is there already, or cannot be written.
+    """
+    counts = {_name(size): noisy for size, noisy in zip(summary.plan.sizes, summary.noisy, strict=True)}
+    write_archive(path, "summary", summary.statement(), counts)
+
+
+def read_summary(path: str | os.PathLike[str]) -> Summary:
+    """Read what `write_summary` wrote.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing.
+    TranscriptError
+        If it is no summary, or damaged.
+    """
+    return read_archive(path, "summary", "dpopt_summary", "'dpopt summary release'", _summary)
+
+
+def _summary(statement: dict[str, Any], numbers: Numbers) -> Summary:
+    plan = SummaryPlan.from_json(statement["plan"])
+    privacy = stated_privacy(statement["privacy"], plan)
+    conjunctions = plan.literals.groups.conjunctions
+    return Summary(plan, tuple(numbers(_name(size), conjunctions(size)) for size in plan.sizes), privacy)
+
+
+def _name(size: int) -> str:
+    return f"conjunctions_of_{size}"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
-from dpopt.inference.histograms.known_total import whole_of_total
 from dpopt.inference.histograms.sorted.isotonic import isotonic
+from dpopt.inference.histograms.tree_least_squares import whole_of_total
 
 
 @pytest.mark.parametrize("seed", range(20))

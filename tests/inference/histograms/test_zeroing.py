@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.zeroing import zero_subtrees
+from dpopt.inference.histograms.tree_least_squares import zero_subtrees
 from dpopt.queries.ranges.tree import Tree
 from tests.inference.histograms.small_trees import random_tree
 

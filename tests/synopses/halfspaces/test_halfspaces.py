@@ -19,8 +19,7 @@ from dpopt.errors import (
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 from dpopt.private.readers.read_points import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
-from dpopt.synopses.halfspaces.halfspace_files import read_halfspaces, write_halfspaces
-from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+from dpopt.synopses.halfspaces.halfspaces import Halfspaces, read_halfspaces, write_halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table, release_halfspaces
 from dpopt.synopses.halfspaces.side_sums import SideSums, arc_rows, half_circles

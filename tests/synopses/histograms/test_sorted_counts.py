@@ -18,8 +18,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import is_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic_integers, isotonic_median
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.sorted.release_sorted import nodes_needed, plan_sorted, release_sorted
-from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-from dpopt.synopses.histograms.sorted.sorted_estimates import SortedEstimate
+from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease, SortedEstimate
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)

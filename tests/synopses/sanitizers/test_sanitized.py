@@ -24,8 +24,7 @@ from dpopt.errors import (
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.polynomial_families.family import PolynomialFamily
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize_table
-from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
-from dpopt.synopses.sanitizers.sanitized_files import read_sanitized, write_sanitized
+from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial, read_sanitized, write_sanitized
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
 from tests.exact_sanitizer_loss import FAMILIES, function_family, listed, modest, sums_of, symmetric
 from tests.exact_summary_loss import MIXED, UNIVERSES

@@ -14,8 +14,7 @@ import pytest
 from dpopt.errors import ReleaseFolderError, TranscriptError
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary import Summary
-from dpopt.synopses.summaries.summary_files import read_summary, write_summary
+from dpopt.synopses.summaries.summary import Summary, read_summary, write_summary
 from dpopt.synopses.summaries.summary_plan import plan_summary
 from tests.synopses.summaries.tiny_summaries import PURE, RHO, SCHEMA
 from tests.tiny_runs import dataset_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.known_total import whole_of_total
 from dpopt.inference.histograms.sorted.graphical_relaxation import Relaxation, cut_violations, parity_changes
+from dpopt.inference.histograms.tree_least_squares import whole_of_total
 
 _TRIED_REPAIRS = 200  # of an odd sum, cheapest first
 _MOVES, _TRIED_PAIRS, _PASSES = 600, 400, 50  # of the search: moves paired, pairs tried in a pass, passes

@@ -12,7 +12,7 @@ from dpopt.errors import WorkloadError
 from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.queries.ranges.grids import Level, grid_heights, grid_levels, levels_that_tell
 from dpopt.queries.ranges.range_loads import loads_of_all_ranges, loads_of_size
-from dpopt.synopses.histograms.whole_numbers import whole_number
+from dpopt.synopses.histograms.counts_plan import whole_number
 
 ALL, SIZES = "all", "sizes:"
 _PLAIN_STEPS = (1, 2, 4)

@@ -19,10 +19,9 @@ from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_text import sides_of
-from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights
+from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
-from dpopt.synopses.histograms.range_answer import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
 
 VERSION = "dpopt_grid_histogram"
 
