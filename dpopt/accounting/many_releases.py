@@ -53,15 +53,16 @@ class Cost:
     Raises
     ------
     AccountingError
-        If a number is negative or not a number.
+        If rho, or an epsilon that is there, is negative or not a number.
     """
 
     rho: float
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("rho", self.rho), ("epsilon", self.epsilon)):
-            if value is not None and not value >= 0.0:
+        epsilon = 0.0 if self.epsilon is None else self.epsilon
+        for name, value in (("rho", self.rho), ("epsilon", epsilon)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0.0:
                 raise AccountingError(f"{name} of a release: found {value!r}, expected a number from 0 on")
 
     @classmethod

@@ -7,7 +7,8 @@ on released values only.
 | file | what it holds |
 |---|---|
 | settings.py, plan_request.py | what a user may say; what of it a plan needs |
-| any_plan.py, plans.py, players.py, outcome.py | what all algorithms share: plans, makers, drivers, what a run ends with |
+| registry.py | every algorithm as a value: its plans, predictions, proofs and driver |
+| any_plan.py, outcome.py | what all algorithms share: plans, and what a run ends with |
 | choosing.py, stating.py | which algorithm `auto` takes; what is known of a plan before any record is read |
 | stated_privacy.py | what a file says of its privacy, held against what its own plan costs |
 | plan.py, planning.py, budget_fit.py | the plan of DualQuery, and the way to it from a budget |
@@ -38,7 +39,6 @@ on released values only.
 | evaluate.py | a release against its table; NOT private |
 | run_log.py, round_figures.py | the log of a run, a line for each round |
 
-A new algorithm is a plan type with its reader in any_plan.py, a maker of plans in plans.py, a driver with its `play` and
-`rebuild` in players.py, a name in settings.py and, where `auto` may take it, a prediction in choosing.py. release.py, replay.py
-and the command line then need nothing new.
+A new algorithm is a plan type, a maker of plans, a driver with its `play` and `rebuild`, and a line in registry.py. Options
+that it takes are in settings.py. release.py, replay.py and the command line then need nothing new.
 """

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.any_plan import Plan
-from dpopt.algorithms.fem_plan import FemPlan
-from dpopt.algorithms.fem_simulation import predict_fem
-from dpopt.algorithms.measured_plan import MeasuredPlan
-from dpopt.algorithms.measured_simulation import predict_measured
-from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
-from dpopt.algorithms.multiplicative_simulation import predict_multiplicative
-from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import ALGORITHM, Encoding, FreeAttributes
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
-from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.public_table import MOST_ATTRIBUTES, has_binary_population
-from dpopt.algorithms.simulation import PredictedError, predict_error
-from dpopt.algorithms.small_database_plan import SmallDatabasePlan
-from dpopt.algorithms.small_database_simulation import predict_small_database
+from dpopt.algorithms.registry import plan_of, predict
+from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import Workload
 
@@ -63,29 +55,6 @@ class Choice:
             "because": self.because,
             "considered": dict(self.considered),
         }
-
-
-def predict(plan: Plan, workload: Workload, *, runs: int = 1, fill: float | None = None) -> PredictedError:
-    """Return the errors that a plan shows on public populations; those of noise alone follow from its scale.
-
-    `fill` is the public share of ones in a table of zeros and ones, where it is declared.
-
-    Raises
-    ------
-    PlanError
-        If a simulation would take as long as a run.
-    """
-    if isinstance(plan, MeasuredPlan):
-        return predict_measured(plan, workload, runs=runs, fill=fill)
-    if isinstance(plan, DualQueryPlan):
-        return predict_error(plan, workload, runs=runs, fill=fill)
-    if isinstance(plan, FemPlan):
-        return predict_fem(plan, workload, runs=runs, fill=fill)
-    if isinstance(plan, MultiplicativePlan):
-        return predict_multiplicative(plan, workload, runs=runs, fill=fill)
-    if isinstance(plan, SmallDatabasePlan):
-        return predict_small_database(plan, workload, runs=runs, fill=fill)
-    raise PlanError(f"there is no prediction for plans of {plan.algorithm}")
 
 
 def choose(

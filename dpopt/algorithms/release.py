@@ -10,7 +10,7 @@ from dpopt.algorithms.asked import RESERVATION
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured_size import run_contents
 from dpopt.algorithms.outcome import Run, Sources
-from dpopt.algorithms.players import player_of
+from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import (
@@ -140,7 +140,7 @@ def resume(
 def play_run(run: Run, folder: Path | None) -> SyntheticRelease:
     """Play a run, continuing after what is on file, and write what it ends with."""
     check_schema(run.dataset, run.job.schema)
-    outcome = player_of(run.job.plan).play(run)
+    outcome = algorithm_of(run.job.plan).driver().play(run)
     with stage(run.progress, "writing records"):
         return finish_release(run.job, folder, outcome)
 

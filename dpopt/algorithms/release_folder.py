@@ -9,9 +9,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from dpopt.algorithms.any_plan import read_plan
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.registry import read_plan
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.reading import damage_as
 from dpopt.queries.workloads.workload import workload_from_json

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.measured_size import run_contents
 from dpopt.algorithms.outcome import Outcome
-from dpopt.algorithms.players import player_of
+from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
@@ -76,7 +76,7 @@ def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
     job = read_job(folder)
     with damage_as(TranscriptError, _contradiction(folder)):
         contents = run_contents(read_journal(folder / TRANSCRIPT), job.plan.size, job.plan.budget)
-        outcome = player_of(job.plan).rebuild(job, contents)
+        outcome = algorithm_of(job.plan).driver().rebuild(job, contents)
     if outcome is None:
         raise TranscriptError(
             f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'"

@@ -24,7 +24,7 @@ from dpopt.schema.schema import Schema
 
 AUTO = "auto"
 ALGORITHMS = (
-    "auto",
+    AUTO,
     "dualquery",
     "projection",
     "adaptive",
@@ -36,6 +36,7 @@ ALGORITHMS = (
     "smalldb",
     "noise",
 )
+"""The names of `registry.ALGORITHMS`, which loads more than the help of a command needs."""
 
 _PLAYED = ("dualquery", "dqrs", "fem", "sepfem")
 _FITTED = ("projection", "adaptive")

@@ -15,7 +15,7 @@ from dpopt.algorithms.job import LEAST_BYTES, Job
 from dpopt.algorithms.measured_plan import NOISE
 from dpopt.algorithms.measured_size import PublicSize, measure_size, split_contents, with_size_measured
 from dpopt.algorithms.outcome import Run, Sources
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import NOTHING_ON_FILE, REFUSALS, play_run, refuse_ended, refuse_unreviewed
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.settings import AUTO

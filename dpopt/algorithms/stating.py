@@ -9,26 +9,16 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
-from dpopt.algorithms.choosing import choose, predict
-from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.measured_accuracy import proven_measured
-from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.measured_size import measured_note
-from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative
-from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
-from dpopt.algorithms.multiplicative_universe import log_cells
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.planning import log_universe
-from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.public_table import has_binary_population
+from dpopt.algorithms.registry import algorithm_of, plan_of, predict
 from dpopt.algorithms.settings import AUTO, Settings
 from dpopt.algorithms.simulation import PredictedError
-from dpopt.algorithms.small_database_plan import SmallDatabasePlan
-from dpopt.algorithms.small_database_planning import proven_small_database
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.progress import Progress
 
@@ -118,24 +108,7 @@ def plan_statement(
     """
     from dpopt import __version__
 
-    proven: dict[str, Any] | None = None
-    # The theorem needs fresh draws in every round, which dqrs does not make.
-    if isinstance(plan, DualQueryPlan) and not isinstance(plan, DqrsPlan):
-        proven = proven_error(
-            rounds=plan.rounds,
-            draws=plan.draws,
-            step=float(plan.step),
-            queries=len(workload),
-            log_universe=log_universe(workload.schema, plan.encoding),
-        ).to_json()
-    elif isinstance(plan, MeasuredPlan):
-        proven = proven_measured(plan, workload)
-    elif isinstance(plan, MultiplicativePlan):
-        proven = proven_multiplicative(
-            plan, len(workload), log_cells(workload, plan.algorithm), rules=bool(workload.schema.rules)
-        )
-    elif isinstance(plan, SmallDatabasePlan):
-        proven = proven_small_database(plan, workload)
+    prove = algorithm_of(plan).prove
     predicted: dict[str, Any] | None = None
     if predict_errors:
         predicted = _predicted(predict(plan, workload, runs=runs, fill=fill), workload, fill)
@@ -145,7 +118,7 @@ def plan_statement(
     return {
         **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),
-        "proven": proven,
+        "proven": None if prove is None else prove(plan, workload),
         "predicted": predicted,
         "versions": {"dpopt": __version__},
     }

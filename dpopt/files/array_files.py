@@ -121,7 +121,7 @@ def _header(stream: IO[bytes], size: int) -> Header:
         )  # NumPy tries what it cannot read once more, as Python 2 may have written it
         try:
             shape, _, dtype = read(stream, max_header_size=_LONGEST_HEADER)
-        except (TokenError, Warning) as problem:
+        except (SyntaxError, TokenError, Warning) as problem:
             raise ValueError(f"the header of an array is damaged: {problem.args[0]}") from problem
     if dtype.kind not in _KINDS or not dtype.itemsize:
         raise ValueError(f"an array is of the type {dtype}; expected real numbers, truth values or text")

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.choosing import predict
 from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.settings import Settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,3 +173,12 @@ def test_costs_out_of_range_are_refused(wrong: float) -> None:
         Cost(wrong)
     with pytest.raises(AccountingError, match="epsilon"):
         Cost(0.0, wrong)
+
+
+@pytest.mark.parametrize("rho", [None, True, "1", -1.0, math.nan])
+def test_what_a_release_costs_is_a_number_from_zero_on(rho: Any) -> None:
+    with pytest.raises(AccountingError, match="rho"):
+        Cost(rho)
+    if rho is not None:
+        with pytest.raises(AccountingError, match="epsilon"):
+            Cost(1.0, rho)

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms import choosing as module
+from dpopt.algorithms import registry
 from dpopt.algorithms.any_plan import Plan
-from dpopt.algorithms.choosing import CANDIDATES, choose, predict
+from dpopt.algorithms.choosing import CANDIDATES, choose
 from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured_simulation import RECORDS, SWEEPS, _scaled, predict_measured
 from dpopt.algorithms.measured_simulation import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.plans import plan_of
 from dpopt.algorithms.public_baselines import public_baselines
-from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.registry import plan_of, predict
+from dpopt.algorithms.settings import ALGORITHMS, AUTO, Settings
 from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
@@ -301,3 +302,8 @@ def test_predictions_stand_beside_trivial_data_sets() -> None:
     poor = Settings(algorithm="dualquery", rounds=1, draws=1, step="0.1", **BUDGET)
     _, statement = plan_and_statement(poor, SIZE, workload(), Notes())
     assert "cannot beat it" in statement["predicted"]["verdict"]
+
+
+def test_the_names_that_a_user_may_give_are_those_of_the_registry() -> None:
+    assert (AUTO, *registry.ALGORITHMS) == ALGORITHMS
+    assert all(algorithm.name == name for name, algorithm in registry.ALGORITHMS.items())

@@ -12,7 +12,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.any_plan import dualquery_plan, read_plan
+from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.measured_plan import (
     ADAPTIVE,
     MEASURED,
@@ -24,6 +24,7 @@ from dpopt.algorithms.measured_plan import (
     PlannedSelections,
 )
 from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.registry import read_plan
 from dpopt.errors import BudgetError, DpoptError, PlanError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement

@@ -11,7 +11,7 @@ from dpopt.algorithms.candidates import candidate_marginals
 from dpopt.algorithms.measured import planned_queries
 from dpopt.algorithms.measured_plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured_planning import make_measured_plan
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.settings import Settings
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import parse_workload

@@ -35,7 +35,7 @@ from dpopt.algorithms.measured_plan import (
     PlannedSelections,
 )
 from dpopt.algorithms.outcome import Sources
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.settings import Settings

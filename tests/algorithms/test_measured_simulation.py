@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms import measured_simulation as module
-from dpopt.algorithms.choosing import COMPARED, choose, predict
+from dpopt.algorithms.choosing import COMPARED, choose
 from dpopt.algorithms.fem_simulation import predict_fem
 from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.measured_simulation import PublicNoise, predict_measured
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.simulation import CLOSED_FORM
 from dpopt.errors import PlanError

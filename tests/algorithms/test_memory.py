@@ -20,7 +20,7 @@ from dpopt.algorithms.memory import (
     note_on_memory,
     number_of_named_columns,
 )
-from dpopt.algorithms.plans import plan_of
+from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.settings import Settings
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError

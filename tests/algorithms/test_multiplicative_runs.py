@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.any_plan import read_plan
-from dpopt.algorithms.choosing import COMPARED, predict
+from dpopt.algorithms.choosing import COMPARED
 from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative, proven_of_records, rounds_needed
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_plan import (
@@ -36,6 +35,7 @@ from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
 from dpopt.algorithms.multiplicative_universe import log_cells, universe_of
 from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
+from dpopt.algorithms.registry import predict, read_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthesize import synthesize

@@ -15,10 +15,10 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.choosing import predict
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.plan_request import FitRequest, PlanRequest
 from dpopt.algorithms.play_small_database import LOST
+from dpopt.algorithms.registry import predict
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import differing_files, replay

@@ -73,6 +73,7 @@ def test_arrays_are_read_as_numpy_writes_them(tmp_path: Path) -> None:
         (lambda path: archive(path, ("a.npy", b"x"), kind=zipfile.ZIP_LZMA), "NumPy does not use"),
         (lambda path: archive(path, ("a.npy", b"\x93NUMPY\x01\x00\x10'" + b"(" * 10_000)), "bad"),
         (lambda path: archive(path, ("a.npy", npy(np.arange(3)).replace(b"}", b" "))), "header of an array"),
+        (lambda path: archive(path, ("a.npy", npy(np.arange(3), descr=",i8"))), "header of an array"),
         (lambda path: said_to_unpack_to(archive(path, ("a.npy", npy(np.arange(3)))), 2**19), "which none do"),
         (lambda path: said_to_unpack_to(archive(path, ("a.npy", npy(np.arange(3)))), 999), "found 871"),
         (lambda path: path, "No such file"),

@@ -7,7 +7,7 @@ nowhere.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -15,8 +15,15 @@ from rich.table import Table
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.reports.reports import console
-from dpopt.private.evaluation.broken_rules import NonPrivateRuleReport
-from dpopt.private.readers.read_table import NonPrivateFit
+
+if TYPE_CHECKING:
+    from dpopt.private.evaluation.broken_rules import NonPrivateRuleReport
+    from dpopt.private.readers.read_table import NonPrivateFit
+
+schema_group = typer.Typer(
+    help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+application.add_typer(schema_group, name="schema")
 
 
 def report_fit(table: Path, fit: NonPrivateFit) -> None:
@@ -62,12 +69,6 @@ def report_broken_rules(report: NonPrivateRuleReport) -> None:
     )
 
 
-schema_group = typer.Typer(
-    help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-application.add_typer(schema_group, name="schema")
-
-
 @command("infer", group=schema_group)
 def infer(
     *,
@@ -80,7 +81,6 @@ def infer(
     text: options.TextOptions,
 ) -> None:
     """Draft a schema from TABLE. It is read off private data: review it before use."""
-    from dpopt.cli.reports.reports import console
     from dpopt.errors import SchemaError
     from dpopt.private.readers.draft.schema import draft_schema
 
@@ -115,7 +115,6 @@ def check(
 
     What it says of TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
-    from dpopt.cli.reports.reports import console
     from dpopt.private.evaluation.broken_rules import broken_rows
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.releases.rule_conflicts import legal_record
