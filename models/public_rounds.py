@@ -21,7 +21,7 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -32,6 +32,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal

@@ -28,15 +28,16 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dqrs import run
 from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery import BestResponder, Round
+from dpopt.algorithms.dualquery import BestResponder
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import Encoding, FreeAttributes
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.rounds import Round
 from tests.exact_loss import (
     DELTAS,
     DIGITS,

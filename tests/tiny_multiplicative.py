@@ -18,7 +18,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_plan import MARGINALS, MWEM, QUERIES, MultiplicativePlan
+from dpopt.algorithms.multiplicative_plan import MWEM, MultiplicativePlan
+from dpopt.algorithms.plan_request import MARGINALS, QUERIES
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet

@@ -15,9 +15,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery import BestResponder, Round, run
+from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
@@ -27,6 +27,8 @@ from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import Workload, workload_from_json
+from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.rounds import Round
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import Entry, MemoryJournal
 

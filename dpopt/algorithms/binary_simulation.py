@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.binary_population import BinaryPopulation, binary_population
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -19,6 +19,7 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.schema.schema import Schema
 
 SIZE = 100_000

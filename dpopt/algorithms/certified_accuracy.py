@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.accuracy import proven_error
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.job import Job
+from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.planning import log_universe
 
 DEFAULT_FAILURE = 0.05

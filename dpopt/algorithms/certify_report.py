@@ -8,10 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.certified_accuracy import RoundGaps, certified_accuracy
 from dpopt.algorithms.certify import CertifiedRound
 from dpopt.algorithms.dualquery_statement import gaps_of
+from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.releases.folder_files import TRANSCRIPT, read_json, write_json

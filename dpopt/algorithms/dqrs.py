@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery import BestResponder, PastRound, Round
+from dpopt.algorithms.dualquery import BestResponder, PastRound
 from dpopt.algorithms.dualquery import run as play_rounds
 from dpopt.private.curators.dqrs_curator import DqrsCurator
+from dpopt.releases.rounds import Round
 from dpopt.transcript.journal import Journal
 
 

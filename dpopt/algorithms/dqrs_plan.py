@@ -13,15 +13,11 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
 from dpopt.algorithms.budget_fit import RULE_DRAWS_IN_ALL, largest_number
-from dpopt.algorithms.plan import (
-    PLAN_VERSION,
-    DualQueryPlan,
-    FreeAttributes,
-    dualquery_fields,
-)
+from dpopt.algorithms.plan import DualQueryPlan, dualquery_fields
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import PLAN_VERSION, FreeAttributes
 
 DQRS = "dqrs"
 DEFAULT_DQRS_STEP = Decimal("0.7")

@@ -20,70 +20,17 @@ from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.reading import read_record
 from dpopt.private.curators.dualquery_curator import Curator
-from dpopt.programs.certificate import Certificate, certify
+from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult, Termination
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
-from dpopt.releases.kept_records import KeptRecord, codes_of, kept, record_from_json, record_to_json
+from dpopt.releases.kept_records import codes_of, kept, record_from_json
+from dpopt.releases.rounds import Round
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import SampledQueries
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Round:
-    """What one round released.
-
-    Attributes
-    ----------
-    sampled : SampledQueries
-        The drawn queries.
-    kept : KeptRecord
-        The synthetic record: its codes, or its bits where there are many attributes of two codes.
-    certificate : Certificate
-        Its value, recomputed exactly from the drawn queries and the record.
-    stopped : str
-        Why the solver stopped.
-    fallback : str or None
-        Why the public fallback rule was used, or None if the solver gave the record.
-    solver : str
-        Name and version of the solver that was asked.
-    solve_seconds : float or None
-        How long it took, for the owner's log; None for a round read from file. Never written to a release.
-
-    Notes
-    -----
-    Held as long as the run lasts: 16 bytes for each distinct query of the draw, and the record in 4 bytes an attribute, or in
-    one bit.
-    """
-
-    sampled: SampledQueries
-    kept: KeptRecord
-    certificate: Certificate
-    stopped: str
-    fallback: str | None
-    solver: str
-    solve_seconds: float | None = None
-
-    @property
-    def record(self) -> NDArray[np.int32]:
-        """The synthetic record, (d,) codes, read-only: the next round hands it to a solver as its hint."""
-        return codes_of(self.kept)
-
-    def to_json(self) -> Entry:
-        """Return the record as a journal entry."""
-        return {
-            "kind": "record",
-            "round": self.sampled.round,
-            "record": record_to_json(self.kept),
-            "objective": self.certificate.objective,
-            "bound": self.certificate.bound,
-            "stopped": self.stopped,
-            "fallback": self.fallback,
-            "solver": self.solver,
-        }
 
 
 @dataclass(slots=True, eq=False)

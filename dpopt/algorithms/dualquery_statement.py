@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpopt.algorithms.certified_accuracy import RoundGaps, certified_accuracy
-from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.job import Job
+from dpopt.releases.rounds import Round
 
 
 def dualquery_sections(job: Job, rounds: Sequence[Round]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.evaluation.errors import non_private_errors
@@ -18,6 +17,7 @@ from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Schema
 
 

@@ -16,10 +16,10 @@ from dpopt.accounting.fem import fem_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_limits, whole_number
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import PLAN_VERSION, Encoding, check_limits, whole_number
 
 FEM, SEPFEM = "fem", "sepfem"
 FEM_ALGORITHMS = (FEM, SEPFEM)
@@ -116,6 +116,19 @@ class FemPlan:
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first selection."""
         return fem_charges(self.rounds, self.range_, self.relation)
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
+        return width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

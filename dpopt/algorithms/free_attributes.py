@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.plan import Encoding, FreeAttributes
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.public_choice import public_stream, uniforms
 from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers

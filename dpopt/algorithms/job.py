@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Account, Ledger
-from dpopt.algorithms.any_plan import Plan
-from dpopt.algorithms.measured_plan import NOISE
-from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.output_format import FORMATS, check_format, check_size, most_ones
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, whole_number
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.files.json_files import sha256_of_json
 from dpopt.private.readers.binary.items import Items
@@ -25,6 +21,7 @@ from dpopt.queries.counting.bit_records import are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.ledgers import reserved_ledger
+from dpopt.releases.plan import Encoding, Plan, whole_number
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.schema.schema import Schema
 
@@ -92,7 +89,7 @@ class Job:
     @property
     def answers_only(self) -> bool:
         """Whether the run releases answers and no records."""
-        return self.plan.algorithm == NOISE
+        return self.plan.answers_only
 
     def items(self) -> Items:
         """Return what stands for the columns of a wide table where records are written as text: as the table was read."""
@@ -143,11 +140,7 @@ class Job:
         width = len(self.record_sizes())
         written = width
         if are_kept_as_bits(self.record_sizes()):
-            # Records that are written as bits take at most a sixth of a byte for each, not the eight or four of a plan.
-            if isinstance(self.plan, DualQueryPlan):
-                written = width // 40
-            elif isinstance(self.plan, MultiplicativePlan) and self.schema.is_binary:
-                written = width // 20
+            written = self.plan.bits_of_records(width, wide=self.schema.is_binary)
         transcript = self.plan.transcript_bytes(len(self.workload), written)
         if self.answers_only:
             return LEAST_BYTES + transcript + 40 * len(self.workload)  # a line for each query, and no record

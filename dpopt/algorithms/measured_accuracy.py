@@ -6,9 +6,9 @@ from math import exp, log, prod, sqrt
 from typing import Any
 
 from dpopt.algorithms.measured_plan import NOISE, PROJECTION, MeasuredPlan
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.planning import log_universe
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding
 
 FAILURE = 0.05
 

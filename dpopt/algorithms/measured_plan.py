@@ -13,16 +13,16 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
+from dpopt.algorithms.plan_request import MOST_SELECTIONS
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.private.selections.selection import SCORES
+from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 
 NOISE, PROJECTION, ADAPTIVE = "noise", "projection", "adaptive"
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
 WORKLOAD = "workload"
-MOST_SELECTIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +254,19 @@ class MeasuredPlan:
     def encoding(self) -> Encoding:
         """Records have one value per attribute."""
         return Encoding.RECORDS
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records."""
+        return self.algorithm == NOISE
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
+        return width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.measured_plan import MeasuredPlan
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import PlanError
@@ -27,6 +26,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.bit_records import are_kept_as_bits, octets_for
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Plan
 
 MEMORY_INFORMATION = Path("/proc/meminfo")
 STATUS = Path("/proc/self/statm")

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_past import PastCharge
-from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
+from dpopt.algorithms.plan_request import MARGINALS
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload

@@ -7,15 +7,8 @@ from math import ceil, log, sqrt
 from typing import Any
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_plan import (
-    DATA_STEP,
-    HOEFFDING,
-    MAX_ENTROPY,
-    PAPER,
-    PMW,
-    QUERIES,
-    MultiplicativePlan,
-)
+from dpopt.algorithms.multiplicative_plan import PMW, MultiplicativePlan
+from dpopt.algorithms.plan_request import DATA_STEP, HOEFFDING, MAX_ENTROPY, PAPER, QUERIES
 from dpopt.private.selections.multiplicative_scores import UNITS
 
 FAILURE = 0.05

@@ -7,16 +7,9 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.multiplicative_plan import (
-    DATA_STEP,
-    EXACT,
-    HOEFFDING,
-    MARGINALS,
-    MAX_ENTROPY,
-    PAPER,
-    MultiplicativePlan,
-)
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_universe import kept_as_bits, legal_start, universe_of
+from dpopt.algorithms.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.distribution.answers import AnswerSheet

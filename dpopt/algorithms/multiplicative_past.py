@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dpopt.accounting.charges import Charge
-from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.past import check_reservation
+from dpopt.algorithms.plan_request import MARGINALS
 from dpopt.errors import TranscriptError
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.transcript.journal import Entry, JournalContents

@@ -13,55 +13,15 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
+from dpopt.algorithms.plan_request import HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER, QUERIES, UPDATES
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
+from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 
 PMW, MWEM = "pmw", "mwem"
 MULTIPLICATIVE = (PMW, MWEM)
-QUERIES, MARGINALS = "queries", "marginals"
-PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
-UPDATES: dict[str, str] = {
-    PAPER: "exp(-alpha/2) on the side that is too heavy: the lecture's step",
-    HOEFFDING: "exp(-4 alpha) on the side that is too heavy",
-    DATA_STEP: "exp(gap / 2): the step of MWEM",
-    EXACT: "the nearest distribution, by relative entropy, with the measured answer",
-    MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
-}
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class MultiplicativeRequest:
-    """What a user says of a run of multiplicative weights; see `MultiplicativePlan` and `Learning`. None leaves it open.
-
-    Attributes
-    ----------
-    alpha, select, update, replays, average, records :
-        As in the plan.
-    share : float or None
-        Share of a round's budget for its selection.
-    """
-
-    alpha: float | None = None
-    select: str | None = None
-    update: str | None = None
-    share: float | None = None
-    replays: int | None = None
-    average: bool = False
-
-    def __post_init__(self) -> None:
-        if self.alpha is not None and not 0 < self.alpha <= 1:
-            raise PlanError(f"--alpha must be above 0 and at most 1, found {self.alpha!r}")
-        if self.select not in (None, QUERIES, MARGINALS):
-            raise PlanError(f"--select is {QUERIES} or {MARGINALS}; found {self.select!r}")
-        if self.update is not None and self.update not in UPDATES:
-            raise PlanError(f"--update is one of {', '.join(UPDATES)}; found {self.update!r}")
-        if self.share is not None and not 0 < self.share < 1:
-            raise PlanError(f"--selection-share must lie between 0 and 1, found {self.share!r}")
-        if self.replays is not None:
-            whole_number("the number of replays", self.replays, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +197,19 @@ class MultiplicativePlan:
     def score(self, number: int) -> str:
         """Return what round `number`, from 1, scores marginals by: in turns their largest error and the sum of all."""
         return "max" if number % 2 else "l1"
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit of a wide table."""
+        return width // 20 if wide else width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

@@ -10,23 +10,21 @@ from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.multiplicative_accuracy import measurement_error, rounds_needed, selection_error
-from dpopt.algorithms.multiplicative_plan import (
+from dpopt.algorithms.multiplicative_plan import MOST_ROUNDS, PMW, Learning, MultiplicativePlan
+from dpopt.algorithms.multiplicative_universe import universe_of
+from dpopt.algorithms.plan_request import (
     DATA_STEP,
     HOEFFDING,
     MARGINALS,
     MAX_ENTROPY,
-    MOST_ROUNDS,
     PAPER,
-    PMW,
     QUERIES,
-    Learning,
-    MultiplicativePlan,
+    PlanBy,
+    PlanRequest,
 )
-from dpopt.algorithms.multiplicative_universe import universe_of
-from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding
 
 MARGINAL_SHARE, QUERY_SHARE = 0.1, 0.5
 """Shares of a round's budget for its selection."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Account, Ledger
-from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.private.mechanisms.noise import Noise
@@ -18,6 +17,7 @@ from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.progress import Progress
+from dpopt.releases.rounds import Round
 from dpopt.transcript.journal import Journal, JournalContents
 
 

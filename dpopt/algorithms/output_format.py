@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpopt.algorithms.any_plan import Plan
-from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes
 from dpopt.errors import PlanError
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Plan
 from dpopt.schema.schema import Schema
 
 FORMATS = ("csv", "parquet", "npz", "baskets")
@@ -82,8 +81,6 @@ def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: 
 
 def most_ones(plan: Plan, workload: Workload, columns: int) -> int:
     """Return how many ones a record of zeros and ones has at most, by public values; what no query mentions may be 0."""
-    if isinstance(plan, DualQueryPlan) and plan.free_attributes is FreeAttributes.FIRST:
-        queries = workload.queries
-        width = int(queries.widths().max()) if isinstance(queries, MarginalSet) else queries.width
-        return min(columns, plan.draws * width)
-    return columns
+    queries = workload.queries
+    literals = int(queries.widths().max()) if isinstance(queries, MarginalSet) else queries.width
+    return plan.most_ones(columns, literals)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpopt.accounting.charges import Charge
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.dualquery import PastRound
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.plan import DualQueryPlan, dualquery_plan
 from dpopt.errors import TranscriptError
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.transcript.journal import Entry, JournalContents

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from enum import Enum
-from math import isfinite
-from operator import index
-from typing import Any, SupportsIndex
+from typing import Any
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import plan_charges
@@ -17,29 +14,17 @@ from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
+from dpopt.releases.plan import (
+    PLAN_VERSION,
+    Encoding,
+    FreeAttributes,
+    Plan,
+    check_limits,
+    is_positive,
+    whole_number,
+)
 
-PLAN_VERSION, ALGORITHM = 1, "dualquery"
-_LARGEST_SEED = 2**31 - 1
-
-
-class FreeAttributes(Enum):
-    """The public rule for attributes that no drawn query of a round mentions."""
-
-    FIRST = "first"
-    """The first declared value: the paper's choice for real, sparse data."""
-    RANDOM = "random"
-    """A uniformly random declared value: the paper's choice for synthetic, dense data."""
-    ESTIMATED = "estimated"
-    """A random value from noisy one-way marginals, which are charged."""
-
-
-class Encoding(Enum):
-    """How a synthetic record is coded while it is searched."""
-
-    RECORDS = "records"
-    """One value per attribute: every record decodes."""
-    BITS = "bits"
-    """The paper's free indicator bits: a record may have no value or several values of one attribute."""
+ALGORITHM = "dualquery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +35,7 @@ class OneWayMeasurement:
     gaussian: bool
 
     def __post_init__(self) -> None:
-        if not _is_positive(self.scale) or not isinstance(self.gaussian, bool):
+        if not is_positive(self.scale) or not isinstance(self.gaussian, bool):
             raise PlanError(
                 f"one-way marginals need a positive scale and a law, found {self.scale!r} and {self.gaussian!r}"
             )
@@ -133,6 +118,21 @@ class DualQueryPlan:
     def algorithm(self) -> str:
         """Name of the algorithm."""
         return ALGORITHM
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit, and 8 for a code."""
+        return width // 40
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: where what no query mentions is 0, those of the drawn queries."""
+        return (
+            min(columns, self.draws * literals) if self.free_attributes is FreeAttributes.FIRST else columns
+        )
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
@@ -237,46 +237,14 @@ _COUNTS = {
 }
 
 
-def whole_number(called: str, value: object, *, least: int) -> int:
-    """Return a whole number of at least `least`, also one of NumPy's, as Python's.
+def dualquery_plan(plan: Plan) -> DualQueryPlan:
+    """Return the plan if it is one of DualQuery's.
 
     Raises
     ------
     PlanError
-        If the value is none; `called` says which it is.
+        If it is another algorithm's.
     """
-    if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
-        raise PlanError(f"{called} must be a whole number of at least {least:,}, found {value!r}")
-    return index(value)
-
-
-def check_limits(work: object, seconds: object, seed: object) -> tuple[int | None, int]:
-    """Return work and seed of a round, if they and the seconds can be used; None stands for no limit.
-
-    Raises
-    ------
-    PlanError
-        If one of them cannot: it is refused before anything is spent.
-    """
-    effort = None if work is None else whole_number("the work per round", work, least=1)
-    if seconds is not None and not _is_positive(seconds):
-        raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
-    return effort, check_seed(seed)
-
-
-def check_seed(seed: object) -> int:
-    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one.
-
-    Raises
-    ------
-    PlanError
-        If it is none.
-    """
-    number = whole_number("the seed", seed, least=0)
-    if number > _LARGEST_SEED:
-        raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
-    return number
-
-
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
+    if not isinstance(plan, DualQueryPlan):
+        raise PlanError(f"expected a release of dualquery, found one of {plan.algorithm}")
+    return plan

@@ -8,12 +8,20 @@ from enum import Enum
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured_plan import MOST_SELECTIONS
-from dpopt.algorithms.multiplicative_plan import MultiplicativeRequest
-from dpopt.algorithms.plan import Encoding, FreeAttributes, check_limits, whole_number
 from dpopt.errors import PlanError
+from dpopt.releases.plan import Encoding, FreeAttributes, check_limits, whole_number
 
 LARGEST_SIZE = 2**53
+MOST_SELECTIONS = 10_000
+QUERIES, MARGINALS = "queries", "marginals"
+PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
+UPDATES: dict[str, str] = {
+    PAPER: "exp(-alpha/2) on the side that is too heavy: the lecture's step",
+    HOEFFDING: "exp(-4 alpha) on the side that is too heavy",
+    DATA_STEP: "exp(gap / 2): the step of MWEM",
+    EXACT: "the nearest distribution, by relative entropy, with the measured answer",
+    MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
+}
 DEFAULT_DELTA = 1e-9
 """The delta at which epsilon is reported where the budget names none: budgets in rho, and pure ones beside others."""
 
@@ -26,6 +34,38 @@ class FitRequest:
     smoothing: float | None = None
     columns: int = 0
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplicativeRequest:
+    """What a user says of a run of multiplicative weights; see `MultiplicativePlan` and `Learning`. None leaves it open.
+
+    Attributes
+    ----------
+    alpha, select, update, replays, average, records :
+        As in the plan.
+    share : float or None
+        Share of a round's budget for its selection.
+    """
+
+    alpha: float | None = None
+    select: str | None = None
+    update: str | None = None
+    share: float | None = None
+    replays: int | None = None
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None and not 0 < self.alpha <= 1:
+            raise PlanError(f"--alpha must be above 0 and at most 1, found {self.alpha!r}")
+        if self.select not in (None, QUERIES, MARGINALS):
+            raise PlanError(f"--select is {QUERIES} or {MARGINALS}; found {self.select!r}")
+        if self.update is not None and self.update not in UPDATES:
+            raise PlanError(f"--update is one of {', '.join(UPDATES)}; found {self.update!r}")
+        if self.share is not None and not 0 < self.share < 1:
+            raise PlanError(f"--selection-share must lie between 0 and 1, found {self.share!r}")
+        if self.replays is not None:
+            whole_number("the number of replays", self.replays, least=0)
 
 
 class PlanBy(Enum):

@@ -22,15 +22,11 @@ from dpopt.algorithms.budget_fit import (
     is_sparse,
     largest_number,
 )
-from dpopt.algorithms.plan import (
-    DualQueryPlan,
-    Encoding,
-    FreeAttributes,
-    OneWayMeasurement,
-)
+from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.schema.schema import Schema
 
 ONE_WAY_SHARE = 0.05

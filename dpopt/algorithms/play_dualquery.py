@@ -6,15 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery import BestResponder, Round, recertify, run
+from dpopt.algorithms.dualquery import BestResponder, recertify, run
 from dpopt.algorithms.dualquery_statement import dualquery_sections
 from dpopt.algorithms.free_attributes import FreeAttributeRule
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import Past, read_past, reservation
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.plan import DualQueryPlan, dualquery_plan
 from dpopt.algorithms.round_figures import figures_of_round
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.private.curators.dqrs_curator import DqrsCurator
@@ -22,6 +21,7 @@ from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.releases.progress import stage
+from dpopt.releases.rounds import Round
 from dpopt.releases.rule_conflicts import legal_record, require_rules_taken
 from dpopt.transcript.journal import JournalContents
 from dpopt.transcript.released import NoisyAnswers

@@ -15,10 +15,11 @@ from dpopt.algorithms.multiplicative import Played, play_rounds
 from dpopt.algorithms.multiplicative_accuracy import proven_of_records
 from dpopt.algorithms.multiplicative_learner import Learner
 from dpopt.algorithms.multiplicative_past import MultiplicativePast, next_charge, read_multiplicative_past
-from dpopt.algorithms.multiplicative_plan import MARGINALS, MultiplicativePlan
+from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_universe import kept_as_bits
 from dpopt.algorithms.outcome import Outcome, Run
 from dpopt.algorithms.past import reservation
+from dpopt.algorithms.plan_request import MARGINALS
 from dpopt.algorithms.round_figures import spent_so_far
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.arrays import frozen

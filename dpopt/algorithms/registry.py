@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from dpopt.algorithms.accuracy import proven_error
-from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan, make_dqrs_plan
 from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan, make_fem_plan
 from dpopt.algorithms.fem_simulation import predict_fem
@@ -32,6 +31,7 @@ from dpopt.algorithms.small_database_planning import make_small_database_plan, p
 from dpopt.algorithms.small_database_simulation import predict_small_database
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Plan
 from dpopt.transcript.journal import JournalContents
 
 OnCandidate = Callable[[int, int], None]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.reweighting import Reweighted, reweight, weighted_records
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic

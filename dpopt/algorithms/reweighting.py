@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.synthetic import SyntheticRecords, merged
 from dpopt.errors import PlanError
 from dpopt.models.records.reweighting import TranscriptLikelihood
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.releases.rounds import Round
 
 MOST_ROUNDS = 3_000
 """Beyond this many rounds the Hessian would not be formed at once."""

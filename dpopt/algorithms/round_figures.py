@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.releases.progress import Figures
+from dpopt.releases.rounds import Round
 
 
 def figures_of_round(plan: DualQueryPlan, ledger: Ledger, done: Round) -> Figures:

@@ -13,13 +13,19 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import check_output
 from dpopt.algorithms.measured_plan import FitPlan
-from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, PMW, MultiplicativeRequest
+from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, PMW
 from dpopt.algorithms.output_format import usual_format
-from dpopt.algorithms.plan import Encoding, FreeAttributes, whole_number
-from dpopt.algorithms.plan_request import DEFAULT_DELTA, FitRequest, PlanBy, PlanRequest
+from dpopt.algorithms.plan_request import (
+    DEFAULT_DELTA,
+    FitRequest,
+    MultiplicativeRequest,
+    PlanBy,
+    PlanRequest,
+)
 from dpopt.algorithms.small_database_plan import SMALLDB
 from dpopt.errors import PlanError
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.releases.plan import Encoding, FreeAttributes, whole_number
 from dpopt.schema.schema import Schema
 
 AUTO = "auto"

@@ -15,7 +15,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.binary_simulation import named_part, play_on_binary, simulated_rounds
 from dpopt.algorithms.dualquery import BestResponder, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.public_table import has_binary_population
 from dpopt.errors import PlanError
 from dpopt.private.curators.dualquery_curator import Curator
@@ -29,6 +29,7 @@ from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.ledgers import reserved_ledger
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.population import public_population
 from dpopt.releases.public_population.public_choice import permutation, public_stream
 from dpopt.transcript.journal import MemoryJournal

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.choosing import CANDIDATES
 from dpopt.algorithms.job import LEAST_BYTES, Job
@@ -27,6 +26,7 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.releases.folder_files import TRANSCRIPT, missing_folders, remove_unfinished, withdraw
+from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.transcript.journal import FileJournal, Journal, JournalContents, MemoryJournal
 

@@ -11,9 +11,9 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 from dpopt.errors import AccountingError, PlanError
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
+from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 
 SMALLDB = "smalldb"
 LARGEST_RANGE = Decimal(1_000)
@@ -98,6 +98,19 @@ class SmallDatabasePlan:
     def charges(self) -> tuple[Charge, ...]:
         """Return the one charge of the run."""
         return (selection_charge(1, self.range_, self.relation),)
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
+        return width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

@@ -9,7 +9,6 @@ from math import log
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.algorithms.small_database_bounds import (
     FAILURE,
@@ -32,6 +31,7 @@ from dpopt.private.mechanisms.net.net_multisets import (
     MOST_RECORDS,
 )
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding
 
 _DIGITS = 6
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach

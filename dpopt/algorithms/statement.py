@@ -14,10 +14,10 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import AccountingError
+from dpopt.releases.plan import Encoding
 
 DECODING_RULE = (
     "categorical and boolean values as declared; a numeric bin by the representative that schema.json states for it "

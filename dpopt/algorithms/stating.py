@@ -9,7 +9,6 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
 from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.measured_size import measured_note
@@ -20,6 +19,7 @@ from dpopt.algorithms.registry import algorithm_of, plan_of, predict
 from dpopt.algorithms.settings import AUTO, Settings
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress
 
 

@@ -19,7 +19,6 @@ from dpopt.algorithms.measured_plan import NOISE
 from dpopt.algorithms.measured_size import PublicSize
 from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
 from dpopt.algorithms.output_format import check_format
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.settings import Settings, choice
@@ -38,6 +37,7 @@ from dpopt.private.tables.public_facts import public_size
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.ledgers import open_account
+from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.releases.rule_conflicts import legal_record
 from dpopt.releases.solver_choice import require_solver

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.plan import Encoding
 from dpopt.errors import PlanError
 from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.releases.plan import Encoding
 from dpopt.releases.public_population.public_choice import permutation, public_stream
 from dpopt.schema.schema import Schema
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery import Round
 from dpopt.algorithms.job import Job
 from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.output_format import WIDE_FORMATS, WIDEST_TABLE
@@ -22,6 +21,7 @@ from dpopt.algorithms.write_wide import write_wide
 from dpopt.errors import PlanError
 from dpopt.queries.counting.bit_records import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
+from dpopt.releases.rounds import Round
 from dpopt.releases.wide_output import ones_of
 from dpopt.releases.write_records import write_records
 from dpopt.schema.schema import Schema

@@ -12,7 +12,7 @@ from dpopt.algorithms.binary_population import binary_population
 from dpopt.algorithms.binary_simulation import named_part, simulated_rounds
 from dpopt.algorithms.dqrs_plan import DqrsPlan
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.simulation import PredictedError, predict_error
@@ -23,6 +23,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import plan, seeded
 from tests.algorithms.test_release_with_rules import Notes

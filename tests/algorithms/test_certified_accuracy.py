@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.certified_accuracy import RoundGaps, certified_accuracy
-from dpopt.algorithms.plan import Encoding
+from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, job, small_release
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from dpopt.algorithms import choosing as module
 from dpopt.algorithms import registry
-from dpopt.algorithms.any_plan import Plan
 from dpopt.algorithms.choosing import CANDIDATES, choose
 from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured_simulation import RECORDS, SWEEPS, _scaled, predict_measured
@@ -21,6 +20,7 @@ from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.plan import Plan
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.measured_runs import CLAUSES, measured_plan
 from tests.algorithms.small_runs import plan, workload

@@ -14,9 +14,9 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import dqrs
 from dpopt.algorithms.dqrs_plan import DqrsPlan, make_dqrs_plan
-from dpopt.algorithms.dualquery import BestResponder, PastRound, Round
+from dpopt.algorithms.dualquery import BestResponder, PastRound
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import PlanError
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
@@ -24,6 +24,8 @@ from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
+from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.rounds import Round
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SampledQueries

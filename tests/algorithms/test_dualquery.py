@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery import BestResponder, Round, recertify, run
+from dpopt.algorithms.dualquery import BestResponder, recertify, run
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.private.curators.dualquery_curator import Curator
@@ -26,6 +26,8 @@ from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, 
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.bit_records import WIDE, BitRecords
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.rounds import Round
 from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 
 from dpopt.algorithms.evaluate import evaluate, uniform_answers
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release
 from tests.strategies import clause_lists, naive_truth
 

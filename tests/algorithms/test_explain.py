@@ -12,9 +12,10 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.accuracy import parameters_for_accuracy
 from dpopt.algorithms.explain import costs, explain_accuracy, explain_plan
-from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import OneWayMeasurement
 from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
+from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 
 WORKLOAD = workload()

@@ -9,10 +9,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan, make_fem_plan
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.plan_request import PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding
 from tests.algorithms.test_fem import SCHEMA, plan_of
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import Encoding, FreeAttributes
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.public_choice import public_stream, uniforms
 from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers

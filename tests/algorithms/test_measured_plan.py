@@ -12,7 +12,6 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.measured_plan import (
     ADAPTIVE,
     MEASURED,
@@ -23,12 +22,13 @@ from dpopt.algorithms.measured_plan import (
     PlannedMeasurement,
     PlannedSelections,
 )
-from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.registry import read_plan
 from dpopt.errors import BudgetError, DpoptError, PlanError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections.selection import Selection
+from dpopt.releases.plan import Encoding
 from dpopt.transcript.journal import MemoryJournal
 from tests.algorithms.measured_runs import CLAUSES, SELECTIONS, measured_job, measured_plan, moved_by
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, SCHEMA, plan, workload

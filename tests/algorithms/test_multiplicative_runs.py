@@ -15,26 +15,22 @@ from dpopt.accounting.budget import Budget
 from dpopt.algorithms.choosing import COMPARED
 from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative, proven_of_records, rounds_needed
 from dpopt.algorithms.multiplicative_learner import Learner
-from dpopt.algorithms.multiplicative_plan import (
+from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, MWEM, PMW, Learning, MultiplicativePlan
+from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
+from dpopt.algorithms.multiplicative_universe import log_cells, universe_of
+from dpopt.algorithms.plan_request import (
     DATA_STEP,
     EXACT,
     HOEFFDING,
     MARGINALS,
     MAX_ENTROPY,
-    MULTIPLICATIVE,
-    MWEM,
     PAPER,
-    PMW,
     QUERIES,
     UPDATES,
-    Learning,
-    MultiplicativePlan,
     MultiplicativeRequest,
+    PlanBy,
+    PlanRequest,
 )
-from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
-from dpopt.algorithms.multiplicative_universe import log_cells, universe_of
-from dpopt.algorithms.plan import Encoding
-from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.registry import predict, read_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
@@ -42,6 +38,7 @@ from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PlanError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table

@@ -17,12 +17,13 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import simulation
 from dpopt.algorithms.accuracy import proven_error
 from dpopt.algorithms.budget_fit import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes
+from dpopt.algorithms.plan import DualQueryPlan
 from dpopt.algorithms.plan_request import PlanBy, PlanRequest
 from dpopt.algorithms.planning import log_universe, make_plan
 from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 

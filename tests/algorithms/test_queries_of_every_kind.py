@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.plan import Encoding
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.simulation import predict_error
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, plan, write_table
 from tests.strategies import naive_truth
 

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import OneWayMeasurement
 from dpopt.algorithms.release import refuse_unreviewed, release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, job, seeded, small_release

@@ -9,8 +9,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import simulation
 from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.simulation import predict_error
+from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
 
 WORKLOAD = workload()

@@ -19,10 +19,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import stating
 from dpopt.algorithms import synthesize as module
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import Encoding
+from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
@@ -41,6 +40,7 @@ from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import (

@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement, dualquery_plan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
+from dpopt.releases.plan import FreeAttributes
 from dpopt.transcript.journal import read_journal
 from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions, dataset_of
 

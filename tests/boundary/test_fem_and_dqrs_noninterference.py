@@ -32,7 +32,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
 from dpopt.algorithms.fem_plan import FEM, FEM_ALGORITHMS, SEPFEM, FemPlan
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import OneWayMeasurement
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -46,6 +46,7 @@ from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.boundary.test_noninterference import (
     RULED,
     SCHEMA,

@@ -20,7 +20,8 @@ import pytest
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms import multiplicative_past
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.multiplicative_plan import MARGINALS, PMW, QUERIES
+from dpopt.algorithms.multiplicative_plan import PMW
+from dpopt.algorithms.plan_request import MARGINALS, QUERIES
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import TranscriptError

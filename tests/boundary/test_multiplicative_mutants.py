@@ -17,9 +17,9 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.algorithms import multiplicative_plan, multiplicative_planning
-from dpopt.algorithms.multiplicative_plan import MARGINALS, MULTIPLICATIVE, QUERIES
+from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE
 from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
-from dpopt.algorithms.plan_request import PlanRequest
+from dpopt.algorithms.plan_request import MARGINALS, QUERIES, PlanRequest
 from dpopt.private.curators import multiplicative_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement

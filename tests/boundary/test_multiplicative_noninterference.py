@@ -20,19 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_plan import (
-    DATA_STEP,
-    EXACT,
-    HOEFFDING,
-    MARGINALS,
-    MAX_ENTROPY,
-    MWEM,
-    PMW,
-    QUERIES,
-    Learning,
-    MultiplicativePlan,
-)
+from dpopt.algorithms.multiplicative_plan import MWEM, PMW, Learning, MultiplicativePlan
 from dpopt.algorithms.outcome import Sources
+from dpopt.algorithms.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator

@@ -28,7 +28,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, Encoding, FreeAttributes, OneWayMeasurement
+from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -42,6 +42,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Figures
 from dpopt.schema import Rule, equivalent, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema

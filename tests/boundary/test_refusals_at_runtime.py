@@ -22,9 +22,8 @@ import pytest
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.any_plan import dualquery_plan
 from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.plan import DualQueryPlan, dualquery_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError

@@ -12,7 +12,7 @@ import pytest
 
 from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_plan import MARGINALS
+from dpopt.algorithms.plan_request import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public

@@ -21,7 +21,6 @@ from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery import BestResponder
 from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import Encoding, FreeAttributes
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.mechanisms.randomness import SystemWords
@@ -32,6 +31,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Program
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.transcript.released import SampledQueries

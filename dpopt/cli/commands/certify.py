@@ -122,7 +122,7 @@ def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[Certifie
 
 
 def _mean_gap(rounds: list[CertifiedRound], finished: SyntheticRelease) -> float:
-    from dpopt.algorithms.any_plan import dualquery_plan
+    from dpopt.algorithms.plan import dualquery_plan
 
     gaps = [one.proven_bound - one.objective for one in rounds]
     return sum(gaps) / (len(gaps) * dualquery_plan(finished.job.plan).draws)

@@ -1,0 +1,141 @@
+"""What plans of all algorithms have in common, and checks of numbers that stand in them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from math import isfinite
+from operator import index
+from typing import Any, Protocol, SupportsIndex
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+
+PLAN_VERSION = 1
+_LARGEST_SEED = 2**31 - 1
+
+
+class FreeAttributes(Enum):
+    """The public rule for attributes that no drawn query of a round mentions."""
+
+    FIRST = "first"
+    """The first declared value: the paper's choice for real, sparse data."""
+    RANDOM = "random"
+    """A uniformly random declared value: the paper's choice for synthetic, dense data."""
+    ESTIMATED = "estimated"
+    """A random value from noisy one-way marginals, which are charged."""
+
+
+class Encoding(Enum):
+    """How a synthetic record is coded while it is searched."""
+
+    RECORDS = "records"
+    """One value per attribute: every record decodes."""
+    BITS = "bits"
+    """The paper's free indicator bits: a record may have no value or several values of one attribute."""
+
+
+class Plan(Protocol):
+    """Everything that is decided before any private record is touched; it depends on public values only."""
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm, as on the command line."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Public n (replace-one) or n0 (add-remove)."""
+        ...
+
+    @property
+    def relation(self) -> NeighbouringRelation:
+        """Which tables count as neighbours."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent."""
+        ...
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a synthetic record is coded."""
+        ...
+
+    @property
+    def solver(self) -> str:
+        """Name of the best-response solver."""
+        ...
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        ...
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records."""
+        ...
+
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        ...
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return how many attributes of a plain record take as much of the transcript as `width` attributes kept as bits."""
+        ...
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record over so many columns has at most, where a query has so many literals."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        ...
+
+
+def whole_number(called: str, value: object, *, least: int) -> int:
+    """Return a whole number of at least `least`, also one of NumPy's, as Python's.
+
+    Raises
+    ------
+    PlanError
+        If the value is none; `called` says which it is.
+    """
+    if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
+        raise PlanError(f"{called} must be a whole number of at least {least:,}, found {value!r}")
+    return index(value)
+
+
+def check_limits(work: object, seconds: object, seed: object) -> tuple[int | None, int]:
+    """Return work and seed of a round, if they and the seconds can be used; None stands for no limit.
+
+    Raises
+    ------
+    PlanError
+        If one of them cannot: it is refused before anything is spent.
+    """
+    effort = None if work is None else whole_number("the work per round", work, least=1)
+    if seconds is not None and not is_positive(seconds):
+        raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
+    return effort, check_seed(seed)
+
+
+def check_seed(seed: object) -> int:
+    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one.
+
+    Raises
+    ------
+    PlanError
+        If it is none.
+    """
+    number = whole_number("the seed", seed, least=0)
+    if number > _LARGEST_SEED:
+        raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
+    return number
+
+
+def is_positive(value: object) -> bool:
+    """Return whether a value is a finite number above 0."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
