@@ -40,14 +40,13 @@ if TYPE_CHECKING:
     from dpopt.accounting.accountants import Accountant as Accountant
     from dpopt.accounting.budget import Budget as Budget
     from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
+    from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
+    from dpopt.algorithms.dualquery.plan import DualQueryPlan as DualQueryPlan
+    from dpopt.algorithms.dualquery.planning import make_plan as make_plan
+    from dpopt.algorithms.dualquery.simulation import predict_error as predict_error
     from dpopt.algorithms.evaluate import evaluate as evaluate
-    from dpopt.algorithms.plan import DualQueryPlan as DualQueryPlan
-    from dpopt.algorithms.plan_request import PlanRequest as PlanRequest
-    from dpopt.algorithms.planning import make_plan as make_plan
     from dpopt.algorithms.replay import replay as replay
-    from dpopt.algorithms.reweighted_release import reweight_release as reweight_release
     from dpopt.algorithms.settings import Settings as Settings
-    from dpopt.algorithms.simulation import predict_error as predict_error
     from dpopt.algorithms.synthesize import continue_run as continue_run
     from dpopt.algorithms.synthesize import synthesize as synthesize
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from dpopt.queries.clauses import Clauses as Clauses
     from dpopt.queries.workloads.workload import Workload as Workload
     from dpopt.queries.workloads.workload import parse_workload as parse_workload
+    from dpopt.releases.plan_request import PlanRequest as PlanRequest
     from dpopt.schema.attribute import Attribute as Attribute
     from dpopt.schema.attribute import AttributeKind as AttributeKind
     from dpopt.schema.rules.rule import Rule as Rule
@@ -79,9 +79,9 @@ _PUBLIC_NAMES: dict[str, str] = {
     "BudgetLedger": "dpopt.transcript.budget_ledger",
     "Clauses": "dpopt.queries.clauses",
     "DpoptError": "dpopt.errors",
-    "DualQueryPlan": "dpopt.algorithms.plan",
+    "DualQueryPlan": "dpopt.algorithms.dualquery.plan",
     "NeighbouringRelation": "dpopt.accounting.relations",
-    "PlanRequest": "dpopt.algorithms.plan_request",
+    "PlanRequest": "dpopt.releases.plan_request",
     "Rule": "dpopt.schema.rules.rule",
     "Schema": "dpopt.schema.schema",
     "Settings": "dpopt.algorithms.settings",
@@ -92,13 +92,13 @@ _PUBLIC_NAMES: dict[str, str] = {
     "continue_run": "dpopt.algorithms.synthesize",
     "draft_schema": "dpopt.private.readers.draft.schema",
     "evaluate": "dpopt.algorithms.evaluate",
-    "make_plan": "dpopt.algorithms.planning",
+    "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
-    "predict_error": "dpopt.algorithms.simulation",
+    "predict_error": "dpopt.algorithms.dualquery.simulation",
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_table": "dpopt.private.readers.read_table",
     "replay": "dpopt.algorithms.replay",
-    "reweight_release": "dpopt.algorithms.reweighted_release",
+    "reweight_release": "dpopt.algorithms.after.reweighted_release",
     "synthesize": "dpopt.algorithms.synthesize",
     "write_bit_file": "dpopt.private.readers.binary.bit_file",
 }

@@ -26,10 +26,10 @@ from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dqrs import run
-from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery import BestResponder
-from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.dqrs import run
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.driver import BestResponder
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QueryWeights

@@ -23,9 +23,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.fem import run
-from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan
-from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
+from dpopt.algorithms.fem.driver import run
+from dpopt.algorithms.fem.plan import FEM, SEPFEM, FemPlan
+from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection

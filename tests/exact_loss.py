@@ -22,7 +22,7 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.queries.workloads.workload import Workload
 from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, Table, play, tiny_plan, universe

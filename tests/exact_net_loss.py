@@ -19,7 +19,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.small_database_universe import Universe
+from dpopt.algorithms.small_database.universe import Universe
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
 from dpopt.private.mechanisms.net.net_multisets import Multisets

@@ -9,7 +9,7 @@ from unittest import mock
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
-from dpopt.algorithms.measured_size import PastSize, measure_size
+from dpopt.releases.measured_size import PastSize, measure_size
 from dpopt.transcript.journal import Entry
 from tests.exact_bin_loss import Drawn, Watching, laplace_cells
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
@@ -59,7 +59,7 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
     dataset = dataset_of(SCHEMA, table(rows))
     with (
         mock.patch("dpopt.private.curators.size_curator.is_trusted", return_value=True),
-        mock.patch("dpopt.algorithms.measured_size.LEAST_DEVIATIONS", -1e9),
+        mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", -1e9),
     ):
         size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)
     assert len(noise.drawn) == 1, f"drawn {len(noise.drawn)} times"

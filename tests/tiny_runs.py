@@ -15,9 +15,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery import BestResponder, run
-from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.driver import BestResponder, run
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset

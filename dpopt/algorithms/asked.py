@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured_size import is_measured
 from dpopt.algorithms.settings import Settings, choice
 from dpopt.errors import ReleaseFolderError
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.measured_size import is_measured
 from dpopt.schema.schema import Schema
 
 REQUEST_VERSION = 1

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpopt.algorithms.plan import ALGORITHM
-from dpopt.algorithms.plan_request import PlanBy, PlanRequest
-from dpopt.algorithms.public_table import MOST_ATTRIBUTES, has_binary_population
+from dpopt.algorithms.dualquery.plan import ALGORITHM
+from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.registry import plan_of, predict
-from dpopt.algorithms.simulation import PredictedError
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, FreeAttributes, Plan
+from dpopt.releases.plan_request import PlanBy, PlanRequest
+from dpopt.releases.public_population.public_table import MOST_ATTRIBUTES, has_binary_population
 
 CANDIDATES = ("projection", "adaptive", "dualquery")
 """Algorithms with records that `auto` chooses among: on public tables one of them always had the least mean error."""

@@ -12,14 +12,14 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
-from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
+from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
+from dpopt.algorithms.dualquery.plan import ALGORITHM, DualQueryPlan
+from dpopt.algorithms.dualquery.planning import log_universe
 from dpopt.algorithms.memory import memory_of_plan
-from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan
-from dpopt.algorithms.plan_request import DEFAULT_DELTA
-from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, Plan, whole_number
+from dpopt.releases.plan_request import DEFAULT_DELTA
 
 _LARGEST_SIZE = 10**15
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.measured_plan import MeasuredPlan
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.errors import PlanError
 from dpopt.private.readers.batch_reader import BATCH_BYTES
 from dpopt.private.readers.table_sources import BATCH_ROWS

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.binary_simulation import named_part
+from dpopt.algorithms.dualquery.binary_simulation import named_part
+from dpopt.algorithms.dualquery.simulation import ROWS, simulated_clauses
 from dpopt.algorithms.evaluate import uniform_answers
-from dpopt.algorithms.public_table import has_binary_population
-from dpopt.algorithms.simulation import ROWS, simulated_clauses
 from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
@@ -20,6 +19,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.public_population.population import public_population
 from dpopt.releases.public_population.public_choice import permutation, public_stream
+from dpopt.releases.public_population.public_table import has_binary_population
 
 BASELINES = ("zeros", "uniform")
 MOST_CELLS = 20_000_000

@@ -7,31 +7,31 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from dpopt.algorithms.accuracy import proven_error
-from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan, make_dqrs_plan
-from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan, make_fem_plan
-from dpopt.algorithms.fem_simulation import predict_fem
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured_accuracy import proven_measured
-from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, MeasuredPlan
-from dpopt.algorithms.measured_planning import make_measured_plan
-from dpopt.algorithms.measured_simulation import predict_measured
-from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative
-from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, MultiplicativePlan
-from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
-from dpopt.algorithms.multiplicative_simulation import predict_multiplicative
-from dpopt.algorithms.multiplicative_universe import log_cells
-from dpopt.algorithms.outcome import Outcome, Run
-from dpopt.algorithms.plan import ALGORITHM, DualQueryPlan
-from dpopt.algorithms.plan_request import PlanRequest
-from dpopt.algorithms.planning import log_universe, make_plan
-from dpopt.algorithms.simulation import PredictedError, predict_error
-from dpopt.algorithms.small_database_plan import SMALLDB, SmallDatabasePlan
-from dpopt.algorithms.small_database_planning import make_small_database_plan, proven_small_database
-from dpopt.algorithms.small_database_simulation import predict_small_database
+from dpopt.algorithms.dualquery.accuracy import proven_error
+from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan, make_dqrs_plan
+from dpopt.algorithms.dualquery.plan import ALGORITHM, DualQueryPlan
+from dpopt.algorithms.dualquery.planning import log_universe, make_plan
+from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan, make_fem_plan
+from dpopt.algorithms.fem.simulation import predict_fem
+from dpopt.algorithms.measured.accuracy import proven_measured
+from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, MeasuredPlan
+from dpopt.algorithms.measured.planning import make_measured_plan
+from dpopt.algorithms.measured.simulation import predict_measured
+from dpopt.algorithms.multiplicative_weights.accuracy import proven_multiplicative
+from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE, MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
+from dpopt.algorithms.multiplicative_weights.simulation import predict_multiplicative
+from dpopt.algorithms.multiplicative_weights.universe import log_cells
+from dpopt.algorithms.small_database.plan import SMALLDB, SmallDatabasePlan
+from dpopt.algorithms.small_database.planning import make_small_database_plan, proven_small_database
+from dpopt.algorithms.small_database.simulation import predict_small_database
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Outcome, Run
 from dpopt.releases.plan import Plan
+from dpopt.releases.plan_request import PlanRequest
 from dpopt.transcript.journal import JournalContents
 
 OnCandidate = Callable[[int, int], None]
@@ -87,31 +87,31 @@ class Algorithm:
 
 
 def _dualquery_driver() -> Driver:
-    from dpopt.algorithms import play_dualquery
+    from dpopt.algorithms.dualquery import play as play_dualquery
 
     return play_dualquery
 
 
 def _fem_driver() -> Driver:
-    from dpopt.algorithms import play_fem
+    from dpopt.algorithms.fem import play as play_fem
 
     return play_fem
 
 
 def _measured_driver() -> Driver:
-    from dpopt.algorithms import play_measured
+    from dpopt.algorithms.measured import play as play_measured
 
     return play_measured
 
 
 def _multiplicative_driver() -> Driver:
-    from dpopt.algorithms import play_multiplicative
+    from dpopt.algorithms.multiplicative_weights import play as play_multiplicative
 
     return play_multiplicative
 
 
 def _small_database_driver() -> Driver:
-    from dpopt.algorithms import play_small_database
+    from dpopt.algorithms.small_database import play as play_small_database
 
     return play_small_database
 

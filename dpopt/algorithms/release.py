@@ -7,9 +7,6 @@ from pathlib import Path
 
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import RESERVATION
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured_size import run_contents
-from dpopt.algorithms.outcome import Run, Sources
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
@@ -37,6 +34,9 @@ from dpopt.releases.folder_files import (
     remove_unfinished,
     withdraw,
 )
+from dpopt.releases.job import Job
+from dpopt.releases.measured_size import run_contents
+from dpopt.releases.outcome import Run, Sources
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal, JournalContents, MemoryJournal

@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 
 from dpopt.algorithms.asked import Asked
-from dpopt.algorithms.job import Job
 from dpopt.algorithms.registry import read_plan
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.reading import damage_as
@@ -29,6 +28,7 @@ from dpopt.releases.folder_files import (
     withdraw,
     write_json,
 )
+from dpopt.releases.job import Job
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal
 

@@ -7,9 +7,6 @@ import os
 import shutil
 from pathlib import Path
 
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured_size import run_contents
-from dpopt.algorithms.outcome import Outcome
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
@@ -17,6 +14,9 @@ from dpopt.errors import TranscriptError
 from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
 from dpopt.releases.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
+from dpopt.releases.job import Job
+from dpopt.releases.measured_size import run_contents
+from dpopt.releases.outcome import Outcome
 from dpopt.transcript.journal import read_journal
 
 INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)

@@ -11,21 +11,21 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import check_output
-from dpopt.algorithms.measured_plan import FitPlan
-from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, PMW
-from dpopt.algorithms.output_format import usual_format
-from dpopt.algorithms.plan_request import (
+from dpopt.algorithms.measured.plan import FitPlan
+from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE, PMW
+from dpopt.algorithms.small_database.plan import SMALLDB
+from dpopt.errors import PlanError
+from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.releases.job import check_output
+from dpopt.releases.output_format import usual_format
+from dpopt.releases.plan import Encoding, FreeAttributes, whole_number
+from dpopt.releases.plan_request import (
     DEFAULT_DELTA,
     FitRequest,
     MultiplicativeRequest,
     PlanBy,
     PlanRequest,
 )
-from dpopt.algorithms.small_database_plan import SMALLDB
-from dpopt.errors import PlanError
-from dpopt.private.readers.table_reading import AS_USUAL, TableReading
-from dpopt.releases.plan import Encoding, FreeAttributes, whole_number
 from dpopt.schema.schema import Schema
 
 AUTO = "auto"
@@ -100,7 +100,7 @@ class Settings:
         of column generation that weigh them; a time limit.
     alpha, select, update, selection_share, replays, average :
         Multiplicative weights: when pmw ends; what is selected; how the distribution learns; see
-        `dpopt.algorithms.multiplicative_plan.MultiplicativePlan`.
+        `dpopt.algorithms.multiplicative_weights.plan.MultiplicativePlan`.
     solver, work, seconds, seed :
         The best-response solver, its limits per round, and its seed. "auto" is the local search.
     free_attributes : str

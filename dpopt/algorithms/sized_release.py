@@ -10,10 +10,7 @@ from typing import Any
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.job import LEAST_BYTES, Job
-from dpopt.algorithms.measured_plan import NOISE
-from dpopt.algorithms.measured_size import PublicSize, measure_size, split_contents, with_size_measured
-from dpopt.algorithms.outcome import Run, Sources
+from dpopt.algorithms.measured.plan import NOISE
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import NOTHING_ON_FILE, REFUSALS, play_run, refuse_ended, refuse_unreviewed
 from dpopt.algorithms.release_folder import add_plan, create_folder
@@ -26,6 +23,9 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.releases.folder_files import TRANSCRIPT, missing_folders, remove_unfinished, withdraw
+from dpopt.releases.job import LEAST_BYTES, Job
+from dpopt.releases.measured_size import PublicSize, measure_size, split_contents, with_size_measured
+from dpopt.releases.outcome import Run, Sources
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.transcript.journal import FileJournal, Journal, JournalContents, MemoryJournal

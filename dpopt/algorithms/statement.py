@@ -12,12 +12,12 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.outcome import Outcome
-from dpopt.algorithms.plan_request import DEFAULT_DELTA
-from dpopt.algorithms.synthetic import SyntheticRecords
 from dpopt.errors import AccountingError
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Outcome
 from dpopt.releases.plan import Encoding
+from dpopt.releases.plan_request import DEFAULT_DELTA
+from dpopt.releases.records import SyntheticRecords
 
 DECODING_RULE = (
     "categorical and boolean values as declared; a numeric bin by the representative that schema.json states for it "

@@ -11,16 +11,16 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
 from dpopt.algorithms.choosing import choose
-from dpopt.algorithms.measured_size import measured_note
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.public_baselines import public_baselines, verdict
-from dpopt.algorithms.public_table import has_binary_population
 from dpopt.algorithms.registry import algorithm_of, plan_of, predict
 from dpopt.algorithms.settings import AUTO, Settings
-from dpopt.algorithms.simulation import PredictedError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.measured_size import measured_note
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress
+from dpopt.releases.public_population.public_table import has_binary_population
 
 
 def plan_and_statement(

@@ -14,11 +14,8 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION, Asked
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
-from dpopt.algorithms.job import Job, check_bits, check_rules, check_workload
-from dpopt.algorithms.measured_plan import NOISE
-from dpopt.algorithms.measured_size import PublicSize
+from dpopt.algorithms.measured.plan import NOISE
 from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
-from dpopt.algorithms.output_format import check_format
 from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.settings import Settings, choice
@@ -36,7 +33,10 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.folder_files import check_empty
+from dpopt.releases.job import Job, check_bits, check_rules, check_workload
 from dpopt.releases.ledgers import open_account
+from dpopt.releases.measured_size import PublicSize
+from dpopt.releases.output_format import check_format
 from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.releases.rule_conflicts import legal_record

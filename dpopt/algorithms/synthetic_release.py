@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.outcome import Outcome
-from dpopt.algorithms.output_format import WIDE_FORMATS, WIDEST_TABLE
 from dpopt.algorithms.statement import release_statement
-from dpopt.algorithms.synthetic import SyntheticRecords
-from dpopt.algorithms.write_answers import write_answers
-from dpopt.algorithms.write_wide import write_wide
 from dpopt.errors import PlanError
 from dpopt.queries.counting.bit_records import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Outcome
+from dpopt.releases.output_format import WIDE_FORMATS, WIDEST_TABLE
+from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
 from dpopt.releases.wide_output import ones_of
+from dpopt.releases.write_answers import write_answers
 from dpopt.releases.write_records import write_records
+from dpopt.releases.write_wide import write_wide
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dpopt.algorithms.certify_report import parse_rounds
+from dpopt.algorithms.after.certify_report import parse_rounds
 from dpopt.algorithms.replay import load
 from dpopt.comparison.instances import read_instance
 from dpopt.comparison.parts import Case

@@ -11,6 +11,11 @@ In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt
 | write_records.py, table_output.py | synthetic records as files |
 | wide_output.py | wide records of zeros and ones as files |
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
+| plan.py, plan_request.py | what plans of all algorithms have in common; what a user asks of a plan |
+| job.py, outcome.py, rounds.py | the public inputs of a run; what it ends with; what a round released |
+| measured_size.py | the number of records, where it is measured |
+| records.py | the synthetic records, as values |
+| output_format.py, write_answers.py, write_wide.py | formats and their limits; noisy answers and wide records as files |
 | progress.py | how a driver reports progress |
 | public_population/ | public records and choices that plans are simulated on |
 """

@@ -4,7 +4,7 @@ Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's
 one write; `append` waits until it is on the disk unless told that a later line will do that for it.
 
 A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever resumes
-must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery`).
+must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.driver`).
 """
 
 from __future__ import annotations

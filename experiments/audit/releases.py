@@ -200,7 +200,7 @@ def sanitizer(path: Path, asked: Asked) -> Released:
 
 def net(path: Path, asked: Asked) -> Released:
     """The net mechanism among two databases of one record."""
-    from dpopt.algorithms.net_release import select_from_net
+    from dpopt.algorithms.small_database.net_release import select_from_net
 
     found = select_from_net(
         path,

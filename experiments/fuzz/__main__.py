@@ -187,7 +187,7 @@ def _make_tables(folder: Path, generator: np.random.Generator) -> None:
 def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     """Return for each kind its whole files, or folders, and what reads them."""
     import dpopt
-    from dpopt.algorithms.certify_report import read_rounds
+    from dpopt.algorithms.after.certify_report import read_rounds
     from dpopt.algorithms.replay import load
     from dpopt.cli.reports.declared import names_of_columns
     from dpopt.cli.synopses.polynomial import _target

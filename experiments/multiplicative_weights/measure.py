@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.multiplicative_plan import MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
@@ -17,6 +16,7 @@ from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.answers import Answers, RecordAnswers
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
 from dpopt.schema.schema import Schema
 
 Result = dict[str, Any]

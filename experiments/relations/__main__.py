@@ -13,7 +13,6 @@ from typing import Any
 
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.measured_size import PublicSize
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.sized_release import job_of, release_asked
@@ -21,6 +20,7 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.measured_size import PublicSize
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results

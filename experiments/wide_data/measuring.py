@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.evaluate import uniform_answers
-from dpopt.algorithms.job import Job
 from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load
@@ -26,6 +25,7 @@ from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.answer_kernels import shares_on_records
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
 from experiments.runs import run_dpopt

@@ -11,8 +11,7 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured_plan import (
+from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     NOISE,
     WORKLOAD,
@@ -21,11 +20,12 @@ from dpopt.algorithms.measured_plan import (
     PlannedMeasurement,
     PlannedSelections,
 )
-from dpopt.algorithms.outcome import Sources
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Sources
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
 

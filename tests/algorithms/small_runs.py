@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.write_records import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.algorithms.accuracy import parameters_for_accuracy, proven_error
+from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
 from dpopt.errors import PlanError
 
 USUAL: dict[str, Any] = {"rounds": 100, "draws": 200, "step": 1.4, "queries": 500, "log_universe": 20.0}

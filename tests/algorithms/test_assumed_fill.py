@@ -18,7 +18,7 @@ from dpopt.algorithms.assumed_fill import (
     SPARSE_MATRIX,
     assumed_fill,
 )
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import fill_note, plan_and_statement
 from dpopt.algorithms.synthesize import synthesize

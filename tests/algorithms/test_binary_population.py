@@ -7,11 +7,16 @@ from math import prod
 import numpy as np
 import pytest
 
-from dpopt.algorithms import binary_population as law_module
-from dpopt.algorithms.binary_population import ACTIVITY, BinaryPopulation, binary_population, zipf_shares
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.public_population import binary_population as law_module
+from dpopt.releases.public_population.binary_population import (
+    ACTIVITY,
+    BinaryPopulation,
+    binary_population,
+    zipf_shares,
+)
 from dpopt.schema.schema import Schema
 
 RANKS = np.array([3, 0, 2], dtype=np.int64)

@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.algorithms import binary_simulation, simulation
-from dpopt.algorithms.binary_population import binary_population
-from dpopt.algorithms.binary_simulation import named_part, simulated_rounds
-from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery import binary_simulation, simulation
+from dpopt.algorithms.dualquery.binary_simulation import named_part, simulated_rounds
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
-from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.private.evaluation.errors import non_private_errors
@@ -23,7 +21,9 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
+from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.public_population.binary_population import binary_population
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import plan, seeded
 from tests.algorithms.test_release_with_rules import Notes

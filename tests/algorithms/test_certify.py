@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.algorithms.certify import (
+from dpopt.algorithms.after.certify import (
     NO_SOLVER,
     NOT_ASKED,
     CertifiedRound,

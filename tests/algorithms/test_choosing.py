@@ -9,14 +9,14 @@ import pytest
 from dpopt.algorithms import choosing as module
 from dpopt.algorithms import registry
 from dpopt.algorithms.choosing import CANDIDATES, choose
-from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
-from dpopt.algorithms.measured_simulation import RECORDS, SWEEPS, _scaled, predict_measured
-from dpopt.algorithms.measured_simulation import ROWS as SIMULATED_ROWS
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
+from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
+from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, _scaled, predict_measured
+from dpopt.algorithms.measured.simulation import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.public_baselines import public_baselines
 from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.settings import ALGORITHMS, AUTO, Settings
-from dpopt.algorithms.simulation import PredictedError, predict_error
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload

@@ -12,12 +12,11 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms import dqrs
-from dpopt.algorithms.dqrs_plan import DqrsPlan, make_dqrs_plan
-from dpopt.algorithms.dualquery import BestResponder, PastRound
-from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.plan_request import PlanRequest
+from dpopt.algorithms.dualquery import dqrs
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan, make_dqrs_plan
+from dpopt.algorithms.dualquery.driver import BestResponder, PastRound
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import PlanError
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -25,6 +24,7 @@ from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
 from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan_request import PlanRequest
 from dpopt.releases.rounds import Round
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery import BestResponder, recertify, run
-from dpopt.algorithms.free_attributes import FreeAttributeRule
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.driver import BestResponder, recertify, run
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.private.curators.dualquery_curator import Curator

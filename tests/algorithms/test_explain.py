@@ -10,10 +10,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.accuracy import parameters_for_accuracy
+from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy
+from dpopt.algorithms.dualquery.plan import OneWayMeasurement
+from dpopt.algorithms.dualquery.planning import log_universe
 from dpopt.algorithms.explain import costs, explain_accuracy, explain_plan
-from dpopt.algorithms.plan import OneWayMeasurement
-from dpopt.algorithms.planning import log_universe
 from dpopt.errors import AccountingError, PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload

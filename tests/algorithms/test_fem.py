@@ -9,15 +9,15 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.fem import (
+from dpopt.algorithms.fem.driver import (
     FemPast,
     batch_entry,
     read_fem_past,
     released_records,
     run,
 )
-from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan
-from dpopt.algorithms.perturbed_responder import Batch, PerturbedResponder
+from dpopt.algorithms.fem.plan import FEM, SEPFEM, FemPlan
+from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.errors import TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import SeededWords

@@ -8,11 +8,11 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.fem_plan import FEM, SEPFEM, FemPlan, make_fem_plan
-from dpopt.algorithms.plan_request import PlanRequest
+from dpopt.algorithms.fem.plan import FEM, SEPFEM, FemPlan, make_fem_plan
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding
+from dpopt.releases.plan_request import PlanRequest
 from tests.algorithms.test_fem import SCHEMA, plan_of
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.one_way import one_way_charge
-from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.public_choice import public_stream, uniforms

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.measured import answered_on_file
-from dpopt.algorithms.measured_past import MeasuredPast, place_in_plan, read_measured_past
-from dpopt.algorithms.measured_plan import ADAPTIVE, NOISE, PROJECTION, MeasuredPlan
-from dpopt.algorithms.outcome import Sources
-from dpopt.algorithms.past import reservation
+from dpopt.algorithms.dualquery.past import reservation
+from dpopt.algorithms.measured.driver import answered_on_file
+from dpopt.algorithms.measured.past import MeasuredPast, place_in_plan, read_measured_past
+from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, MeasuredPlan
 from dpopt.algorithms.release import release
 from dpopt.errors import TranscriptError
 from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.releases.outcome import Sources
 from dpopt.transcript.journal import JournalContents, read_journal
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.algorithms.measured_runs import measured_job

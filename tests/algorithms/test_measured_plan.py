@@ -12,7 +12,8 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured_plan import (
+from dpopt.algorithms.dualquery.plan import dualquery_plan
+from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     MEASURED,
     NOISE,
@@ -22,7 +23,6 @@ from dpopt.algorithms.measured_plan import (
     PlannedMeasurement,
     PlannedSelections,
 )
-from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.registry import read_plan
 from dpopt.errors import BudgetError, DpoptError, PlanError
 from dpopt.private.curators.measuring_curator import MeasuringCurator

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms import measured_planning as module
-from dpopt.algorithms.candidates import candidate_marginals
-from dpopt.algorithms.measured import planned_queries
-from dpopt.algorithms.measured_plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
-from dpopt.algorithms.measured_planning import make_measured_plan
+from dpopt.algorithms.measured import planning as module
+from dpopt.algorithms.measured.candidates import candidate_marginals
+from dpopt.algorithms.measured.driver import planned_queries
+from dpopt.algorithms.measured.plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
+from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.settings import Settings
 from dpopt.errors import AccountingError, DpoptError, PlanError

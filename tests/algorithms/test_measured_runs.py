@@ -22,10 +22,9 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.fitting import UNITS, merged
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured import check_sensitivities
-from dpopt.algorithms.measured_plan import (
+from dpopt.algorithms.measured.driver import check_sensitivities
+from dpopt.algorithms.measured.fitting import UNITS, merged
+from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     MEASURED,
     NOISE,
@@ -34,7 +33,6 @@ from dpopt.algorithms.measured_plan import (
     MeasuredPlan,
     PlannedSelections,
 )
-from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
@@ -47,6 +45,8 @@ from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Sources
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
@@ -241,8 +241,8 @@ def absent(*_, **__):
     raise AssertionError("a table, a solver or a fit was asked for")
 
 PrivateDataset.from_codes = registry.get_solver = absent
-import dpopt.algorithms.fitting
-dpopt.algorithms.fitting.fit = absent
+import dpopt.algorithms.measured.fitting
+dpopt.algorithms.measured.fitting.fit = absent
 for folder in sys.argv[1:]:
     replay(Path(folder), Path(folder + " again"))
 """

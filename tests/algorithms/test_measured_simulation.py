@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.algorithms import measured_simulation as module
 from dpopt.algorithms.choosing import COMPARED, choose
-from dpopt.algorithms.fem_simulation import predict_fem
-from dpopt.algorithms.measured_plan import MeasuredPlan
-from dpopt.algorithms.measured_simulation import PublicNoise, predict_measured
+from dpopt.algorithms.dualquery.simulation import CLOSED_FORM
+from dpopt.algorithms.fem.simulation import predict_fem
+from dpopt.algorithms.measured import simulation as module
+from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.simulation import PublicNoise, predict_measured
 from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.settings import Settings
-from dpopt.algorithms.simulation import CLOSED_FORM
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
 from tests.algorithms.small_runs import workload
@@ -71,7 +71,7 @@ def test_fem_is_predicted_by_a_smaller_run_of_its_own() -> None:
 
 def test_fem_on_very_many_queries_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = workload("marginals:2")
-    monkeypatch.setattr("dpopt.algorithms.fem_simulation.MOST_QUERIES", 10)
+    monkeypatch.setattr("dpopt.algorithms.fem.simulation.MOST_QUERIES", 10)
     with pytest.raises(PlanError, match="takes as long as a run"):
         predict_fem(made("fem", queries, rounds=12), queries)
 

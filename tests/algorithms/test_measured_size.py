@@ -16,13 +16,13 @@ from dpopt import Schema, synthesize
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.size import SIZE
-from dpopt.algorithms.measured_size import MARGIN, measured_note
-from dpopt.algorithms.net_release import select_from_net
 from dpopt.algorithms.replay import replay
+from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.algorithms.synthesize import continue_run
 from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+from dpopt.releases.measured_size import MARGIN, measured_note
 from dpopt.schema.schema import Attribute, AttributeKind
 from dpopt.synopses.decision_lists.release_lists import summary_of_lists
 from dpopt.synopses.halfspaces.planning import Shape
@@ -182,7 +182,7 @@ def test_a_number_that_is_lost_in_its_noise_keeps_the_whole_reservation_and_says
     budget = BudgetLedger.create(tmp_path / "owner.budget", rho=30.0)
     asked: dict[str, Any] = {"algorithm": "noise", "rho": 20.0, "delta": 1e-9, "predict": False}
     with (
-        mock.patch("dpopt.algorithms.measured_size.LEAST_DEVIATIONS", 1e9),
+        mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", 1e9),
         pytest.raises(PlanError, match="keeps the whole reservation"),
     ):
         synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)

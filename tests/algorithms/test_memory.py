@@ -10,7 +10,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from dpopt.algorithms import memory
-from dpopt.algorithms.measured_plan import MeasuredPlan
+from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.memory import (
     ExpectedMemory,
     available_memory,

@@ -13,12 +13,30 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.choosing import COMPARED
-from dpopt.algorithms.multiplicative_accuracy import proven_multiplicative, proven_of_records, rounds_needed
-from dpopt.algorithms.multiplicative_learner import Learner
-from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE, MWEM, PMW, Learning, MultiplicativePlan
-from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
-from dpopt.algorithms.multiplicative_universe import log_cells, universe_of
-from dpopt.algorithms.plan_request import (
+from dpopt.algorithms.multiplicative_weights.accuracy import (
+    proven_multiplicative,
+    proven_of_records,
+    rounds_needed,
+)
+from dpopt.algorithms.multiplicative_weights.learner import Learner
+from dpopt.algorithms.multiplicative_weights.plan import (
+    MULTIPLICATIVE,
+    MWEM,
+    PMW,
+    Learning,
+    MultiplicativePlan,
+)
+from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
+from dpopt.algorithms.multiplicative_weights.universe import log_cells, universe_of
+from dpopt.algorithms.registry import predict, read_plan
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.synthesize import synthesize
+from dpopt.errors import PlanError
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan import Encoding
+from dpopt.releases.plan_request import (
     DATA_STEP,
     EXACT,
     HOEFFDING,
@@ -31,14 +49,6 @@ from dpopt.algorithms.plan_request import (
     PlanBy,
     PlanRequest,
 )
-from dpopt.algorithms.registry import predict, read_plan
-from dpopt.algorithms.release import release
-from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.synthesize import synthesize
-from dpopt.errors import PlanError
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.past import read_past, reservation
+from dpopt.algorithms.dualquery.past import read_past, reservation
 from dpopt.errors import TranscriptError
 from dpopt.transcript.journal import JournalContents
 from tests.algorithms.small_runs import job, plan

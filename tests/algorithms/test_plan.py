@@ -12,7 +12,7 @@ from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.one_way import one_way_charge
-from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.errors import PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan

@@ -14,16 +14,16 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms import simulation
-from dpopt.algorithms.accuracy import proven_error
-from dpopt.algorithms.budget_fit import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
-from dpopt.algorithms.plan import DualQueryPlan
-from dpopt.algorithms.plan_request import PlanBy, PlanRequest
-from dpopt.algorithms.planning import log_universe, make_plan
-from dpopt.algorithms.simulation import PredictedError
+from dpopt.algorithms.dualquery import simulation
+from dpopt.algorithms.dualquery.accuracy import proven_error
+from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.planning import log_universe, make_plan
+from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan_request import PlanBy, PlanRequest
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 

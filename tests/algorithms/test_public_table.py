@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpopt.algorithms.public_table import has_binary_population, public_table
 from dpopt.errors import PlanError
 from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.public_population.population import public_population
+from dpopt.releases.public_population.public_table import has_binary_population, public_table
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, workload
 

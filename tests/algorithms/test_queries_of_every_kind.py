@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.simulation import predict_error
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.plan import OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.release import refuse_unreviewed, release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError

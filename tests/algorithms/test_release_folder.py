@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from dpopt.algorithms import release_folder
-from dpopt.algorithms.job import Job
 from dpopt.algorithms.release import refuse_ended, release, resume
 from dpopt.algorithms.release_folder import create_folder, read_job
 from dpopt.algorithms.replay import load
@@ -33,6 +32,7 @@ from dpopt.releases.folder_files import (
     withdraw,
     write_json,
 )
+from dpopt.releases.job import Job
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal
 from tests.algorithms.small_runs import AMPLE, SCHEMA, dataset, job, plan, seeded, small_release, workload
@@ -217,7 +217,7 @@ def test_a_plan_of_which_something_is_spent_stays_on_the_disk(
     def refuse(*_: object, **__: object) -> None:
         raise PlanError("too late")
 
-    monkeypatch.setattr("dpopt.algorithms.play_dualquery.run", refuse)
+    monkeypatch.setattr("dpopt.algorithms.dualquery.play.run", refuse)
     with pytest.raises(PlanError, match="too late"):
         release(dataset(), job(), tmp_path / "release")
     assert (tmp_path / "release" / "transcript.jsonl").stat().st_size > 0

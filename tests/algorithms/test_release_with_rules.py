@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms import play_fem
-from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
-from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.past import read_past, reservation
+from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.dualquery.past import read_past, reservation
+from dpopt.algorithms.fem import play as play_fem
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PlanError, RulesError, SolverUnavailableError, TranscriptError
 from dpopt.programs import Capability, Termination
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Silent
 from dpopt.schema import Rule, at_most, equivalent, implies, literal

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.algorithms import reweighting
+from dpopt.algorithms.after import reweighting
+from dpopt.algorithms.after.reweighted_release import REWEIGHTING, ReweightedRelease, reweight_release
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
-from dpopt.algorithms.reweighted_release import REWEIGHTING, ReweightedRelease, reweight_release
 from dpopt.errors import PlanError, ReleaseFolderError
 from tests.algorithms.measured_runs import measured_job, noiseless
 from tests.algorithms.small_runs import codes, dataset, small_release

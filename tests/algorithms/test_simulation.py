@@ -7,10 +7,10 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms import simulation
-from dpopt.algorithms.dqrs_plan import DqrsPlan
-from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.simulation import predict_error
+from dpopt.algorithms.dualquery import simulation
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
 

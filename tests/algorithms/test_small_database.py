@@ -15,30 +15,30 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan_request import FitRequest, PlanRequest
-from dpopt.algorithms.play_small_database import LOST
 from dpopt.algorithms.registry import predict
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.settings import Settings
-from dpopt.algorithms.small_database_bounds import (
+from dpopt.algorithms.small_database.accuracy import (
     distinct_queries,
     impossible,
     log_multisets,
     nearest,
     vc_dimension,
 )
-from dpopt.algorithms.small_database_plan import SmallDatabasePlan
-from dpopt.algorithms.small_database_planning import (
+from dpopt.algorithms.small_database.plan import SmallDatabasePlan
+from dpopt.algorithms.small_database.planning import (
     make_small_database_plan,
     proven_small_database,
 )
-from dpopt.algorithms.small_database_universe import Universe, answers_on_each
+from dpopt.algorithms.small_database.play import LOST
+from dpopt.algorithms.small_database.universe import Universe, answers_on_each
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
+from dpopt.releases.plan_request import FitRequest, PlanRequest
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_nets import all_multisets, cells, prefixes
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of

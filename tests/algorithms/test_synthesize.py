@@ -19,9 +19,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import stating
 from dpopt.algorithms import synthesize as module
+from dpopt.algorithms.dualquery.plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import dualquery_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
@@ -40,6 +39,7 @@ from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema

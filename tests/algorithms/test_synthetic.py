@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.algorithms.synthetic import SyntheticRecords, merged
 from dpopt.errors import PlanError
 from dpopt.queries.counting.bit_records import BitRecords
 from dpopt.releases.plan import Encoding
+from dpopt.releases.records import SyntheticRecords, merged
 from tests.algorithms.small_runs import SCHEMA
 
 RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=40)

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpopt
-from dpopt.algorithms import multiplicative_learner
-from dpopt.algorithms.multiplicative_learner import Learner
+from dpopt.algorithms.after.reweighted_release import reweight_release
+from dpopt.algorithms.multiplicative_weights import learner as multiplicative_learner
+from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.reweighted_release import reweight_release
 from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
 from dpopt.private.readers.read_binary_table import read_binary_table

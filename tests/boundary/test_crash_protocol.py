@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement, dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement, dualquery_plan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
+from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
 from dpopt.transcript.journal import read_journal
 from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions, dataset_of
@@ -237,7 +237,7 @@ def test_a_run_that_forgets_torn_draws_does_not_pass_the_check(tmp_path: Path) -
     job = make_job(3)
     folder = tmp_path / "release"
     caught = 0
-    with mock.patch("dpopt.algorithms.past._Reader.tear"):
+    with mock.patch("dpopt.algorithms.dualquery.past._Reader.tear"):
         for kill_at in range(kill_steps(folder, job)):
             shutil.rmtree(folder, ignore_errors=True)
             first, second = World(kill_at, "within"), World()

@@ -18,9 +18,8 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.sums import Floats
-from dpopt.algorithms import dqrs_plan
-from dpopt.algorithms.dqrs_plan import make_dqrs_plan
-from dpopt.algorithms.plan_request import PlanRequest
+from dpopt.algorithms.dualquery import dqrs_plan
+from dpopt.algorithms.dualquery.dqrs_plan import make_dqrs_plan
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.curators.dualquery_curator import Curator
@@ -29,6 +28,7 @@ from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
 from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.kernels import satisfied
+from dpopt.releases.plan_request import PlanRequest
 from dpopt.transcript.released import SampledQueries
 from tests.exact_dqrs_loss import WORDS, DqrsGame, Watch, check_dqrs_game
 from tests.exact_law import exp_minus, law, signed_scores

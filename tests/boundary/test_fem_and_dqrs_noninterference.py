@@ -29,10 +29,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
-from dpopt.algorithms.fem_plan import FEM, FEM_ALGORITHMS, SEPFEM, FemPlan
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import OneWayMeasurement
+from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.dualquery.plan import OneWayMeasurement
+from dpopt.algorithms.fem.plan import FEM, FEM_ALGORITHMS, SEPFEM, FemPlan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -46,6 +45,7 @@ from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.boundary.test_noninterference import (
     RULED,
@@ -110,7 +110,7 @@ class Script:
             mock.patch.object(ExactSampler, "draw", sampled),
             mock.patch("dpopt.private.curators.dualquery_curator.OpendpNoise", return_value=noise),
             # Records of a batch are searched one by one: the watcher sees them in their order.
-            mock.patch("dpopt.algorithms.play_fem.THREADS", 1),
+            mock.patch("dpopt.algorithms.fem.play.THREADS", 1),
         ):
             yield
 
@@ -135,7 +135,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
-            mock.patch("dpopt.algorithms.play_dualquery.legal_record", return_value=LEGAL),
+            mock.patch("dpopt.algorithms.dualquery.play.legal_record", return_value=LEGAL),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"

@@ -18,9 +18,8 @@ from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms import fem_plan
-from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, SEPFEM, FemPlan, make_fem_plan
-from dpopt.algorithms.plan_request import PlanRequest
+from dpopt.algorithms.fem import plan as fem_plan
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, SEPFEM, FemPlan, make_fem_plan
 from dpopt.private.curators import fem_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.fem_curator import FemCurator
@@ -28,6 +27,7 @@ from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan_request import PlanRequest
 from dpopt.transcript.selected_query import SelectedQuery
 from tests.exact_fem_loss import FemGame, Watch, check_fem_game
 from tests.exact_law import integer_weights

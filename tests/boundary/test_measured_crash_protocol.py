@@ -23,9 +23,8 @@ import pytest
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.algorithms import measured_past
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured_plan import (
+from dpopt.algorithms.measured import past as measured_past
+from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     NOISE,
     PROJECTION,
@@ -41,6 +40,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
 from dpopt.transcript.journal import read_journal
 from tests.boundary.test_crash_protocol import SCHEMA, TABLE, World, go_on
 from tests.tiny_runs import REPLACE, dataset_of
@@ -301,7 +301,7 @@ def test_fitted_records_on_file_are_taken_as_they_are(tmp_path: Path) -> None:
     job = make_job(PROJECTION)
     whole, lines = transcript_of(tmp_path, job)
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:-1]))
-    with mock.patch("dpopt.algorithms.fitting.fit", side_effect=AssertionError("fitted again")):
+    with mock.patch("dpopt.algorithms.measured.fitting.fit", side_effect=AssertionError("fitted again")):
         assert go_on(folder, job, MeasuredWorld()) is not None
     assert differing_files(whole, folder) == []
 

@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.measured_plan import (
+from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     MEASURED,
     NOISE,
@@ -35,7 +34,6 @@ from dpopt.algorithms.measured_plan import (
     PlannedMeasurement,
     PlannedSelections,
 )
-from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -47,6 +45,8 @@ from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Sources
 from tests.algorithms.measured_runs import moved_by
 from tests.boundary.test_noninterference import (
     RULED,
@@ -115,7 +115,7 @@ class Public:
         noise = ScriptedNoise(self.noise)
         with (
             tempfile.TemporaryDirectory() as temporary,
-            mock.patch("dpopt.algorithms.fitting.fit", watched_fit(watcher)),
+            mock.patch("dpopt.algorithms.measured.fitting.fit", watched_fit(watcher)),
             mock.patch("dpopt.private.curators.measuring_curator.OpendpNoise", return_value=noise),
             mock.patch("os.fsync"),
         ):

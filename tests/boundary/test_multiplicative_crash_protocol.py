@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.charges import Charge
-from dpopt.algorithms import multiplicative_past
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.multiplicative_plan import PMW
-from dpopt.algorithms.plan_request import MARGINALS, QUERIES
+from dpopt.algorithms.multiplicative_weights import past as multiplicative_past
+from dpopt.algorithms.multiplicative_weights.plan import PMW
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import TranscriptError
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
+from dpopt.releases.job import Job
+from dpopt.releases.plan_request import MARGINALS, QUERIES
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_crash_protocol import SCHEMA, World, go_on

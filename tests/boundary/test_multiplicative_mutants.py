@@ -16,10 +16,10 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, selection_charge
-from dpopt.algorithms import multiplicative_plan, multiplicative_planning
-from dpopt.algorithms.multiplicative_plan import MULTIPLICATIVE
-from dpopt.algorithms.multiplicative_planning import make_multiplicative_plan
-from dpopt.algorithms.plan_request import MARGINALS, QUERIES, PlanRequest
+from dpopt.algorithms.multiplicative_weights import plan as multiplicative_plan
+from dpopt.algorithms.multiplicative_weights import planning as multiplicative_planning
+from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE
+from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
 from dpopt.private.curators import multiplicative_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
@@ -28,6 +28,7 @@ from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.plan_request import MARGINALS, QUERIES, PlanRequest
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, check_round, public_answers, tiny_plan
 from tests.tiny_runs import ADD_REMOVE, REPLACE

@@ -20,15 +20,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_plan import MWEM, PMW, Learning, MultiplicativePlan
-from dpopt.algorithms.outcome import Sources
-from dpopt.algorithms.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
+from dpopt.algorithms.multiplicative_weights.plan import MWEM, PMW, Learning, MultiplicativePlan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.outcome import Sources
+from dpopt.releases.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_noninterference import RULED, SCHEMA, SIZE, Watcher, contents, tables, watched
 from tests.tiny_runs import REPLACE

@@ -19,15 +19,15 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.outcome import Sources
 from dpopt.algorithms.release import release
-from dpopt.algorithms.small_database_plan import SmallDatabasePlan
+from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.private.curators import net_curator
 from dpopt.private.mechanisms.net.net_draw import draw_multiset
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Sources
 from dpopt.releases.progress import Silent
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, dataset_of
 

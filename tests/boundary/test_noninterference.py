@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -42,6 +41,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Figures
 from dpopt.schema import Rule, equivalent, implies, literal
@@ -190,7 +190,7 @@ class Public:
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
             mock.patch(
-                "dpopt.algorithms.play_dualquery.legal_record",
+                "dpopt.algorithms.dualquery.play.legal_record",
                 return_value=np.array([0, 0, 0], dtype=np.int32),
             ),
             mock.patch(

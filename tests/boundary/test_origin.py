@@ -22,12 +22,12 @@ RELEASED = {
 ORIGINS = {"private", "transcript"}
 # Where a saved transcript is read: `from_json` and nothing else.
 READERS = {
-    "dpopt/algorithms/fem.py",
-    "dpopt/algorithms/measured_past.py",
-    "dpopt/algorithms/measured_size.py",
-    "dpopt/algorithms/multiplicative_past.py",
-    "dpopt/algorithms/past.py",
-    "dpopt/algorithms/play_small_database.py",
+    "dpopt/algorithms/fem/driver.py",
+    "dpopt/algorithms/measured/past.py",
+    "dpopt/releases/measured_size.py",
+    "dpopt/algorithms/multiplicative_weights/past.py",
+    "dpopt/algorithms/dualquery/past.py",
+    "dpopt/algorithms/small_database/play.py",
 }
 FILES = source_files()
 

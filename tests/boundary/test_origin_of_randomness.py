@@ -12,14 +12,14 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.dqrs_plan import DQRS, DqrsPlan
-from dpopt.algorithms.fem_plan import FEM_ALGORITHMS, FemPlan
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.outcome import Sources
+from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.releases.job import Job
+from dpopt.releases.outcome import Sources
 from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, workload
 from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
 

@@ -22,8 +22,7 @@ import pytest
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan, dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
@@ -41,6 +40,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, SolveResult
 from dpopt.programs.solver import Program
 from dpopt.queries.clauses import Clauses
+from dpopt.releases.job import Job
 from dpopt.releases.progress import Figures
 from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.transcript import FileJournal, MemoryJournal, NoisyAnswers, SampledQueries

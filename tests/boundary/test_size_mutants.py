@@ -9,10 +9,10 @@ import pytest
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.size import SizeMeasurement
-from dpopt.algorithms import measured_size
 from dpopt.private.curators import size_curator
 from dpopt.private.curators.size_curator import SizeCurator
 from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.releases import measured_size
 from dpopt.transcript.released import NoisyAnswers
 from tests.exact_size_loss import BUDGETS, check_size
 

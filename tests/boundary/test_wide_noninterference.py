@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.job import Job
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.release import release
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
 from tests.tiny_runs import REPLACE

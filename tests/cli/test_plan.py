@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.algorithms.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.settings import ALGORITHMS
 from tests.cli.command_line import inputs, refuse, succeed
 
@@ -174,8 +174,8 @@ def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> N
 def test_the_candidates_of_a_simulation_are_told_on_standard_error(
     public: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpopt.algorithms import simulation
-    from dpopt.algorithms.simulation import PredictedError
+    from dpopt.algorithms.dualquery import simulation
+    from dpopt.algorithms.dualquery.simulation import PredictedError
 
     monkeypatch.setattr(
         simulation, "predict_error", lambda plan, workload, runs, fill: PredictedError(0.5, 0.1, runs, 1)

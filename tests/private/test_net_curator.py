@@ -11,8 +11,8 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.net_release import select_from_net
-from dpopt.algorithms.small_database_universe import Universe
+from dpopt.algorithms.small_database.net_release import select_from_net
+from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_multisets import Multisets

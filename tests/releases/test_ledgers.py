@@ -17,7 +17,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.net_release import select_from_net
+from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.synthesize import continue_run, synthesize
 from dpopt.errors import BudgetError, PrivateDataError
 from dpopt.private.readers.table_reading import TableReading
@@ -298,11 +298,11 @@ def test_a_budget_for_persons_needs_a_table_that_is_read_so(tmp_path: Path) -> N
 
 DRIVERS = {"releases", "algorithms", "synopses"}
 WITHOUT_AN_ACCOUNT = {  # what plays on public populations, and reads transcripts again
-    "dpopt/algorithms/simulation.py",
-    "dpopt/algorithms/measured_simulation.py",
+    "dpopt/algorithms/dualquery/simulation.py",
+    "dpopt/algorithms/measured/simulation.py",
     *(
-        f"dpopt/algorithms/play_{name}.py"
-        for name in ("dualquery", "fem", "measured", "multiplicative", "small_database")
+        f"dpopt/algorithms/{name}/play.py"
+        for name in ("dualquery", "fem", "measured", "multiplicative_weights", "small_database")
     ),
 }
 

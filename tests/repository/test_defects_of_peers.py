@@ -19,8 +19,8 @@ from dpopt.accounting.dualquery import largest_rounds
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery import BestResponder
-from dpopt.algorithms.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.driver import BestResponder
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.mechanisms.randomness import SystemWords

@@ -12,7 +12,7 @@ from dpopt.cli.application import EXIT_INTERRUPTED, command
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.algorithms.certify import CertifiedRound, Certifier
+    from dpopt.algorithms.after.certify import CertifiedRound, Certifier
     from dpopt.algorithms.synthetic_release import SyntheticRelease
     from dpopt.programs.limits import SolveLimits
 
@@ -59,8 +59,8 @@ def certify(
 
     The release is never changed.
     """
-    from dpopt.algorithms.certify import certify_rounds
-    from dpopt.algorithms.certify_report import check_target, parse_rounds, report, write_rounds
+    from dpopt.algorithms.after.certify import certify_rounds
+    from dpopt.algorithms.after.certify_report import check_target, parse_rounds, report, write_rounds
     from dpopt.algorithms.replay import load
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
@@ -106,8 +106,8 @@ def certify(
 
 def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:
     """Return the rounds on file, held against the run; errors name the file."""
-    from dpopt.algorithms.certify import check_known
-    from dpopt.algorithms.certify_report import read_rounds
+    from dpopt.algorithms.after.certify import check_known
+    from dpopt.algorithms.after.certify_report import read_rounds
 
     try:
         known = read_rounds(out, folder)
@@ -122,7 +122,7 @@ def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[Certifie
 
 
 def _mean_gap(rounds: list[CertifiedRound], finished: SyntheticRelease) -> float:
-    from dpopt.algorithms.plan import dualquery_plan
+    from dpopt.algorithms.dualquery.plan import dualquery_plan
 
     gaps = [one.proven_bound - one.objective for one in rounds]
     return sum(gaps) / (len(gaps) * dualquery_plan(finished.job.plan).draws)
@@ -132,7 +132,7 @@ def _certifier(
     solver: str, lp_solver: str | None, formulation: str | None, limits: SolveLimits, *, lift: bool
 ) -> Certifier:
     """Return what bounds the rounds; refuse what cannot run before anything is read."""
-    from dpopt.algorithms.certify import Certifier
+    from dpopt.algorithms.after.certify import Certifier
     from dpopt.releases.solver_choice import formulation_named, require_available, solver_with_duals
     from dpopt.solvers.registry import get_solver
 

@@ -64,12 +64,12 @@ def plan(
     """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms.explain import explain_accuracy, explain_any
-    from dpopt.algorithms.measured_size import is_measured, with_size_measured
-    from dpopt.algorithms.plan_request import DEFAULT_DELTA
     from dpopt.algorithms.settings import Settings, choice
     from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.queries.workloads.workload import parse_workload
+    from dpopt.releases.measured_size import is_measured, with_size_measured
+    from dpopt.releases.plan_request import DEFAULT_DELTA
     from dpopt.releases.rule_conflicts import legal_record
 
     relation = choice(NeighbouringRelation, spending.neighbours, "neighbours")

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpopt.algorithms.asked import Asked
-    from dpopt.algorithms.job import Job
     from dpopt.cli.options import LayoutOptions
     from dpopt.private.readers.table_reading import TableReading
+    from dpopt.releases.job import Job
     from dpopt.schema.schema import Schema
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.polynomials.linear_solver import DEFAULT
 from dpopt.private.curators.list_curator import ListCurator
@@ -17,6 +16,7 @@ from dpopt.private.tables.list_table import PrivateLists
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.releases.ledgers import open_account, reserved_ledger
+from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import check_plannable, plan_lists

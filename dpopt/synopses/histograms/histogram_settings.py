@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.plan_request import DEFAULT_DELTA
 from dpopt.algorithms.settings import choice
 from dpopt.errors import PlanError
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.releases.plan_request import DEFAULT_DELTA
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured_size import MARGIN, size_of, with_size_measured
 from dpopt.errors import PlanError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.ledgers import open_account
+from dpopt.releases.measured_size import MARGIN, size_of, with_size_measured
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counted_table import count_column, declared_attribute, given_counts

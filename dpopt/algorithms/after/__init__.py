@@ -1,0 +1,7 @@
+"""What can be made of a finished release of DualQuery, at no cost of privacy.
+
+| file | what it holds |
+|---|---|
+| certify.py, certify_report.py | bounds for its rounds, and what they prove |
+| reweighting.py, reweighted_release.py | likelier weights for its records; the release with them |
+"""

@@ -1,0 +1,197 @@
+"""The plan of a DQRS run: a DualQuery plan whose rounds keep queries of the round before, and how one is made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
+from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, largest_number
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_fields
+from dpopt.errors import AccountingError, PlanError
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import PLAN_VERSION, FreeAttributes
+from dpopt.releases.plan_request import PlanRequest
+
+DQRS = "dqrs"
+DEFAULT_DQRS_STEP = Decimal("0.7")
+MARGIN_SHARE = Decimal("0.1")
+"""c over eta: large enough that the outcome "drawn again" tells little, small enough that most queries are kept."""
+
+MOST_DQRS_ROUNDS = 5_000
+_ROUNDS_PER_DRAW = 5.9
+_USUAL_WIDTH, _LEAST_WIDTH_FACTOR = 24, 0.15
+_MOST_DRAWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DqrsPlan(DualQueryPlan):
+    """Parameters of a DQRS run.
+
+    Attributes
+    ----------
+    margin : Decimal
+        c, above 0: a query is kept with probability exp(eta (A - 1) - c). A tenth of the step if left at 0.
+    others :
+        As in `DualQueryPlan`.
+
+    Raises
+    ------
+    PlanError
+        As `DualQueryPlan`; a step above 8, a margin out of range, or an accountant other than zcdp.
+    """
+
+    margin: Decimal = Decimal(0)
+
+    def __post_init__(self) -> None:
+        DualQueryPlan.__post_init__(self)
+        if self.margin == 0:
+            object.__setattr__(self, "margin", self.step * MARGIN_SHARE)
+        if self.step > Decimal(LARGEST_REUSE_STEP):
+            raise PlanError(
+                f"the step eta = {self.step} is too large for dqrs, which keeps queries only at small steps "
+                f"(at most {LARGEST_REUSE_STEP:g}); take a smaller one, or dualquery"
+            )
+        if not self.margin.is_finite() or not Decimal("1e-9") <= self.margin <= Decimal(LARGEST_REUSE_STEP):
+            raise PlanError(
+                f"the margin c must be from 1e-9 to {LARGEST_REUSE_STEP:g}, found {self.margin}; a tenth of eta is usual"
+            )
+        if self.budget.accountant is not Accountant.ZCDP:
+            raise PlanError(
+                f"dqrs is accounted for by zcdp alone, found {self.budget.accountant.value!r}; "
+                "use --accountant zcdp, or dualquery"
+            )
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return DQRS
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        played = dqrs_charges(
+            self.rounds, self.draws, float(self.step), float(self.margin), self.size, self.relation
+        )
+        measured = self.one_way_charge()
+        return played if measured is None else (measured, *played)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        return {**DualQueryPlan.to_json(self), "algorithm": DQRS, "margin": str(self.margin)}
+
+    @classmethod
+    def from_json(cls, obj: dict[str, Any]) -> DqrsPlan:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
+        """
+        found = (obj.get("dpopt_plan"), obj.get("algorithm"))
+        if found != (PLAN_VERSION, DQRS):
+            raise PlanError(
+                f"the plan has version {found[0]!r} and algorithm {found[1]!r}; expected version {PLAN_VERSION} of {DQRS!r}"
+            )
+        given = dualquery_fields(obj)
+        try:
+            return cls(**given, margin=Decimal(str(obj["margin"])))
+        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
+            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
+
+
+def make_dqrs_plan(request: PlanRequest, workload: Workload) -> DqrsPlan:
+    """Return a DQRS plan that the budget covers; only public values are read.
+
+    Rule, where rounds and draws are open: eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15),
+    as many draws as the budget covers. Set on public random populations of 12 to 20 attributes.
+
+    Raises
+    ------
+    PlanError
+        If the numbers that the user fixed cost more than the budget, or the budget is too small for two rounds.
+    """
+    from dpopt.algorithms.dualquery.planning import one_way_measurement
+
+    attributes = len(workload.schema)
+    estimated = request.free_attributes is FreeAttributes.ESTIMATED
+    base = DqrsPlan(
+        rounds=1,
+        draws=1,
+        step=request.step or DEFAULT_DQRS_STEP,
+        size=request.size,
+        relation=request.relation,
+        budget=request.budget,
+        attributes=attributes,
+        free_attributes=request.free_attributes,
+        encoding=request.encoding,
+        one_way=one_way_measurement(request, attributes) if estimated else None,
+        solver=request.solver,
+        work=request.work,
+        seconds=request.seconds,
+        seed=request.seed,
+    )
+    rho = _rho_left(base)
+    # Per draw, what T rounds cost together.
+    costs = np.cumsum(
+        round_rhos(
+            request.rounds or MOST_DQRS_ROUNDS, float(base.step), float(base.margin), base.size, base.relation
+        )
+    )
+    rounds, draws = request.rounds, request.draws
+    if rounds is None and draws is None:
+        factor = _ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
+        draws = largest_number(
+            lambda s: (
+                factor * s ** (5 / 3) <= RULE_DRAWS_IN_ALL
+                and int(np.searchsorted(costs * s, rho, side="right")) >= factor * s ** (2 / 3)
+            ),
+            _MOST_DRAWS,
+        )
+        draws = max(1, draws)
+    if rounds is None and draws is not None:
+        covered = int(np.searchsorted(costs * draws, rho, side="right"))
+        rounds = max(1, min(covered, RULE_DRAWS_IN_ALL // draws))
+    if rounds is not None and draws is None:
+        most = max(1, min(_MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
+        draws = max(1, min(most, int(rho / max(float(costs[rounds - 1]), 1e-300))))
+    chosen_by = (
+        "given" if request.rounds and request.draws else "rule eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d)"
+    )
+    return _covered(replace(base, rounds=rounds or 1, draws=draws or 1, chosen_by=chosen_by), request)
+
+
+def _covered(plan: DqrsPlan, request: PlanRequest) -> DqrsPlan:
+    """Return the plan, with the last rounds or draws left out that rounding of the sums made too many."""
+    if plan.rounds < 2 and request.rounds is None:
+        raise PlanError(
+            f"{plan.budget.describe()} is too small for two rounds on n = {plan.size:,} records. Raise the budget"
+        )
+    for fewer in range(3):
+        tried = plan
+        if request.rounds is None and plan.rounds > fewer:
+            tried = replace(plan, rounds=plan.rounds - fewer)
+        elif request.draws is None and plan.draws > fewer:
+            tried = replace(plan, draws=plan.draws - fewer)
+        if plan.budget.allows(tried.charges()):
+            return tried
+    spent = plan.budget.spent(plan.charges())
+    raise PlanError(
+        f"T = {plan.rounds}, s = {plan.draws}, eta = {plan.step} cost epsilon = {spent.epsilon:.6g} at delta = "
+        f"{spent.delta:g} (rho = {spent.rho:.6g}) under {plan.relation.describe()}, more than {plan.budget.describe()}. "
+        "Leave one of --rounds, --draws out and it is fitted to the budget"
+    )
+
+
+def _rho_left(base: DqrsPlan) -> float:
+    """Return the rho that is left for the rounds."""
+    budget = base.budget
+    measured = base.one_way_charge()
+    left = budget.amount - budget.spent([] if measured is None else [measured]).rho
+    return left / budget.group**2

@@ -1,0 +1,289 @@
+"""The plan of a FEM or sepFEM run, and how one is made from a budget."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from dpopt.accounting.accountants import Accountant, columns_of
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.fem import fem_charges
+from dpopt.accounting.ledger import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
+from dpopt.errors import AccountingError, PlanError
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import PLAN_VERSION, Encoding, check_limits, whole_number
+from dpopt.releases.plan_request import PlanRequest
+
+FEM, SEPFEM = "fem", "sepfem"
+FEM_ALGORITHMS = (FEM, SEPFEM)
+DEFAULT_RECORDS = 100
+DEFAULT_SWEEPS = 100
+"""Sweeps of the local search per perturbed problem; more change the errors by a few per cent at most."""
+
+MOST_ROUNDS, MOST_RECORDS = 10_000, 100_000
+_LARGEST_RANGE = Decimal(1_000)
+_DIGITS = 6
+_ROUNDS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 360)
+_SELECTION_LOSS = 4.0
+_SCALES = {FEM: 0.2, SEPFEM: 0.06}
+
+
+@dataclass(frozen=True, slots=True)
+class FemPlan:
+    """Parameters of a run; they depend on public values only.
+
+    Attributes
+    ----------
+    algorithm : str
+        "fem" (exponential perturbations) or "sepfem" (Laplace).
+    rounds : int
+        Number T of selections. T + 1 batches of records are made: one before each, one after the last.
+    records : int
+        Records s of each batch.
+    range_ : Decimal
+        eps0: the range of each selection, an exact decimal.
+    scale : float
+        lambda: mean or scale of the perturbations, in queries.
+    kept_from : int
+        The first batch (from 1) that is released; earlier ones answer too few selections.
+    size : int
+        Public n (replace-one) or n0 (add-remove).
+    relation : NeighbouringRelation
+        Which tables count as neighbours.
+    budget : Budget
+        What may be spent.
+    solver, work, seconds, seed :
+        Name of the best-response solver, its limits per perturbed problem, and the seed of perturbations and solver.
+    chosen_by : str
+        How the numbers were chosen.
+
+    Raises
+    ------
+    PlanError
+        A number out of range.
+    """
+
+    algorithm: str
+    rounds: int
+    records: int
+    range_: Decimal
+    scale: float
+    kept_from: int
+    size: int
+    relation: NeighbouringRelation
+    budget: Budget
+    solver: str = "local-search"
+    work: int | None = DEFAULT_SWEEPS
+    seconds: float | None = None
+    seed: int = 0
+    chosen_by: str = "given"
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in FEM_ALGORITHMS:
+            raise PlanError(f"expected one of {', '.join(FEM_ALGORITHMS)}, found {self.algorithm!r}")
+        for name, called, most in (
+            ("rounds", "the number of rounds", MOST_ROUNDS),
+            ("records", "the number of records per round", MOST_RECORDS),
+            ("kept_from", "the first batch that is kept", self.rounds + 1),
+            ("size", "the public size", 2**40),
+        ):
+            number = whole_number(called, getattr(self, name), least=1)
+            if number > most:
+                raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
+            object.__setattr__(self, name, number)
+        if not self.range_.is_finite() or not 0 < self.range_ <= _LARGEST_RANGE:
+            raise PlanError(
+                f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found {self.range_}"
+            )
+        if isinstance(self.scale, bool) or not 0 < self.scale < 1e6:
+            raise PlanError(f"the scale lambda must be above 0 and below a million, found {self.scale!r}")
+        work, seed = check_limits(self.work, self.seconds, self.seed)
+        object.__setattr__(self, "work", work)
+        object.__setattr__(self, "seed", seed)
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a synthetic record is coded: one value per attribute."""
+        return Encoding.RECORDS
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge of the run, in order: what the ledger reserves before the first selection."""
+        return fem_charges(self.rounds, self.range_, self.relation)
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
+        return width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
+
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        return (self.rounds + 1) * (1_000 + self.records * (12 + 5 * width))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        return {
+            "dpopt_plan": PLAN_VERSION,
+            "algorithm": self.algorithm,
+            "rounds": self.rounds,
+            "records": self.records,
+            "range": str(self.range_),
+            "scale": self.scale,
+            "kept_from": self.kept_from,
+            "size": self.size,
+            "relation": self.relation.value,
+            "budget": self.budget.to_json(),
+            "solver": self.solver,
+            "work": self.work,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "chosen_by": self.chosen_by,
+        }
+
+    @classmethod
+    def from_json(cls, obj: dict[str, Any]) -> FemPlan:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
+        """
+        if obj.get("dpopt_plan") != PLAN_VERSION or obj.get("algorithm") not in FEM_ALGORITHMS:
+            raise PlanError(
+                f"the plan has version {obj.get('dpopt_plan')!r} and algorithm {obj.get('algorithm')!r}; expected version "
+                f"{PLAN_VERSION} of {' or '.join(FEM_ALGORITHMS)}"
+            )
+        try:
+            return cls(
+                algorithm=obj["algorithm"],
+                rounds=obj["rounds"],
+                records=obj["records"],
+                range_=Decimal(str(obj["range"])),
+                scale=float(obj["scale"]),
+                kept_from=obj["kept_from"],
+                size=obj["size"],
+                relation=NeighbouringRelation(obj["relation"]),
+                budget=Budget.from_json(obj["budget"]),
+                solver=str(obj["solver"]),
+                work=obj["work"],
+                seconds=obj["seconds"],
+                seed=obj["seed"],
+                chosen_by=str(obj["chosen_by"]),
+            )
+        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
+            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
+
+
+def make_fem_plan(request: PlanRequest, workload: Workload, *, algorithm: str = FEM) -> FemPlan:
+    """Return a plan that the budget covers; only public values are read.
+
+    Rule: s = 100 records per round; lambda = 0.2 sqrt(T) (sepfem: 0.06); the second half of the batches is released; eps0 is
+    the largest that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a selection,
+    ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds leave. Set on
+    public random populations.
+
+    Raises
+    ------
+    PlanError
+        If an option of another algorithm was given, or the budget is too small for ten rounds.
+    """
+    if request.step is not None:
+        raise PlanError(f"{algorithm} has no step eta; leave --step out, or use dualquery or dqrs")
+    if request.encoding is not Encoding.RECORDS:
+        raise PlanError(
+            f"{algorithm} makes whole records only; leave --record-encoding bits out, or use dualquery"
+        )
+    rounds = request.rounds or _rounds_by_rule(request, len(workload))
+    range_ = _largest_range(request, rounds)
+    if range_ is None:
+        raise PlanError(
+            f"{request.budget.describe()} is too small for {rounds} selections on n = {request.size:,} records. "
+            "Raise the budget, or ask for fewer rounds"
+        )
+    return FemPlan(
+        algorithm=algorithm,
+        rounds=rounds,
+        records=request.draws or DEFAULT_RECORDS,
+        range_=range_,
+        scale=round(_SCALES[algorithm] * sqrt(rounds), 3),
+        kept_from=rounds // 2 + 1,
+        size=request.size,
+        relation=request.relation,
+        budget=request.budget,
+        solver=request.solver,
+        work=DEFAULT_SWEEPS if request.work is None and request.seconds is None else request.work,
+        seconds=request.seconds,
+        seed=request.seed,
+        chosen_by=f"rule lambda = {_SCALES[algorithm]} sqrt(T), half of the batches"
+        if request.rounds is None
+        else "rounds given",
+    )
+
+
+def _rounds_by_rule(request: PlanRequest, queries: int) -> int:
+    one_sided = request.relation is NeighbouringRelation.ADD_REMOVE
+    best = _ROUNDS[0]
+    for rounds in _ROUNDS:
+        range_ = _largest_range(request, rounds)
+        if range_ is None:
+            break
+        loss = log(2 * queries) / (request.size * float(range_)) * (1 if one_sided else 2)
+        if loss * sqrt(rounds) > _SELECTION_LOSS:
+            break
+        best = rounds
+    return best
+
+
+def _largest_range(request: PlanRequest, rounds: int) -> Decimal | None:
+    """Return the largest range, to six digits, that the budget covers `rounds` times; None if there is none."""
+    budget = request.budget
+    if budget.accountant is Accountant.ZCDP:
+        start = sqrt(8 * budget.amount / rounds) / budget.group
+    else:
+        start = budget.amount / rounds / budget.group
+    high = _rounded(Decimal(start) * 2)
+    while high is not None and _covers(request, rounds, high) and high < _LARGEST_RANGE:
+        high = _rounded(high * 2)
+    low = Decimal(0)
+    if high is None:
+        return None
+    while high - low > high * Decimal("1e-6"):
+        middle = _rounded((low + high) / 2)
+        if middle is None or middle in {low, high}:
+            break
+        low, high = (middle, high) if _covers(request, rounds, middle) else (low, middle)
+    return low if low > 0 else None
+
+
+def _covers(request: PlanRequest, rounds: int, range_: Decimal) -> bool:
+    """Return whether the budget covers so many selections: the sums of `Budget.allows`, without a charge for each of them."""
+    parameter = selection_charge(1, range_, request.relation).parameter
+    budget = request.budget
+    together = columns_of(budget.beside).with_ranges(np.full(rounds, parameter), np.ones(rounds))
+    together = together.for_groups(budget.group)
+    if budget.rho is not None:
+        return together.rho() <= budget.rho
+    return together.epsilon(budget.accountant, budget.delta) <= (budget.left or 0.0)
+
+
+def _rounded(value: Decimal) -> Decimal | None:
+    """Return a value with six digits, rounded down; None if it is too small for the sampler's tables."""
+    if value < Decimal("1e-9"):
+        return None
+    kept = min(value, _LARGEST_RANGE)
+    return kept.quantize(Decimal(1).scaleb(kept.adjusted() - _DIGITS + 1), rounding=ROUND_DOWN)

@@ -1,0 +1,265 @@
+"""From noisy counts to records: the problem that a fit solves, its start, and the entry that the transcript keeps of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.measured.driver import Answered
+from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
+from dpopt.arrays import frozen
+from dpopt.errors import PlanError, ProgramError, TranscriptError
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
+from dpopt.inference.records.problem import FitProblem, FitTerm
+from dpopt.inference.records.settings import FitSettings
+from dpopt.queries.counting.bit_records import WIDE, BitRecords, are_kept_as_bits
+from dpopt.releases.job import Job
+from dpopt.releases.kept_records import bit_records_from_json, records_to_json
+from dpopt.releases.records import SyntheticRecords
+from dpopt.transcript.journal import Entry
+
+OWN_SEARCH, PROVER = "local-search", "cp-sat"
+"""Column generation has a search of its own for new records; bounds are proven by an exact solver."""
+UNITS = 10**9
+"""Weights of records are kept as whole numbers of billionths."""
+_QUICK_SWEEPS = 3
+_TOLERANCE = 1e-6
+
+
+def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
+    """Return the problem: minimize half the sum of squared differences to the noisy shares, each over its variance.
+
+    Raises
+    ------
+    PlanError
+        If nothing was measured.
+    """
+    if not answered:
+        raise PlanError(
+            "every measurement was lost in interruptions: what was charged stays spent, and there is nothing to fit records to"
+        )
+    plan, terms = job.plan, []
+    for one in answered:
+        variance = one.answers.scale**2 * (1 if "Gaussian" in one.answers.noise else 2)
+        values = one.answers.values / plan.size
+        terms.append(FitTerm(one.queries, values, plan.size**2 / variance))
+    return FitProblem(job.schema.sizes, tuple(terms), job.record_rules(), domains_of(job.workload))
+
+
+def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64]) -> float:
+    """Return half the weighted sum of squared differences of weighted records' answers to the problem's values."""
+    from dpopt.queries.counting.answer_kernels import shares_on_records
+
+    total = 0.0
+    for term in problem.terms:
+        shares = shares_on_records(term.queries, records, problem.sizes, weights)
+        total += 0.5 * term.weight * float(np.sum((shares - term.values) ** 2))
+    return total
+
+
+@dataclass(slots=True)
+class RecordFitter:
+    """Keeps records that answer like the noisy counts; the public side of `measured.measure`.
+
+    Attributes
+    ----------
+    job : Job
+    plan : MeasuredPlan
+    legal : (d,) int32 array or None
+        A record that obeys the rules, where there are some.
+    fitted : Fitted or None
+        Where the records stand.
+    fits : int
+        How many fits were made; each has public random choices of its own.
+    """
+
+    job: Job
+    plan: MeasuredPlan
+    legal: NDArray[np.int32] | None = None
+    fitted: Fitted | None = None
+    fits: int = 0
+
+    def improve(self, answered: Sequence[Answered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Fit the records to these answers in a few sweeps, from where they stand."""
+        chosen = self._chosen()
+        self.fitted = self._fit(answered, sweeps=min(_QUICK_SWEEPS, chosen.sweeps), columns=0)
+        return merged([self.fitted])
+
+    def finish(
+        self,
+        answered: Sequence[Answered],
+        *,
+        on_step: Callable[[int, int, str], None] = lambda number, steps, what: None,
+    ) -> list[Fitted]:
+        """Fit the records to all answers as the plan says; return its snapshots.
+
+        With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` is told how many sweeps and
+        rounds of column generation are done, how many there are, and the objective.
+        """
+        chosen, done, began = self._chosen(), 0, time.perf_counter()
+        steps = chosen.sweeps + chosen.columns + chosen.snapshots - 1
+
+        def tell(progress: FitProgress) -> None:
+            nonlocal done
+            if progress.stage in {"sweep", "round"}:
+                done = min(done + 1, steps)
+                on_step(done, steps, f"objective {progress.objective:,.1f}")
+
+        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns, progress=tell)
+        snapshots = [self.fitted]
+        while len(snapshots) < chosen.snapshots and not self._time_is_up(began):
+            self.fitted = self._fit(answered, sweeps=1, columns=0, progress=tell)
+            snapshots.append(self.fitted)
+        if len(snapshots) < chosen.snapshots:
+            snapshots[-1] = replace(snapshots[-1], stopped=TIME_IS_UP)
+        return snapshots
+
+    def _time_is_up(self, began: float) -> bool:
+        seconds = self._chosen().seconds
+        return seconds is not None and time.perf_counter() - began >= seconds
+
+    def _chosen(self) -> FitPlan:
+        if self.plan.fit is None:
+            raise PlanError(f"a plan of {self.plan.algorithm} fits no records")
+        return self.plan.fit
+
+    def _fit(
+        self,
+        answered: Sequence[Answered],
+        *,
+        sweeps: int,
+        columns: int,
+        progress: Callable[[FitProgress], None] | None = None,
+    ) -> Fitted:
+        chosen = self._chosen()
+        problem = fit_problem(self.job, answered)
+        counts = sum(term.number_of_queries for term in problem.terms)
+        settings = FitSettings(
+            records=chosen.records,
+            sweeps=sweeps,
+            smoothing=chosen.smoothing / chosen.records,
+            seconds=chosen.seconds,
+            rounds=columns,
+            gap=chosen.gap * counts / 2,
+            seed=(self.plan.seed + self.fits) % 2**31,
+            pricing=self.plan.solver if columns and self.plan.solver != OWN_SEARCH else None,
+            proof=PROVER if columns else None,
+        )
+        self.fits += 1
+        if self.fitted is not None:
+            return fit(problem, settings, start=self.fitted.records, progress=progress)
+        try:
+            return fit(problem, settings, progress=progress)
+        except (
+            ProgramError
+        ):  # no draw could be made legal: the budget is spent, so the search starts from what is legal
+            if self.legal is None:
+                raise
+            return fit(problem, settings, start=self.legal[None, :], progress=progress)
+
+
+def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return distinct records and whole multiplicities: numbers of records where weights are equal, else billionths."""
+    weights = np.concatenate([one.weights for one in snapshots]) / len(snapshots)
+    distinct, inverse = _distinct([one.records for one in snapshots])
+    if np.all(weights == weights[0]):
+        multiplicity = np.bincount(inverse.reshape(-1), minlength=len(distinct))
+    else:
+        shares = np.bincount(inverse.reshape(-1), weights=weights, minlength=len(distinct))
+        multiplicity = np.rint(shares * UNITS).astype(np.int64)
+    kept = multiplicity > 0
+    return np.ascontiguousarray(distinct[kept], dtype=np.int32), multiplicity[kept].astype(np.int64)
+
+
+def _distinct(parts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the distinct records (r, d) of several arrays in lexicographic order, and the place of each record there."""
+    width = parts[0].shape[1]
+    if width < WIDE or max(int(part.max(initial=0)) for part in parts) > 1:
+        distinct, inverse = np.unique(np.concatenate(parts), axis=0, return_inverse=True)
+        return distinct, inverse.reshape(-1)
+    octets = BitRecords.joined([BitRecords.of(part) for part in parts]).octets  # a 32nd of the memory
+    rows, inverse = np.unique(octets, axis=0, return_inverse=True)
+    return BitRecords(width, rows).codes(), inverse.reshape(-1)
+
+
+def records_entry(job: Job, answered: Sequence[Answered], snapshots: Sequence[Fitted]) -> Entry:
+    """Return the transcript's entry of fitted records: distinct records, multiplicities, and how well they fit."""
+    distinct, multiplicity = merged(snapshots)
+    last = snapshots[-1]
+    return {
+        "kind": "records",
+        "records": records_to_json(BitRecords.of(distinct) if _are_bits(job) else distinct),
+        "multiplicity": multiplicity.tolist(),
+        "objective": objective_of(fit_problem(job, answered), distinct, multiplicity / multiplicity.sum()),
+        "lower_bound": last.lower_bound,
+        "frank_wolfe_gap": last.frank_wolfe_gap,
+        "pricing_gap": last.pricing_gap,
+        "proof": last.proof,
+        "stopped": last.stopped,
+    }
+
+
+def read_records(
+    job: Job, answered: Sequence[Answered], entry: Entry
+) -> tuple[SyntheticRecords, dict[str, Any]]:
+    """Read fitted records back, computing again how well they fit; return them and the certificate for release.json.
+
+    Raises
+    ------
+    TranscriptError
+        If a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
+    """
+    try:
+        written = entry["records"]
+        bits = bit_records_from_json(written, job.schema.sizes) if _are_bits(job) else None
+        records = frozen(written, np.int32) if bits is None else bits.codes()
+        multiplicity = frozen(entry["multiplicity"], np.int64)
+        recorded = float(entry["objective"])
+        bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise TranscriptError(f"the fitted records on file are damaged: {error!r}") from error
+    shape = (len(multiplicity), len(job.schema))
+    if records.shape != shape or multiplicity.ndim != 1 or not len(multiplicity) or np.any(multiplicity < 1):
+        raise TranscriptError(f"the fitted records on file have shape {records.shape}, expected {shape}")
+    problem = fit_problem(job, answered)
+    if problem.illegal(records).any():
+        raise TranscriptError(
+            "a fitted record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to "
+            "another schema"
+        )
+    exact = objective_of(problem, records, multiplicity / multiplicity.sum())
+    if not abs(exact - recorded) <= _TOLERANCE * max(1.0, abs(exact)):
+        raise TranscriptError(
+            f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is damaged or "
+            "belongs to another plan"
+        )
+    if bound is not None and not bound <= recorded + _TOLERANCE * max(1.0, abs(exact)):
+        raise TranscriptError(
+            f"the fitted records on file have objective {recorded!r}, below the proven bound {bound!r}; the transcript is "
+            "damaged"
+        )
+    certificate = {
+        "objective": recorded,
+        "objective_is": "half the sum of squared differences to the noisy answers, each divided by its variance",
+        "lower_bound": bound,
+        "lower_bound_is": "as the run recorded it: a replay computes the objective again, and proves no bound",
+        "gap": None if bound is None else recorded - bound,
+        "frank_wolfe_gap": entry.get("frank_wolfe_gap"),
+        "pricing_gap": entry.get("pricing_gap"),
+        "bound_proven_by": entry.get("proof") or None,
+        "measured_counts": sum(len(one.answers.values) for one in answered),
+        "stopped": str(entry.get("stopped")),
+    }
+    return SyntheticRecords(records if bits is None else bits, multiplicity), certificate
+
+
+def _are_bits(job: Job) -> bool:
+    """Return whether records are kept as bits in the transcript."""
+    return are_kept_as_bits(job.schema.sizes)

@@ -1,0 +1,9 @@
+"""pmw and mwem: a distribution that learns from selected and measured queries.
+
+| file | what it holds |
+|---|---|
+| plan.py, planning.py | the plans, and the way to them from a budget |
+| universe.py, learner.py | the universe, and the distribution that learns |
+| driver.py, play.py, past.py | the rounds; from a job to an outcome; what an earlier run left on file |
+| accuracy.py, simulation.py | what a plan promises and is predicted to do |
+"""

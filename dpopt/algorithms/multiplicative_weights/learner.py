@@ -1,0 +1,181 @@
+"""The public side of multiplicative weights: a distribution that learns from measured answers, and what is released of it."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.universe import kept_as_bits, legal_start, universe_of
+from dpopt.arrays import freeze
+from dpopt.errors import PlanError, ProgramError
+from dpopt.inference.distribution.answers import AnswerSheet
+from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves
+from dpopt.inference.distribution.support import weighted_cells
+from dpopt.private.selections.multiplicative_scores import UNITS
+from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
+from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
+from dpopt.transcript.released import NoisyAnswers
+
+_FARTHEST = 8
+_SETTLED = 1e-3  # of the noise: replays end when no share moves by more
+_LEAST_SHARE = 1e-12
+
+
+class Learner:
+    """Holds the distribution of a run, answers the workload by it, and changes it by what was measured.
+
+    Parameters
+    ----------
+    plan : MultiplicativePlan
+    workload : Workload
+
+    Raises
+    ------
+    PlanError
+        If the universe or the workload is too large, or the rules leave nothing; before anything is spent.
+    """
+
+    def __init__(self, plan: MultiplicativePlan, workload: Workload) -> None:
+        self._plan, self._workload = plan, workload
+        self.universe = universe_of(workload, plan.algorithm)
+        try:
+            self._sheet = AnswerSheet(self.universe, workload.queries)
+        except ProgramError as error:
+            raise PlanError(
+                f"--algorithm {plan.algorithm}: {error}; or use --algorithm projection"
+            ) from error
+        self._distribution = Distribution(self.universe, legal_start(self.universe, workload))
+        self._measured: list[Measured] = []
+        self._chosen: list[int] = []
+        self._sum = np.zeros(self.universe.cells) if plan.learning.average else None
+        self._rounds = 0
+
+    def answers(self) -> NDArray[np.float64]:
+        """Return the distribution's answers to all queries, (m,)."""
+        return self._sheet.of(self._distribution.p)
+
+    def proven_answers(self) -> NDArray[np.float64]:
+        """Return the answers (m,) of the distribution that error bounds are of: the last round's, or the average of all."""
+        if self._sum is not None and self._rounds:
+            return self._sheet.of(np.asarray(self._sum / self._rounds))
+        return self.answers()
+
+    def public_answers(self, answers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return answers in whole units of 1/1,024 record of the public size, between 0 and the size."""
+        most = UNITS * self._plan.size
+        return np.clip(np.rint(answers * most), 0, most).astype(np.int64)
+
+    def learn(self, chosen: int, values: NoisyAnswers) -> None:
+        """Change the distribution by what a round measured, and by all that was measured before."""
+        measured = self._of(chosen, values)
+        self._measured.append(measured)
+        self._chosen.append(chosen)
+        self._step(measured)
+        self._replay(self._plan.learning.replays)
+        self.keep()
+
+    def keep(self) -> None:
+        """Count the distribution as that of a further round, for the average."""
+        self._rounds += 1
+        if self._sum is not None:
+            self._sum += self._distribution.p
+
+    def finish(self) -> NDArray[np.float64]:
+        """Return the distribution that is released, (cells,), after the last replays."""
+        if self._sum is not None and self._rounds:
+            return np.asarray(self._sum / self._rounds)
+        self._replay(self._plan.learning.last_replays)
+        return self._distribution.p
+
+    def bracket(self) -> tuple[float, float] | None:
+        """Return the objective of the last distribution and its dual bound (models/max_entropy); None for other updates."""
+        if self._plan.learning.update != MAX_ENTROPY:
+            return None
+        return self._distribution.bracket(self._measured)
+
+    def records(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64]]:
+        """Return distinct weighted records (r, d) in lexicographic order that stand for a distribution, and their weights (r,).
+
+        Attributes that no query and no rule speaks of get public random codes. Records of wide tables of zeros and ones are
+        bits.
+        """
+        cells, weights = weighted_cells(p, self._plan.learning.records)
+        domains = self.universe.domains
+        if kept_as_bits(self._workload.schema):
+            named, codes = self.universe.codes(cells)
+            bits = random_bits(named, codes, domains, self._plan.seed)
+            order = bits.order()
+            return bits.take(order), freeze(weights[order])
+        records = self.universe.records(cells, np.zeros(domains.counts.size, dtype=np.int32))
+        left_out = np.setdiff1d(np.arange(domains.counts.size), self.universe.axes)
+        records = random_codes(records, domains, left_out, self._plan.seed)
+        order = np.lexsort(records.T[::-1])
+        return freeze(np.ascontiguousarray(records[order])), freeze(weights[order])
+
+    def _of(self, chosen: int, values: NoisyAnswers) -> Measured:
+        plan = self._plan
+        noise = plan.scale * (1.0 if plan.gaussian else 2.0**0.5) / plan.size
+        shares = values.values / plan.size
+        if plan.select != MARGINALS:
+            yes = float(np.clip(shares[0], 0.0, 1.0))
+            shares = np.array([1.0 - yes, yes])
+        marginals = self._workload.marginals
+        queries = (
+            marginals.take([chosen])
+            if plan.select == MARGINALS and marginals is not None
+            else marginals.clause_of(chosen)
+            if marginals is not None
+            else self._workload.clauses.take([chosen])
+        )
+        high, low, labels, run = partition_of(self.universe, queries)
+        return Measured(
+            high=high,
+            low=low,
+            labels=labels,
+            run=run,
+            values=shares,
+            slack=plan.learning.slack * noise,
+            weight=plan.learning.pull / noise,
+        )
+
+    def _replay(self, times: int) -> None:
+        """Go through the measurements so often, or until no share moves by a thousandth of the noise."""
+        noise = self._plan.scale / self._plan.size
+        for _ in range(times):
+            if self._plan.learning.update != MAX_ENTROPY:
+                for measured in self._measured:
+                    self._step(measured)
+            elif self._distribution.ascend(self._farthest()) <= _SETTLED * noise:
+                return
+
+    def _farthest(self) -> list[Measured]:
+        """Return all measured marginals; of measured queries the eight that would move most."""
+        if self._plan.select == MARGINALS or len(self._measured) <= _FARTHEST:
+            return self._measured
+        shares = self.answers()[np.array(self._chosen)]
+        moves = pulled_moves(self._measured, shares)
+        return [self._measured[place] for place in np.argsort(-moves, kind="stable")[:_FARTHEST].tolist()]
+
+    def _step(self, measured: Measured) -> None:
+        """Take the plan's step towards one measurement."""
+        update, shares = self._plan.learning.update, self._distribution.parts(measured)
+        if update == MAX_ENTROPY:
+            self._distribution.ascend([measured])
+            return
+        gaps = measured.values - shares
+        if update == DATA_STEP:
+            factors = np.exp(np.clip(gaps, -1.0, 1.0) / (2.0 if len(gaps) > 2 else 4.0))
+        elif update in (PAPER, HOEFFDING) and self._plan.alpha is not None:
+            rate = self._plan.alpha / 2 if update == PAPER else 4 * self._plan.alpha
+            factors = np.where(gaps < 0, exp(-rate), 1.0)
+        elif update == EXACT:
+            wanted = np.maximum(measured.values, _LEAST_SHARE)
+            factors = np.where(shares > 0, wanted / np.maximum(shares, _LEAST_SHARE), 0.0)
+        else:
+            raise PlanError(f"the update {update!r} needs an alpha")
+        self._distribution.multiply(measured, factors / float(factors @ shares))

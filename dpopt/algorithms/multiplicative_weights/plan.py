@@ -1,0 +1,273 @@
+"""The plan of a run of private multiplicative weights: pmw, which may stop early, and mwem, which plays its rounds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from math import isfinite
+from typing import Any
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
+from dpopt.errors import AccountingError, PlanError
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
+from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
+from dpopt.releases.plan_request import HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER, QUERIES, UPDATES
+
+PMW, MWEM = "pmw", "mwem"
+MULTIPLICATIVE = (PMW, MWEM)
+MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How the distribution learns from what was measured; all of it post-processing.
+
+    Attributes
+    ----------
+    update : str
+        One of `UPDATES`.
+    slack : float
+        max-entropy: answers within so many scales of the noise of the measured one are not pulled.
+    pull : float
+        max-entropy: how strongly others are: a multiplier of `pull` for each scale of the noise beyond.
+    replays : int
+        How often each round goes through all measurements so far.
+    last_replays : int
+        The same after the last round.
+    average : bool
+        Whether the average of the rounds' distributions is released, and not the last one.
+    records : int
+        At most so many weighted records are released.
+    """
+
+    update: str = MAX_ENTROPY
+    slack: float = 0.5
+    pull: float = 1.5
+    replays: int = 1
+    last_replays: int = 20
+    average: bool = False
+    records: int = 100_000
+
+    def __post_init__(self) -> None:
+        if self.update not in UPDATES:
+            raise PlanError(f"the update is one of {', '.join(UPDATES)}; found {self.update!r}")
+        for name in ("slack", "pull"):
+            value = getattr(self, name)
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not isfinite(value)
+                or value < 0
+            ):
+                raise PlanError(f"the {name} must be a finite number of at least 0, found {value!r}")
+        if not self.pull > 0:
+            raise PlanError("the pull must be above 0: without it nothing is learnt")
+        whole_number("the number of replays", self.replays, least=0)
+        whole_number("the number of last replays", self.last_replays, least=0)
+        if whole_number("the number of records", self.records, least=1) > MOST_RECORDS:
+            raise PlanError(f"at most {MOST_RECORDS:,} weighted records are released, found {self.records:,}")
+        if type(self.average) is not bool:
+            raise PlanError(f"the average is released or not (true or false), found {self.average!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the learning as a JSON object."""
+        return {
+            "update": self.update,
+            "slack": self.slack,
+            "pull": self.pull,
+            "replays": self.replays,
+            "last_replays": self.last_replays,
+            "average": self.average,
+            "records": self.records,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplicativePlan:
+    """Parameters of a run; they depend on public values only.
+
+    Attributes
+    ----------
+    algorithm : str
+        "pmw" or "mwem".
+    size : int
+        Public n (replace-one) or n0 (add-remove).
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+        Discrete Gaussian noise; discrete Laplace noise otherwise.
+    select : str
+        "queries", one in each round, or whole "marginals".
+    rounds : int
+        Number L of rounds, each with one selection and one measurement.
+    step : Decimal
+        eps0, the range of a selection, an exact decimal.
+    scale : float
+        Scale of the noise of a measurement, in records.
+    alpha : float or None
+        The run ends when a measured answer lies within 2 alpha of the distribution's; also the length of the lecture's steps.
+        None: all rounds are played.
+    learning : Learning
+    solver, seed :
+        For the common form of plans; nothing is solved by a solver here.
+    chosen_by : str
+        How the numbers were chosen.
+
+    Raises
+    ------
+    PlanError
+        A number out of range, or numbers that do not fit together.
+    """
+
+    algorithm: str
+    size: int
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    select: str
+    rounds: int
+    step: Decimal
+    scale: float
+    alpha: float | None = None
+    learning: Learning = Learning()
+    solver: str = "local-search"
+    seed: int = 0
+    chosen_by: str = "given"
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in MULTIPLICATIVE:
+            raise PlanError(f"the algorithm is one of {', '.join(MULTIPLICATIVE)}; found {self.algorithm!r}")
+        if self.select not in (QUERIES, MARGINALS):
+            raise PlanError(f"what is selected is {QUERIES} or {MARGINALS}, found {self.select!r}")
+        for name, called, least, most in (
+            ("size", "the public size", 1, LARGEST_SIZE),
+            ("rounds", "the number of rounds", 1, MOST_ROUNDS),
+        ):
+            number = whole_number(called, getattr(self, name), least=least)
+            if number > most:
+                raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
+            object.__setattr__(self, name, number)
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        if not self.step.is_finite() or self.step <= 0:
+            raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
+        alpha = self.alpha
+        if alpha is not None and (isinstance(alpha, bool) or not 0 < alpha <= 1):
+            raise PlanError(f"alpha must be above 0 and at most 1, found {alpha!r}")
+        fixed = self.learning.update in (PAPER, HOEFFDING)
+        if fixed and (alpha is None or self.select == MARGINALS):
+            raise PlanError(f"the update {self.learning.update!r} is for single queries and a given alpha")
+        if alpha is not None and self.select == MARGINALS:
+            raise PlanError("a run that selects marginals plays all its rounds; leave alpha out")
+        self.charges_of(1)  # refuses scales and ranges that cannot be
+
+    @property
+    def encoding(self) -> Encoding:
+        """Records have one value per attribute."""
+        return Encoding.RECORDS
+
+    @property
+    def noise(self) -> str:
+        """What the law of the noise is called in transcripts."""
+        return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        return tuple(charge for number in range(1, self.rounds + 1) for charge in self.charges_of(number))
+
+    def charges_of(self, number: int) -> tuple[Charge, Charge]:
+        """Return the charges of a round: its selection and its measurement."""
+        both_sides = self.select == MARGINALS and self.relation is NeighbouringRelation.REPLACE_ONE
+        return (
+            selection_charge(number, self.step, self.relation),
+            measurement_charge(
+                f"round {number}",
+                2 if both_sides else 1,
+                self.scale,
+                gaussian=self.gaussian,
+                relation=self.relation,
+            ),
+        )
+
+    def score(self, number: int) -> str:
+        """Return what round `number`, from 1, scores marginals by: in turns their largest error and the sum of all."""
+        return "max" if number % 2 else "l1"
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit of a wide table."""
+        return width // 20 if wide else width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
+
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        measured = 12 * queries if self.select == MARGINALS else 0
+        return self.rounds * 1_600 + measured + self.learning.records * (16 + 4 * width)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        return {
+            "dpopt_plan": PLAN_VERSION,
+            "algorithm": self.algorithm,
+            "size": self.size,
+            "relation": self.relation.value,
+            "budget": self.budget.to_json(),
+            "noise": self.noise,
+            "select": self.select,
+            "rounds": self.rounds,
+            "step": str(self.step),
+            "scale": self.scale,
+            "alpha": self.alpha,
+            "learning": self.learning.to_json(),
+            "solver": self.solver,
+            "seed": self.seed,
+            "chosen_by": self.chosen_by,
+        }
+
+    @classmethod
+    def from_json(cls, obj: dict[str, Any]) -> MultiplicativePlan:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing or of the wrong kind.
+        """
+        if obj.get("dpopt_plan") != PLAN_VERSION:
+            raise PlanError(
+                f"the plan has version {obj.get('dpopt_plan')!r}; this dpopt reads version {PLAN_VERSION}"
+            )
+        if obj.get("noise") not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
+            raise PlanError(f"plan.json is damaged: there is no noise {obj.get('noise')!r}")
+        try:
+            alpha = obj["alpha"]
+            return cls(
+                algorithm=str(obj["algorithm"]),
+                size=obj["size"],
+                relation=NeighbouringRelation(obj["relation"]),
+                budget=Budget.from_json(obj["budget"]),
+                gaussian=obj["noise"] == DISCRETE_GAUSSIAN,
+                select=str(obj["select"]),
+                rounds=obj["rounds"],
+                step=Decimal(str(obj["step"])),
+                scale=float(obj["scale"]),
+                alpha=None if alpha is None else float(alpha),
+                learning=Learning(**obj["learning"]),
+                solver=str(obj["solver"]),
+                seed=obj["seed"],
+                chosen_by=str(obj["chosen_by"]),
+            )
+        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
+            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error

@@ -1,0 +1,10 @@
+"""SmallDB: a small database is drawn among all of its size; and draws from any other net.
+
+| file | what it holds |
+|---|---|
+| plan.py, planning.py | the plan, and the way to it from a budget |
+| universe.py | the databases that are drawn from |
+| play.py | from a job to an outcome |
+| accuracy.py, simulation.py | what a plan promises and is predicted to do |
+| net_release.py | a draw from a net that a user gives |
+"""

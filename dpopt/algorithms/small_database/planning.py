@@ -1,0 +1,240 @@
+"""A plan of SmallDB from a budget: how many records, by the proven bound; and what is refused, with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
+from math import log
+
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.small_database.accuracy import (
+    FAILURE,
+    NetBound,
+    distinct_queries,
+    impossible,
+    log_multisets,
+    net_bound,
+    vc_dimension,
+)
+from dpopt.algorithms.small_database.plan import LARGEST_RANGE, LARGEST_REACH, SmallDatabasePlan
+from dpopt.algorithms.small_database.universe import Universe
+from dpopt.errors import PlanError
+from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
+from dpopt.private.mechanisms.net.net_law import MOST_DEPTH
+from dpopt.private.mechanisms.net.net_multisets import (
+    LARGEST_TARGET,
+    MOST_ELEMENTS,
+    MOST_MULTISETS,
+    MOST_RECORDS,
+)
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import Encoding
+from dpopt.releases.plan_request import PlanRequest
+
+_DIGITS = 6
+_NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach
+_SLACK_OF_SIZE = (
+    0.25  # under add-remove the table may have more or fewer records than n0, and errors grow by as much
+)
+SEARCHED = (
+    (16, MOST_MULTISETS),
+    (20, 10**14),
+    (24, 10**12),
+    (32, 2 * 10**10),
+    (64, 10**9),
+)
+"""Up to so many elements, so many multisets a draw takes about a minute, by experiments/small_databases and its like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What of a workload decides about a net: numbers of elements and of distinct queries, and the VC dimension's bounds."""
+
+    elements: int
+    queries: int
+    dimension: tuple[int, int]
+
+    @classmethod
+    def of(cls, universe: Universe) -> Shape:
+        """Return the shape of a universe."""
+        answers = universe.answers
+        return cls(universe.elements, distinct_queries(answers), vc_dimension(answers))
+
+    def bound(self, records: int, *, range_: float, size: int) -> NetBound:
+        """Return the bound for databases of so many records."""
+        return net_bound(self.elements, records, self.queries, self.dimension[1], range_=range_, size=size)
+
+    def most_multisets(self) -> int:
+        """Return how many multisets of these elements a draw is planned among, without the user's word."""
+        return next((most for elements, most in SEARCHED if self.elements <= elements), MOST_LISTED)
+
+    def possible(self) -> Iterator[int]:
+        """Yield the numbers of records that a draw is planned for."""
+        limit = log(self.most_multisets())
+        for records in range(1, MOST_RECORDS + 1):
+            if log_multisets(self.elements, records) >= limit:
+                return
+            yield records
+
+
+def make_small_database_plan(request: PlanRequest, workload: Workload) -> SmallDatabasePlan:
+    """Return a plan that the budget covers; only public values are read.
+
+    Rule: epsilon of the selection as large as the budget covers; m with the least proven bound on the largest error at
+    probability 0.95 (`NetBound`), among those for which a draw ends within about a minute (`SEARCHED`).
+
+    Raises
+    ------
+    PlanError
+        If an option of another algorithm was given, the universe is too large, the bound says nothing (unless the number of
+        records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
+    """
+    if request.encoding is not Encoding.RECORDS:
+        raise PlanError(
+            "smalldb makes whole records only; leave --record-encoding bits out, or use dualquery"
+        )
+    range_ = largest_range(request)
+    shape = Shape.of(Universe.of(workload))
+    if shape.elements > MOST_ELEMENTS:
+        raise PlanError(
+            f"the workload tells {shape.elements:,} classes of records apart, and smalldb draws over at most "
+            f"{MOST_ELEMENTS:,}. {_instead(shape, float(range_))}"
+        )
+    _refuse_the_impossible(request, shape, float(range_))
+    given = request.fit.records
+    if given is None:
+        records = _best_records(request, shape, float(range_))
+        chosen_by = "least proven bound on the largest error"
+    else:
+        records = _given_records(given, shape)
+        chosen_by = "records given"
+    return SmallDatabasePlan(
+        records=records,
+        range_=range_,
+        reach=_reach(request, shape.bound(records, range_=float(range_), size=request.size), float(range_)),
+        size=request.size,
+        relation=request.relation,
+        budget=request.budget,
+        seed=request.seed,
+        chosen_by=chosen_by,
+    )
+
+
+def largest_range(request: PlanRequest) -> Decimal:
+    """Return the largest epsilon of one selection, to six digits, that the budget covers.
+
+    Raises
+    ------
+    PlanError
+        If it covers none.
+    """
+    low, high = Decimal(0), LARGEST_RANGE
+    while high - low > high * Decimal("1e-7"):
+        middle = (low + high) / 2
+        covered = request.budget.allows((selection_charge(1, middle, request.relation),))
+        low, high = (middle, high) if covered else (low, middle)
+        if high < Decimal("1e-9"):
+            raise PlanError(f"{request.budget.describe()} is too small for one selection; raise the budget")
+    return low.quantize(Decimal(1).scaleb(low.adjusted() - _DIGITS + 1), rounding=ROUND_DOWN)
+
+
+def _best_records(request: PlanRequest, shape: Shape, range_: float) -> int:
+    bounds = [
+        shape.bound(records, range_=range_, size=request.size)
+        for records in shape.possible()
+        if records * request.size <= LARGEST_TARGET
+    ]
+    if not bounds:
+        raise PlanError(
+            f"the workload tells {shape.elements:,} classes of records apart, too many for smalldb. "
+            f"{_instead(shape, range_)}"
+        )
+    best = min(bounds, key=lambda bound: bound.total)
+    if best.total >= 1:
+        raise PlanError(
+            f"no error below 1 can be promised: with m = {best.records} records over {shape.elements:,} classes, the nearest "
+            f"small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one by {best.selection:.2g} "
+            f"more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) + ln 20). "
+            f"{_instead(shape, range_)} To draw all the same, give --records"
+        )
+    return best.records
+
+
+def _given_records(given: int, shape: Shape) -> int:
+    if given > MOST_RECORDS:
+        raise PlanError(f"a small database has at most {MOST_RECORDS:,} records, found {given:,}")
+    if log_multisets(shape.elements, given) >= log(MOST_MULTISETS):
+        most = max(m for m in range(1, given) if log_multisets(shape.elements, m) < log(MOST_MULTISETS))
+        raise PlanError(
+            f"{given} records over {shape.elements:,} classes make e^{log_multisets(shape.elements, given):.0f} databases, and "
+            f"a draw is possible among fewer than 2^62; at most {most} records are possible here"
+        )
+    return given
+
+
+def _instead(shape: Shape, range_: float) -> str:
+    """Return what would do: the size at which the bound falls below 1 / 4, and other algorithms."""
+    sizes = []
+    for records in shape.possible():
+        bound = shape.bound(records, range_=range_, size=1)
+        if bound.nearest < 0.25:
+            sizes.append((bound.selection / (0.25 - bound.nearest), records))
+    others = "Use --algorithm projection, adaptive or dualquery"
+    if not sizes:
+        return f"{others}, or fewer attributes or queries."
+    needed, records = min(sizes)
+    return (
+        f"An error of 1/4 needs n = {int(needed) + 1:,} records at this budget (m = {records}), or fewer attributes. "
+        f"{others}."
+    )
+
+
+def _refuse_the_impossible(request: PlanRequest, shape: Shape, range_: float) -> None:
+    ruled_out = impossible(shape.dimension[0], size=request.size, range_=range_, relation=request.relation)
+    if ruled_out is not None:
+        raise PlanError(
+            f"errors of at least {ruled_out['error_at_least']:.3g} cannot be avoided: {ruled_out['because']} "
+            f"({ruled_out['theorem']}). Bring more records, or ask for fewer queries"
+        )
+
+
+def _reach(request: PlanRequest, bound: NetBound, range_: float) -> Decimal:
+    """Return the error from which on errors are told apart no more: it is met with probability 2^-50 at most.
+
+    The drawn database errs by more than alpha + (2 / (epsilon n)) (ln N + 35) with probability e^-35, N the number
+    of databases.
+    """
+    beyond = bound.nearest + bound.selection + 2 / (range_ * request.size) * (_NEGLIGIBLE - log(1 / FAILURE))
+    if request.relation is NeighbouringRelation.ADD_REMOVE:
+        beyond += _SLACK_OF_SIZE
+    reach = min(float(LARGEST_REACH), beyond)
+    depth = range_ * request.size / 2 * reach / log(2)
+    if depth >= 0.99 * MOST_DEPTH:
+        raise PlanError(
+            f"at epsilon n = {range_ * request.size:,.0f} the odds of databases with errors from 0 to {reach:.2g} span a "
+            f"factor of 2^{int(depth):,}, and 2^{MOST_DEPTH:,} is the most. At such a size every algorithm is accurate: use "
+            "--algorithm noise or projection, or give a smaller epsilon"
+        )
+    return Decimal(reach).quantize(Decimal("1e-6"), rounding=ROUND_UP)
+
+
+def proven_small_database(plan: SmallDatabasePlan, workload: Workload) -> dict[str, object]:
+    """Return the proven bound of a plan as a JSON object, with what no mechanism at all could do."""
+    shape = Shape.of(Universe.of(workload))
+    bound = shape.bound(plan.records, range_=float(plan.range_), size=plan.size)
+    ruled_out = impossible(
+        shape.dimension[0], size=plan.size, range_=float(plan.range_), relation=plan.relation
+    )
+    conditions = []
+    if plan.relation is NeighbouringRelation.ADD_REMOVE:
+        conditions.append("the table has n0 records")
+    if workload.schema.rules:
+        conditions.append("all of them obey the rules")
+    return {
+        **bound.to_json(),
+        "if": f", if {' and '.join(conditions)}" if conditions else "",
+        "vc_dimension": {"at_least": shape.dimension[0], "at_most": shape.dimension[1]},
+        "impossible": ruled_out,
+    }

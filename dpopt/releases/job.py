@@ -1,0 +1,223 @@
+"""A job: the public inputs of a run, and how its records are coded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.ledger import Account, Ledger
+from dpopt.errors import PlanError, WorkloadError
+from dpopt.files.json_files import sha256_of_json
+from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.bit_records import are_kept_as_bits
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.ledgers import reserved_ledger
+from dpopt.releases.output_format import FORMATS, check_format, check_size, most_ones
+from dpopt.releases.plan import Encoding, Plan, whole_number
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.schema.schema import Schema
+
+LEAST_BYTES = 4_000_000
+"""What a release folder takes beside transcript and records, generously."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a release folder is about: the public inputs of a run.
+
+    Attributes
+    ----------
+    plan : Plan
+    schema : Schema
+    workload : Workload
+    output : Mapping
+        How the records are written: format, rows.
+    statement : Mapping
+        What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
+
+    Raises
+    ------
+    PlanError
+        If the records cannot be written as `output` says, or the schema has rules and records are coded as free bits.
+    WorkloadError
+        If the workload was made for another schema.
+    """
+
+    plan: Plan
+    schema: Schema
+    workload: Workload
+    output: Mapping[str, Any]
+    statement: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_output(self.output)
+        check_workload(self.workload, self.schema)
+        check_rules(self.schema, self.plan.encoding)
+        check_bits(self.schema, self.plan.encoding)
+        check_format(str(self.output.get("format", "csv")), self.schema, answers_only=self.answers_only)
+        if self.output.get("format") == "baskets":
+            self.items().separators()  # refuses names between which no separator can stand
+        columns = len(self.record_sizes())
+        check_size(self.rows, self.output, columns, most_ones(self.plan, self.workload, columns))
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of all public inputs; it stands in the transcript, so that later changes are noticed."""
+        return sha256_of_json(
+            {
+                "plan": self.plan.to_json(),
+                "schema": self.schema.to_json(),
+                "workload": self.workload.to_json(),
+                "output": dict(self.output),
+                "statement": dict(self.statement),
+            }
+        )
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows that are to be written; None for distinct records with weights."""
+        rows = self.output.get("rows")
+        return None if rows is None else int(rows)
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether the run releases answers and no records."""
+        return self.plan.answers_only
+
+    def items(self) -> Items:
+        """Return what stands for the columns of a wide table where records are written as text: as the table was read."""
+        reading = TableReading.from_json(self.statement.get("reading", {}))
+        return Items.of(self.schema, reading.first_item)
+
+    def ledger(self, account: Account | None) -> Ledger:
+        """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
+
+        `account` is from where a run is paid besides; None for a transcript that is read again.
+
+        Raises
+        ------
+        BudgetError
+            If the plan costs more than its budget.
+        """
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
+        if self.statement.get("not_private"):
+            ledger.mark_not_private(str(self.statement["not_private"]))
+        return ledger
+
+    def record_schema(self) -> Schema:
+        """Return the schema that the coded records follow: the table's, or that of its indicator bits."""
+        return self.schema.as_bits() if self._in_bits() else self.schema
+
+    def record_queries(self) -> Clauses | MarginalSet:
+        """Return the workload's queries over coded records; marginals as such where the coding is the table's."""
+        return self.record_clauses() if self._in_bits() else self.workload.queries
+
+    def record_clauses(self) -> Clauses:
+        """Return the workload's queries over coded records."""
+        return self.workload.clauses.as_bits(self.schema) if self._in_bits() else self.workload.clauses
+
+    def record_rules(self) -> ThresholdCircuit:
+        """Return the rules that coded records obey."""
+        return self.schema.circuit()
+
+    def record_sizes(self) -> NDArray[np.int32]:
+        """Return the number of values of each attribute of a coded record."""
+        return (
+            np.full(self.schema.number_of_columns, 2, dtype=np.int32)
+            if self._in_bits()
+            else self.schema.sizes
+        )
+
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the release folder will take, generously."""
+        width = len(self.record_sizes())
+        written = width
+        if are_kept_as_bits(self.record_sizes()):
+            written = self.plan.bits_of_records(width, wide=self.schema.is_binary)
+        transcript = self.plan.transcript_bytes(len(self.workload), written)
+        if self.answers_only:
+            return LEAST_BYTES + transcript + 40 * len(self.workload)  # a line for each query, and no record
+        records = self.rows or 1_000
+        if self.schema.is_binary:
+            most = min(self.rows or getattr(self.plan, "rounds", records), records)
+            return LEAST_BYTES + transcript + most * 8 * most_ones(self.plan, self.workload, width)
+        return LEAST_BYTES + transcript + records * 12 * width
+
+    def _in_bits(self) -> bool:
+        return self.plan.encoding is Encoding.BITS
+
+
+def check_output(output: Mapping[str, Any]) -> None:
+    """Refuse what the records cannot be written as, before anything is spent.
+
+    Raises
+    ------
+    PlanError
+        If the format is none of `FORMATS`, or the number of rows is no whole number of at least 1.
+    """
+    file_format = output.get("format", "csv")
+    if file_format not in FORMATS:
+        raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")
+    if output.get("rows") is not None:
+        whole_number("the number of rows", output["rows"], least=1)
+
+
+def check_rules(schema: Schema, encoding: Encoding) -> None:
+    """Refuse rules on records where records are coded as free indicator bits, which need not stand for any record.
+
+    Raises
+    ------
+    PlanError
+        With what to do.
+    """
+    if encoding is Encoding.BITS and schema.rules:
+        raise PlanError(
+            f"the schema declares {len(schema.rules)} rules on records, and --record-encoding bits makes records of free "
+            "indicator bits, which need not decode and cannot obey them. Use --record-encoding records, or a schema without "
+            "rules"
+        )
+
+
+def check_bits(schema: Schema, encoding: Encoding) -> None:
+    """Refuse indicator bits for a wide table of zeros and ones, whose columns are bits already.
+
+    Raises
+    ------
+    PlanError
+        With what to do.
+    """
+    if encoding is Encoding.BITS and schema.is_binary:
+        raise PlanError(
+            "--record-encoding bits makes an indicator bit for each value, and the columns of a wide table are bits already. "
+            "Use --record-encoding records"
+        )
+
+
+def check_workload(workload: Workload, schema: Schema) -> None:
+    """Refuse a workload that was made for another schema: its codes would mean other values.
+
+    Raises
+    ------
+    WorkloadError
+        With the first attribute that differs.
+    """
+    if workload.schema.attributes == schema.attributes:
+        return
+    if workload.schema.is_binary and schema.is_binary:
+        raise WorkloadError(
+            f"the workload was made for another schema: {len(workload.schema):,} binary columns, and the schema has "
+            f"{len(schema):,}, or their names differ. Make it with this schema"
+        )
+    pairs = zip_longest(workload.schema.attributes, schema.attributes)
+    one, other = next((one, other) for one, other in pairs if one != other)
+    names = " and ".join("nothing" if found is None else repr(found.name) for found in (one, other))
+    raise WorkloadError(
+        f"the workload was made for another schema; they differ first in the attributes {names}. Make it with this schema"
+    )

@@ -1,0 +1,277 @@
+"""The number of records where no public one is given: measured with a share of the budget, before the plan is made.
+
+Order on file: charge, value, and only then the plan, which is a function of what was asked and of the value. What was measured
+costs a part of the budget (`dpopt.accounting.budget.Budget.earlier`), and the plan is made for the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import ceil
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.ledger import Account
+from dpopt.accounting.measurements import amount_for
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.size import SizeMeasurement
+from dpopt.errors import DpoptError, PlanError, TranscriptError
+from dpopt.private.curators.size_curator import SizeCurator
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.public_facts import public_size
+from dpopt.releases.ledgers import reserved_ledger
+from dpopt.releases.plan_request import LARGEST_SIZE
+from dpopt.transcript.journal import Entry, Journal, JournalContents, MemoryJournal
+from dpopt.transcript.released import NoisyAnswers
+
+LEAST_DEVIATIONS = 2.0
+"""A number of records below so many standard deviations of its noise says nothing: answers could be off by their own size."""
+MARGIN = 3.0
+"""Standard deviations above the measured number of records, where a promise holds for tables of at most so many: the table has
+more with probability 0.2 % under Gaussian noise and 0.8 % under Laplace noise."""
+WARNED_FROM = 0.02
+"""From this share of the number of records on, its noise is worth a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicSize:
+    """The number of records that a plan may use, and the budget that it is made for.
+
+    Attributes
+    ----------
+    number : int
+        n under replace-one; under add-remove n0, declared or measured.
+    budget : Budget
+        With what the measurement cost as spent earlier.
+    """
+
+    number: int
+    budget: Budget
+
+
+@dataclass(slots=True)
+class PastSize:
+    """What a transcript says of a measured number of records.
+
+    Attributes
+    ----------
+    charges : list of Charge
+        One for each draw.
+    torn : bool
+        Whether the last draw may have been seen and is lost.
+    value : NoisyAnswers or None
+        What was measured.
+    """
+
+    charges: list[Charge] = field(default_factory=list)
+    torn: bool = False
+    value: NoisyAnswers | None = None
+
+
+def is_measured(relation: NeighbouringRelation, declared: int | None) -> bool:
+    """Return whether a number of records has to be measured: it is private, and none was declared."""
+    return relation is NeighbouringRelation.ADD_REMOVE and declared is None
+
+
+def with_size_measured(budget: Budget) -> Budget:
+    """Return the budget of a plan whose number of records is to be measured, by one draw.
+
+    Raises
+    ------
+    AccountingError
+        If the budget is too small for it.
+    """
+    return replace(budget, earlier=(*budget.earlier, SizeMeasurement.of(budget).charge()))
+
+
+def size_of(
+    records: Closed,
+    relation: NeighbouringRelation,
+    declared: int | None,
+    budget: Budget,
+    *,
+    margin: float = 0.0,
+    noise: Noise | None = None,
+    account: Account | None = None,
+) -> PublicSize:
+    """Return the public number of records: read off under replace-one, as declared, or measured under add-remove.
+
+    For releases that leave one file at their end: if the run ends before, nothing has left the private side. A measured number
+    is raised by `margin` standard deviations: what is promised for tables of at most n0 records then holds nearly always.
+
+    Raises
+    ------
+    PlanError
+        If a number was declared under replace-one, or what was measured is lost in its noise.
+    AccountingError
+        If the budget is too small to measure it.
+    """
+    if not is_measured(relation, declared):
+        return PublicSize(public_size(records, relation, declared), budget)
+    found = measure_size(records, budget, MemoryJournal(keep=False), PastSize(), noise=noise, account=account)
+    return replace(found, number=found.number + ceil(margin * SizeMeasurement.of(budget).deviation))
+
+
+def measure_size(
+    records: Closed,
+    budget: Budget,
+    journal: Journal,
+    past: PastSize,
+    *,
+    noise: Noise | None = None,
+    account: Account | None = None,
+) -> PublicSize:
+    """Measure the number of records, or take what is on file; a torn draw stays charged, and another one is charged too.
+
+    The whole budget is reserved before the draw, in `account` too: what is left is for the plan that is made with it.
+
+    Raises
+    ------
+    PlanError
+        If the number is lost in its noise; it is charged and on file all the same.
+    BudgetError
+        If the budget does not cover another draw.
+    """
+    value = past.value
+    if value is None:
+        lost = tuple(past.charges if past.torn else past.charges[:-1])
+        measurement = SizeMeasurement.of(budget, len(lost) + 1)
+        charges = _whole_plan(replace(budget, earlier=lost), measurement.charge(), account)
+        relation = NeighbouringRelation.ADD_REMOVE
+        ledger = reserved_ledger(replace(budget, earlier=lost), relation, charges, account)
+        curator = SizeCurator(records, ledger, journal, noise=noise)
+        if len(past.charges) > len(lost):
+            curator.recall(past.charges[-1], drawn=False)
+            value = curator.complete_measure(measurement)
+        else:
+            value = curator.measure(measurement)
+        past = PastSize([*lost, measurement.charge()], torn=False, value=value)
+    return _public(value, replace(budget, earlier=tuple(past.charges)))
+
+
+def _whole_plan(budget: Budget, charge: Charge, account: Account | None) -> tuple[Charge, ...]:
+    """Return what is reserved before the number is drawn: its charge, and where an account pays, all that is left besides.
+
+    Raises
+    ------
+    PlanError
+        If the accountant bounds no single charge that stands for any plan of the budget.
+    """
+    if account is None:
+        return (charge,)
+    if budget.accountant not in {Accountant.ZCDP, Accountant.PURE}:
+        raise PlanError(
+            f"a plan under --accountant {budget.accountant.value} cannot be reserved in the owner's budget before the number "
+            "of records is known; declare it with --n0, or use zcdp or pure"
+        )
+    gaussian = budget.accountant is Accountant.ZCDP
+    left = amount_for(replace(budget, earlier=(*budget.earlier, charge)), gaussian=gaussian)
+    kind = ChargeKind.CONCENTRATED if gaussian else ChargeKind.PURE
+    theorem = "the budget of the plan; its own charges take its place"
+    return charge, Charge("the plan for this number of records", kind, left, 1, charge.relation, theorem)
+
+
+def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
+    """Return the number of records that was measured, if it says something.
+
+    Raises
+    ------
+    PlanError
+        If it does not.
+    """
+    number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
+    if number < LEAST_DEVIATIONS * deviation:
+        raise PlanError(
+            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: it is lost in "
+            "its noise. That draw is charged, 1 % of the budget; where a budget over many releases pays (--budget), its file "
+            "keeps the whole reservation. Declare a fixed public number near it with --n0, which costs nothing, or take a "
+            "larger budget"
+        )
+    return PublicSize(min(max(number, 1), LARGEST_SIZE), budget)
+
+
+def measured_note(size: int, budget: Budget) -> str:
+    """Return what to know about a number of records that was, or is to be, measured."""
+    deviation = SizeMeasurement.of(budget).deviation
+    share = deviation / size
+    kind, then = "note", ""
+    if share > WARNED_FROM:
+        kind, then = (
+            "warning",
+            ". Declare a fixed public number near it with --n0 if there is one: it costs nothing",
+        )
+    return (
+        f"{kind}: the number of records, {size:,}, comes from a measurement with 1 % of the budget, of standard deviation "
+        f"{deviation:,.3g} ({100 * share:.2g} %). Answers are shares of it, off by as much{then}"
+    )
+
+
+def split_contents(contents: JournalContents, budget: Budget) -> tuple[PastSize, JournalContents]:
+    """Return what a transcript says of the measured number of records, and what follows it.
+
+    Parameters
+    ----------
+    contents : JournalContents
+        Of a run whose number of records is measured.
+    budget : Budget
+        The whole budget.
+
+    Raises
+    ------
+    TranscriptError
+        If its first entries are no such measurement, or are of another budget.
+    """
+    past = PastSize()
+    for place, entry in enumerate(contents.entries, start=1):
+        try:
+            _read(past, entry, budget)
+        except (DpoptError, KeyError, TypeError, ValueError) as error:
+            raise TranscriptError(f"line {place} of the transcript: {error}") from error
+        if past.value is not None:
+            return past, replace(contents, entries=contents.entries[place:])
+    past.torn = past.torn or (contents.torn and bool(past.charges))
+    return past, JournalContents([], contents.length, torn=False)
+
+
+def _read(past: PastSize, entry: Entry, budget: Budget) -> None:
+    open_draw = bool(past.charges) and not past.torn
+    if entry["kind"] == "torn":  # a torn charge had paid for nothing yet
+        past.torn = bool(past.charges)
+    elif entry["kind"] == "charge" and not open_draw:
+        charge = Charge.from_json(entry["charge"])
+        if charge != SizeMeasurement.of(budget, len(past.charges) + 1).charge():
+            raise TranscriptError("the charge of the number of records is not that of the budget")
+        past.charges.append(charge)
+        past.torn = False
+    elif entry["kind"] == "measurement" and open_draw:
+        past.value = NoisyAnswers.from_json(entry, past.charges[-1])
+        if past.value.values.shape != (1,):
+            raise TranscriptError("the number of records is one number")
+    else:
+        raise TranscriptError(
+            f"found {entry['kind']!r} where the number of records is measured; charge and value come before all else"
+        )
+
+
+def run_contents(contents: JournalContents, size: int, budget: Budget) -> JournalContents:
+    """Return what a transcript holds of the run itself, behind the number of records that its plan was made with.
+
+    Raises
+    ------
+    TranscriptError
+        If that is not the number on file, or cost something else.
+    """
+    if not budget.earlier:
+        return contents
+    past, rest = split_contents(contents, replace(budget, earlier=()))
+    if (
+        past.value is None
+        or tuple(past.charges) != budget.earlier
+        or _public(past.value, budget).number != size
+    ):
+        raise TranscriptError(
+            "the plan was made for another number of records than the one that the transcript begins with; restore the files"
+        )
+    return rest
