@@ -7,7 +7,8 @@ on released values only.
 | file | what it holds |
 |---|---|
 | registry.py | every algorithm as a value: its plans, predictions, proofs and driver |
-| settings.py, asked.py | what a user may say; what was asked of a run whose size is measured |
+| settings.py, option_takers.py | what a user may say; which algorithms take it |
+| asked.py | what was asked of a run whose size is measured |
 | choosing.py, stating.py, explain.py | which algorithm `auto` takes; what is known of a plan beforehand; its cost |
 | public_baselines.py, assumed_fill.py | trivial data sets on public tables; the assumed share of ones of a wide table |
 | memory.py | the memory that a run will take |

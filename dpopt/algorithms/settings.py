@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -12,8 +11,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.plan import FitPlan
-from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE, PMW
-from dpopt.algorithms.small_database.plan import SMALLDB
+from dpopt.algorithms.option_takers import ALGORITHMS, AUTO, TAKERS
 from dpopt.errors import PlanError
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.releases.job import check_output
@@ -27,46 +25,6 @@ from dpopt.releases.plan_request import (
     PlanRequest,
 )
 from dpopt.schema.schema import Schema
-
-AUTO = "auto"
-ALGORITHMS = (
-    AUTO,
-    "dualquery",
-    "projection",
-    "adaptive",
-    "fem",
-    "sepfem",
-    "dqrs",
-    "pmw",
-    "mwem",
-    "smalldb",
-    "noise",
-)
-"""The names of `registry.ALGORITHMS`, which loads more than the help of a command needs."""
-
-_PLAYED = ("dualquery", "dqrs", "fem", "sepfem")
-_FITTED = ("projection", "adaptive")
-TAKERS: Mapping[str, tuple[str, ...]] = {
-    "rounds": (*_PLAYED, *MULTIPLICATIVE),
-    "draws": _PLAYED,
-    "step": ("dualquery", "dqrs"),
-    "plan_by": ("dualquery", PMW),
-    "free_attributes": ("dualquery", "dqrs"),
-    "record_encoding": ("dualquery", "dqrs"),
-    "selections": ("adaptive",),
-    "records": (*_FITTED, *MULTIPLICATIVE, SMALLDB),
-    "smoothing": _FITTED,
-    "columns": _FITTED,
-    "fit_seconds": _FITTED,
-    "alpha": (PMW,),
-    "select": MULTIPLICATIVE,
-    "update": MULTIPLICATIVE,
-    "selection_share": MULTIPLICATIVE,
-    "replays": MULTIPLICATIVE,
-    "average": MULTIPLICATIVE,
-    "rows": (*_PLAYED, *_FITTED, *MULTIPLICATIVE, SMALLDB),
-}
-"""Which algorithms take an option that not all of them take."""
 
 EXACT_SECONDS = 2.0
 """Time limit per round of solvers that could otherwise take hours to prove that a record is best."""

@@ -11,10 +11,10 @@ from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.choosing import CANDIDATES
 from dpopt.algorithms.measured.plan import NOISE
+from dpopt.algorithms.option_takers import AUTO
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import NOTHING_ON_FILE, REFUSALS, play_run, refuse_ended, refuse_unreviewed
 from dpopt.algorithms.release_folder import add_plan, create_folder
-from dpopt.algorithms.settings import AUTO
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import AccountingError, PlanError

@@ -13,9 +13,10 @@ from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
 from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.simulation import PredictedError
+from dpopt.algorithms.option_takers import AUTO
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.registry import algorithm_of, plan_of, predict
-from dpopt.algorithms.settings import AUTO, Settings
+from dpopt.algorithms.settings import Settings
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.measured_size import measured_note
 from dpopt.releases.plan import Plan

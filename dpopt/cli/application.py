@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
+import itertools
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, NoReturn, ParamSpec, TypeVar, get_type_hints
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
 import typer.core
 
+from dpopt.algorithms.option_takers import AUTO, SPECIFIC, TAKERS
 from dpopt.cli.shown_warnings import warnings_shown
 from dpopt.errors import DpoptError, PrivateDataError
 
@@ -47,6 +50,50 @@ class _InOrder(typer.core.TyperGroup):
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's context is click's
         """Return the names of the commands."""
         return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
+PANELS: Mapping[str, tuple[str, ...]] = {
+    "How the table is read": (
+        "separator",
+        "decimal",
+        "encoding",
+        "multiline",
+        "no_quotes",
+        "no_header",
+        "on_invalid",
+        "person",
+        "rows_per_person",
+        "layout",
+        "first_item",
+        "pair_columns",
+    ),
+    "Solver of best responses": ("solver", "work", "seconds", "seed"),
+    "How the run goes on": ("engine", "timings", "log", "quiet"),
+}
+"""Options that are shown apart from the others, in every command that has them."""
+
+
+class _OfAnAlgorithm(typer.core.TyperCommand):
+    """A command whose help shows the options of the algorithm that is named, and none of those of others."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]  # as above
+        """Note which algorithm is named, wherever help is asked for."""
+        named = [word.partition("=")[2] for word in args if word.startswith("--algorithm=")]
+        named += [word for before, word in itertools.pairwise(args) if before == "--algorithm"]
+        ctx.meta[_OfAnAlgorithm.__name__] = named[-1] if named else AUTO
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # as above
+        """Print the help without the options of other algorithms."""
+        named, every = ctx.meta[_OfAnAlgorithm.__name__], self.params
+        hidden = (
+            SPECIFIC if named == AUTO else {name for name, takers in TAKERS.items() if named not in takers}
+        )
+        self.params = [one for one in every if one.name not in hidden]
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.params = every
 
 
 application = typer.Typer(
@@ -106,7 +153,9 @@ def command(
                     "Set DPOPT_TRACEBACK=1 to see where it happened (the trace may quote the table)"
                 )
 
-        group.command(name)(_with_bundles_unfolded(guarded))
+        unfolded = _with_bundles_unfolded(guarded)
+        of_an_algorithm = "algorithm" in inspect.signature(unfolded).parameters
+        group.command(name, cls=_OfAnAlgorithm if of_an_algorithm else None)(unfolded)
         return guarded
 
     return register
@@ -126,6 +175,8 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
             else [parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)]
         )
         parameters += options
+    specific = SPECIFIC if "algorithm" in (parameter.name for parameter in parameters) else ()
+    parameters = [_in_its_panel(parameter, specific) for parameter in parameters]
 
     @functools.wraps(function)
     def folded(**given: Any) -> _Result:
@@ -138,6 +189,19 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     folded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
     folded.__annotations__ = {one.name: one.annotation for one in parameters}
     return folded
+
+
+def _in_its_panel(parameter: inspect.Parameter, specific: Container[str]) -> inspect.Parameter:
+    """Return an option as it is shown in help; those that are `specific` to algorithms have a panel of their own."""
+    titles = [title for title, names in PANELS.items() if parameter.name in names]
+    if parameter.name in specific:
+        titles = ["Options of this algorithm"]
+    if not titles:
+        return parameter
+    kind, option = get_args(parameter.annotation)
+    option = copy.copy(option)
+    option.rich_help_panel = titles[0]
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:

@@ -106,7 +106,7 @@ AlgorithmOption = Annotated[
     typer.Option(
         "--algorithm",
         help="auto (the least predicted mean error), projection, adaptive, dualquery, fem, sepfem, dqrs, pmw, mwem, smalldb, "
-        "or noise (answers without records).",
+        "or noise (answers without records). With --help the options of the named one are shown.",
     ),
 ]
 SelectionsOption = Annotated[

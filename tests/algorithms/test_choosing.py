@@ -14,9 +14,10 @@ from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
 from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, _scaled, predict_measured
 from dpopt.algorithms.measured.simulation import ROWS as SIMULATED_ROWS
+from dpopt.algorithms.option_takers import ALGORITHMS, AUTO
 from dpopt.algorithms.public_baselines import public_baselines
 from dpopt.algorithms.registry import plan_of, predict
-from dpopt.algorithms.settings import ALGORITHMS, AUTO, Settings
+from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -264,7 +265,7 @@ def test_baselines_know_the_declared_fill() -> None:
         ("projection", "measured"),
         ("adaptive", "measured"),
         ("fem", "fem"),
-        ("mwem", "multiplicative"),
+        ("mwem", "multiplicative_weights"),
         ("smalldb", "small_database"),
     ],
 )
@@ -274,7 +275,7 @@ def test_a_declared_fill_reaches_every_simulation(
     def table(asked: Workload, rows: int, *, seed: int, fill: float | None) -> None:
         raise PlanError(f"{rows} rows of seed {seed} with fill {fill}")
 
-    monkeypatch.setattr(f"dpopt.algorithms.{room}_simulation.public_table", table)
+    monkeypatch.setattr(f"dpopt.algorithms.{room}.simulation.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
     made = plan_of(algorithm, Settings(algorithm=algorithm, **BUDGET).request(SIZE), asked)
     with pytest.raises(PlanError, match="20000 rows of seed 1 with fill 0.05"):

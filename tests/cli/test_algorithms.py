@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.settings import ALGORITHMS
+from dpopt.algorithms.option_takers import ALGORITHMS
 from dpopt.cli.reports.reports import report_plan
 from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
 from dpopt.releases.write_records import write_records

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.settings import ALGORITHMS
+from dpopt.algorithms.option_takers import ALGORITHMS
 from dpopt.errors import PrivateDataError, SchemaError
 from tests.cli.command_line import COMMAND, call, inputs, refuse, release_arguments, succeed
 

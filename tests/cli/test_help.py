@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
 
 import dpopt
+from dpopt.algorithms.option_takers import ALGORITHMS, SPECIFIC, TAKERS
 from dpopt.cli.application import application
-from tests.cli.command_line import call, succeed
+from tests.cli.command_line import call, inputs, refuse, succeed
 
 HEAVY = [
     "cvxpy",
@@ -70,6 +72,7 @@ COMMANDS = [
 ]
 WATCHED = """
 import json, sys
+from dpopt.algorithms.option_takers import ALGORITHMS, SPECIFIC, TAKERS
 from dpopt.cli.application import application
 import dpopt.cli.main
 heavy, commands = map(json.loads, sys.argv[1:])
@@ -96,6 +99,8 @@ def test_the_list_of_commands_here_is_complete() -> None:
 def test_each_command_explains_itself_and_each_of_its_options(words: list[str]) -> None:
     text = succeed(*words, "--help")
     assert text == succeed(*words, "-h")
+    if words in (["plan"], ["release"]):  # each algorithm's options are shown where it is named
+        text += "".join(succeed(*words, "--algorithm", name, "--help") for name in ALGORITHMS)
     command: object = typer.main.get_command(application)
     for word in words:
         command = command.commands[word]  # type: ignore[attr-defined]
@@ -144,3 +149,34 @@ def test_a_command_that_is_typed_wrong_is_explained(words: list[str], message: s
     assert result.exit_code == 2
     assert message.lower() in " ".join(result.stderr.split()).lower()
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["plan", "release"])
+def test_help_shows_the_options_of_the_named_algorithm_and_of_no_other(command: str) -> None:
+    def shown(*words: str) -> set[str]:
+        text = succeed(command, *words, "--help")
+        return {name for name in TAKERS if f" --{name.replace('_', '-')} " in text}
+
+    assert not shown() & SPECIFIC
+    for named in (["--algorithm", "mwem"], ["--algorithm=mwem"], ["--workload", "w", "--algorithm", "mwem"]):
+        assert {"rounds", "select", "replays"} <= shown(*named)
+        assert not shown(*named) & {"draws", "step", "smoothing", "alpha"}
+    assert "smoothing" in shown("--algorithm", "projection")
+
+
+def test_an_option_of_another_algorithm_is_refused_with_those_that_have_it(tmp_path: Path) -> None:
+    table, schema = inputs(tmp_path)
+    asked = [
+        "--workload",
+        "marginals:1",
+        "--algorithm",
+        "mwem",
+        "--epsilon",
+        1,
+        "--delta",
+        1e-9,
+        "--smoothing",
+        1,
+    ]
+    message = refuse("release", table, "--schema", schema, *asked, "-o", tmp_path / "out")
+    assert "--smoothing is an option of projection, adaptive" in message
