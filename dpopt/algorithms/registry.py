@@ -1,31 +1,27 @@
-"""Every algorithm by its name, as a value: from a request to a plan, from a plan to predictions, proofs and a run."""
+"""Every algorithm by its name, as a value: from a request to a plan, from a plan to predictions, proofs and a run.
+
+What plays, simulates or fits is loaded when it is used: a replay needs neither a solver nor a table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpopt.algorithms.dualquery.accuracy import proven_error
 from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan, make_dqrs_plan
 from dpopt.algorithms.dualquery.plan import ALGORITHM, DualQueryPlan
 from dpopt.algorithms.dualquery.planning import log_universe, make_plan
-from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan, make_fem_plan
-from dpopt.algorithms.fem.simulation import predict_fem
 from dpopt.algorithms.measured.accuracy import proven_measured
 from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, MeasuredPlan
 from dpopt.algorithms.measured.planning import make_measured_plan
-from dpopt.algorithms.measured.simulation import predict_measured
 from dpopt.algorithms.multiplicative_weights.accuracy import proven_multiplicative
 from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE, MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
-from dpopt.algorithms.multiplicative_weights.simulation import predict_multiplicative
-from dpopt.algorithms.multiplicative_weights.universe import log_cells
 from dpopt.algorithms.small_database.plan import SMALLDB, SmallDatabasePlan
 from dpopt.algorithms.small_database.planning import make_small_database_plan, proven_small_database
-from dpopt.algorithms.small_database.simulation import predict_small_database
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
@@ -33,6 +29,9 @@ from dpopt.releases.outcome import Outcome, Run
 from dpopt.releases.plan import Plan
 from dpopt.releases.plan_request import PlanRequest
 from dpopt.transcript.journal import JournalContents
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.dualquery.simulation import PredictedError
 
 OnCandidate = Callable[[int, int], None]
 Proven = dict[str, Any] | None
@@ -116,6 +115,44 @@ def _small_database_driver() -> Driver:
     return play_small_database
 
 
+def _predict_dualquery(
+    plan: DualQueryPlan, workload: Workload, *, runs: int, fill: float | None
+) -> PredictedError:
+    from dpopt.algorithms.dualquery.simulation import predict_error
+
+    return predict_error(plan, workload, runs=runs, fill=fill)
+
+
+def _predict_fem(plan: FemPlan, workload: Workload, *, runs: int, fill: float | None) -> PredictedError:
+    from dpopt.algorithms.fem.simulation import predict_fem
+
+    return predict_fem(plan, workload, runs=runs, fill=fill)
+
+
+def _predict_measured(
+    plan: MeasuredPlan, workload: Workload, *, runs: int, fill: float | None
+) -> PredictedError:
+    from dpopt.algorithms.measured.simulation import predict_measured
+
+    return predict_measured(plan, workload, runs=runs, fill=fill)
+
+
+def _predict_multiplicative(
+    plan: MultiplicativePlan, workload: Workload, *, runs: int, fill: float | None
+) -> PredictedError:
+    from dpopt.algorithms.multiplicative_weights.simulation import predict_multiplicative
+
+    return predict_multiplicative(plan, workload, runs=runs, fill=fill)
+
+
+def _predict_small_database(
+    plan: SmallDatabasePlan, workload: Workload, *, runs: int, fill: float | None
+) -> PredictedError:
+    from dpopt.algorithms.small_database.simulation import predict_small_database
+
+    return predict_small_database(plan, workload, runs=runs, fill=fill)
+
+
 def _prove_dualquery(plan: DualQueryPlan, workload: Workload) -> Proven:
     return proven_error(
         rounds=plan.rounds,
@@ -127,9 +164,21 @@ def _prove_dualquery(plan: DualQueryPlan, workload: Workload) -> Proven:
 
 
 def _prove_multiplicative(plan: MultiplicativePlan, workload: Workload) -> Proven:
-    return proven_multiplicative(
-        plan, len(workload), log_cells(workload, plan.algorithm), rules=bool(workload.schema.rules)
-    )
+    from dpopt.algorithms.multiplicative_weights.universe import log_cells
+
+    cells = log_cells(workload, plan.algorithm)
+    return proven_multiplicative(plan, len(workload), cells, rules=bool(workload.schema.rules))
+
+
+def _make_multiplicative(
+    algorithm: str,
+    request: PlanRequest,
+    workload: Workload,
+    on_candidate: OnCandidate,  # noqa: ARG001  no candidates are simulated
+) -> Plan:
+    from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
+
+    return make_multiplicative_plan(algorithm, request, workload)
 
 
 def _make_dualquery(request: PlanRequest, workload: Workload, on_candidate: OnCandidate) -> Plan:
@@ -144,21 +193,21 @@ def _made_by(
 
 def _fem(name: str) -> Algorithm:
     make = _made_by(partial(make_fem_plan, algorithm=name))
-    return Algorithm(name, FemPlan.from_json, make, predict_fem, None, _fem_driver)
+    return Algorithm(name, FemPlan.from_json, make, _predict_fem, None, _fem_driver)
 
 
 def _measured(name: str) -> Algorithm:
     make = _made_by(partial(make_measured_plan, name))
-    return Algorithm(name, MeasuredPlan.from_json, make, predict_measured, proven_measured, _measured_driver)
+    return Algorithm(name, MeasuredPlan.from_json, make, _predict_measured, proven_measured, _measured_driver)
 
 
 def _multiplicative(name: str) -> Algorithm:
-    make = _made_by(partial(make_multiplicative_plan, name))
+    make = partial(_make_multiplicative, name)
     return Algorithm(
         name,
         MultiplicativePlan.from_json,
         make,
-        predict_multiplicative,
+        _predict_multiplicative,
         _prove_multiplicative,
         _multiplicative_driver,
     )
@@ -169,7 +218,7 @@ _ALL = (
         ALGORITHM,
         DualQueryPlan.from_json,
         _make_dualquery,
-        predict_error,
+        _predict_dualquery,
         _prove_dualquery,
         _dualquery_driver,
     ),
@@ -177,13 +226,15 @@ _ALL = (
     _measured(ADAPTIVE),
     *map(_fem, FEM_ALGORITHMS),
     # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
-    Algorithm(DQRS, DqrsPlan.from_json, _made_by(make_dqrs_plan), predict_error, None, _dualquery_driver),
+    Algorithm(
+        DQRS, DqrsPlan.from_json, _made_by(make_dqrs_plan), _predict_dualquery, None, _dualquery_driver
+    ),
     *map(_multiplicative, MULTIPLICATIVE),
     Algorithm(
         SMALLDB,
         SmallDatabasePlan.from_json,
         _made_by(make_small_database_plan),
-        predict_small_database,
+        _predict_small_database,
         proven_small_database,
         _small_database_driver,
     ),

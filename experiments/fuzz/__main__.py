@@ -738,8 +738,12 @@ def run(folder: Path, cases: int, batch: int, processes: int) -> Iterator[Report
 def _tried(folder: Path, first: int, last: int) -> Report:
     """Return what came out of some cases. One in which the process ends or gets stuck is a failure; the others are tried."""
     words = ("--folder", str(folder), "--cases", str(first), str(last))
+    path = os.pathsep.join([*filter(None, sys.path), str(ROOT)])  # it imports what this process imports
     with subprocess.Popen(  # noqa: S603  # this module
-        [sys.executable, "-m", "experiments.fuzz", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "experiments.fuzz", *words],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         if _watched(process, folder / f"at-{first}"):
             assert process.stdout is not None

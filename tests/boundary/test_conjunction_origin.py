@@ -122,8 +122,8 @@ FILES = {file.path: file for file in source_files()}
 SUMMARIES = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/summaries/")}
 
 
-def called(tree: ast.Module) -> set[str]:
-    """Return the names of what a file calls."""
+def called(tree: ast.AST) -> set[str]:
+    """Return the names of what a file, or a part of it, calls."""
     return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
 
 
@@ -136,7 +136,11 @@ def test_noisy_counts_of_conjunctions_are_constructed_where_those_of_tables_are(
 def test_a_summary_is_made_by_its_driver_or_read_from_a_file() -> None:
     """And the curator is held by the driver alone."""
     made = {path for path, file in FILES.items() if "Summary" in called(file.tree)}
-    assert made == {f"dpopt/synopses/summaries/{name}.py" for name in ("release_summary", "summary_files")}
+    assert made == {f"dpopt/synopses/summaries/{name}.py" for name in ("release_summary", "summary")}
+    functions = SUMMARIES["dpopt/synopses/summaries/summary.py"].tree.body
+    assert [node.name for node in functions if hasattr(node, "name") and "Summary" in called(node)] == [
+        "_summary"
+    ]
     held = {path for path, file in FILES.items() if "ConjunctionCurator" in called(file.tree)}
     assert held == {"dpopt/synopses/summaries/release_summary.py"}
 
