@@ -86,33 +86,33 @@ class Algorithm:
 
 
 def _dualquery_driver() -> Driver:
-    from dpopt.algorithms.dualquery import play as play_dualquery
+    from dpopt.algorithms.dualquery import play
 
-    return play_dualquery
+    return play
 
 
 def _fem_driver() -> Driver:
-    from dpopt.algorithms.fem import play as play_fem
+    from dpopt.algorithms.fem import play
 
-    return play_fem
+    return play
 
 
 def _measured_driver() -> Driver:
-    from dpopt.algorithms.measured import play as play_measured
+    from dpopt.algorithms.measured import play
 
-    return play_measured
+    return play
 
 
 def _multiplicative_driver() -> Driver:
-    from dpopt.algorithms.multiplicative_weights import play as play_multiplicative
+    from dpopt.algorithms.multiplicative_weights import play
 
-    return play_multiplicative
+    return play
 
 
 def _small_database_driver() -> Driver:
-    from dpopt.algorithms.small_database import play as play_small_database
+    from dpopt.algorithms.small_database import play
 
-    return play_small_database
+    return play
 
 
 def _predict_dualquery(
