@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar, get_args, get_t
 import typer
 import typer.core
 
-from dpopt.algorithms.option_takers import AUTO, SPECIFIC, TAKERS
+from dpopt.algorithms.option_takers import ALGORITHMS, AUTO, SPECIFIC, TAKERS
 from dpopt.cli.shown_warnings import warnings_shown
 from dpopt.errors import DpoptError, PrivateDataError
 
@@ -85,7 +85,8 @@ class _OfAnAlgorithm(typer.core.TyperCommand):
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # as above
         """Print the help without the options of other algorithms."""
-        named, every = ctx.meta[_OfAnAlgorithm.__name__], self.params
+        asked, every = ctx.meta[_OfAnAlgorithm.__name__], self.params
+        named = asked if asked in ALGORITHMS else AUTO
         hidden = (
             SPECIFIC if named == AUTO else {name for name, takers in TAKERS.items() if named not in takers}
         )

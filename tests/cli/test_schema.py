@@ -94,3 +94,40 @@ def test_a_rule_that_the_schema_cannot_tell_is_refused_by_its_name(tmp_path: Pat
     wrong = {"name": "minors", "require": ["age", "<", 15]}
     message = refuse("schema", "check", "--schema", schema_file(tmp_path, [wrong]))
     assert "rule number 1 ('minors'): 'age < 15' is true of some values of the bin [0, 20)" in message
+
+
+def test_empty_lines_are_rows_of_a_total_reading(tmp_path: Path) -> None:
+    table = tmp_path / "few\x1b[31m.csv"
+    table.write_text("colour,age,smoker,town\nred,30,true,north\n\n", encoding="utf-8")
+    schema = schema_file(tmp_path, [], attributes=WITH_BUCKETS.to_json()["attributes"])
+    for on_invalid, counted in (("other", 2), ("drop", 1)):
+        said = succeed("schema", "check", table, "--schema", schema, "--on-invalid", on_invalid)
+        assert "1 empty lines, each a malformed row" in said
+        assert f"{counted} of 2 rows are counted" in said
+        assert "\x1b" not in said
+        assert "few\\x1b[31m.csv" in said
+
+
+def test_a_person_column_that_is_not_there_is_named(table: Path, tmp_path: Path) -> None:
+    message = refuse(
+        "schema",
+        "check",
+        table,
+        "--schema",
+        schema_file(tmp_path, []),
+        "--person",
+        "nosuch",
+        "--rows-per-person",
+        2,
+    )
+    assert "no column 'nosuch'" in message
+    assert "--person" in message
+
+
+def test_rules_that_are_broken_name_rows_that_are_counted(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("colour,age,smoker,town\nred,30,true,nowhere\nred,30,true,south\n", encoding="utf-8")
+    schema = schema_file(tmp_path, RULES[:1], attributes=WITH_BUCKETS.to_json()["attributes"])
+    said = succeed("schema", "check", table, "--schema", schema, "--on-invalid", "drop")
+    assert "1 of 2 rows are counted" in said
+    assert "1 of 1 rows break 1 of the 1 rules; the rows that are counted" in " ".join(said.split())

@@ -236,6 +236,7 @@ def test_many_batches_are_added_up() -> None:
     assert schema.attributes[0].values == (0, 1, 2, 3, 4, 5, 6, 9)
 
 
+MULTILINE = TableReading(multiline=True)
 _CELLS = st.one_of(
     st.sampled_from(
         ["", "?", "NA", "N", "nan", "1", "0", "1.0", "01", "true", "False", "yes", "no", "-", "1e400"]
@@ -255,9 +256,9 @@ def test_the_table_fits_its_own_draft(rows: list[tuple[str, str, str]]) -> None:
         path = Path(folder) / "t.csv"
         path.write_bytes(text.getvalue().encode())
         for table in (path, frame):
-            schema, _ = draft_schema(table, bins=3, max_values=20)
+            schema, _ = draft_schema(table, bins=3, max_values=20, reading=MULTILINE)
             assert "c" in schema.names
-            read_table(table, schema)
+            read_table(table, schema, MULTILINE)
 
 
 @given(

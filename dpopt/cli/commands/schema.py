@@ -28,20 +28,25 @@ application.add_typer(schema_group, name="schema")
 
 def report_fit(table: Path, fit: NonPrivateFit) -> None:
     """Print what of a table does not fit its schema, and how many rows are counted."""
-    out = console()
+    out, named = console(), _plain(table)
     if not fit.misfits and fit.counted == fit.rows:
-        out.print(f"{table} fits the schema", markup=False)
+        out.print(f"{named} fits the schema")
         return
     if fit.misfits:
-        out.print(f"{table} does not fit the schema everywhere (NOT private; stored nowhere)", markup=False)
-        out.print(fit.misfits, markup=False)
+        out.print(f"{named} does not fit the schema everywhere (NOT private; stored nowhere)")
+        out.print(fit.misfits)
     out.print(
         f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)"
     )
 
 
-def report_broken_rules(report: NonPrivateRuleReport) -> None:
-    """Print which rules the rows of a table break, marked as not private."""
+def _plain(path: Path) -> str:
+    """Return a path without signs that a terminal would obey."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(path))
+
+
+def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None:
+    """Print which rules the rows of a table break, marked as not private; not all of the rows may be counted."""
     out = console()
     if not report.names:
         out.print("the schema declares no rules")
@@ -62,9 +67,10 @@ def report_broken_rules(report: NonPrivateRuleReport) -> None:
         if broken:
             table.add_row(name, f"{broken:,}", f"{first:,}")
     out.print(table)
+    numbered = "rows of data" if all_rows else "the rows that are counted, without the others,"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
-        f"{len(report.names):,} rules; rows of data are counted from 1, without the line of names. Synthetic records will "
+        f"{len(report.names):,} rules; {numbered} are counted from 1, without the line of names. Synthetic records will "
         "obey all rules. This is for the owner of the table, and is stored nowhere."
     )
 
@@ -90,7 +96,7 @@ def infer(
     drafted.write(out)
     shown = console()
     for note in notes:
-        shown.print(f"note: {note}", markup=False)
+        shown.print(f"note: {note}")
     shown.print(
         f"{len(drafted)} attributes drafted in {out}. The draft is read off private data: values and bin edges may tell about "
         'records. Review it against what is publicly known, then set "draft": false in the file.',
@@ -123,7 +129,7 @@ def check(
     declared = Schema.read(schema)
     legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     draft = "; a draft, not reviewed yet" if declared.draft else ""
-    summary = f"{schema}: {len(declared)} attributes, {len(declared.rules)} rules{draft}"
+    summary = f"{_plain(schema)}: {len(declared)} attributes, {len(declared.rules)} rules{draft}"
     if table is None:
         console().print(summary)
         for number, rule in enumerate(declared.rules, start=1):
@@ -134,4 +140,4 @@ def check(
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
     report_fit(table, fit)
-    report_broken_rules(report)
+    report_broken_rules(report, all_rows=fit.counted == fit.rows)

@@ -49,6 +49,13 @@ def read_table(
     SchemaError
         If the schema is that of a wide table (`Schema.binary`).
     """
+    return _read(table, schema, reading or TableReading(), progress)[0]
+
+
+def _read(
+    table: AnyTable, schema: Schema, how: TableReading, progress: Progress | None
+) -> tuple[PrivateDataset, int]:
+    """Return the records that are counted, and the number of rows, counted or not."""
     from dpopt.private.readers.batch_reader import BatchReader
 
     if schema.is_binary:
@@ -56,14 +63,13 @@ def read_table(
             "the schema declares a wide table of zeros and ones; such tables are read by read_binary_table, and by "
             "synthesize, plan, release, resume and evaluate"
         )
-    how = reading or TableReading()
     how.check_against(schema)
     source = open_table(table, how)
     reader = BatchReader.first_pass(source, schema, how)
     columns = reader.columns(progress)
     reader.refuse_what_does_not_fit()
     refuse_without_rows(source, reader.rows, how)
-    return PrivateDataset.from_codes(schema, columns)
+    return PrivateDataset.from_codes(schema, columns), reader.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +103,15 @@ def fit_of_table(
     """
     from dpopt.private.readers.batch_reader import BatchReader
 
-    dataset = read_table(table, schema, reading)
-    strict = replace(reading or TableReading(), on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
+    how = reading or TableReading()
+    dataset, rows = _read(table, schema, how, None)
+    strict = replace(how, on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
     reader = BatchReader.first_pass(open_table(table, strict), schema, strict)
     reader.read_through()
-    return dataset, NonPrivateFit(reader.rows, dataset._rows, reader.what_does_not_fit())
+    misfits = [reader.what_does_not_fit()]
+    if rows > reader.rows:
+        misfits.append(f"  {rows - reader.rows:,} empty lines, each a malformed row")
+    return dataset, NonPrivateFit(rows, dataset._rows, "\n".join(filter(None, misfits)))
 
 
 def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> None:
