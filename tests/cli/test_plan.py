@@ -8,7 +8,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.option_takers import ALGORITHMS
+from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from tests.cli.command_line import inputs, refuse, succeed
 
 SMALL = ["--algorithm", "dualquery", "--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]

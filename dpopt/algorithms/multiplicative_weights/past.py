@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.past import check_reservation
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import TranscriptError
 from dpopt.releases.folder_files import TRANSCRIPT
-from dpopt.releases.plan_request import MARGINALS
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from dpopt.transcript.selected_query import SelectedQuery
