@@ -98,8 +98,8 @@ def test_a_solver_object_is_returned_as_it_is() -> None:
 
 
 def test_an_unknown_name_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(SolverUnavailableError, match="cpsat"):
-        get_solver("did you mean 'cp-sat'")
+    with pytest.raises(SolverUnavailableError, match="did you mean 'cp-sat'"):
+        get_solver("cpsat")
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -138,12 +138,12 @@ def test_solvers_from_outside_come_after_and_cannot_take_a_name(entry_points: No
 
 
 def test_a_solver_from_outside_that_does_not_load_says_why(entry_points: None) -> None:
-    with pytest.raises(SolverUnavailableError, match="thing"):
+    with pytest.raises(SolverUnavailableError, match="'package:broken'.*no such thing"):
         get_solver("broken")
 
 
 def test_a_solver_from_outside_that_lacks_something_says_what(entry_points: None) -> None:
-    with pytest.raises(SolverUnavailableError, match="availability"):
+    with pytest.raises(SolverUnavailableError, match="'package:half_done'.*without availability, solve"):
         get_solver("half")
 
 
