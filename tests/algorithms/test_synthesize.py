@@ -5,7 +5,7 @@ import inspect
 import re
 import shutil
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,15 @@ from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.solver import Availability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
+from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import (
     ADD_REMOVE,
     ROWS,
@@ -525,3 +529,54 @@ def test_counts_that_would_travel_unencrypted_are_warned_of(
         with pytest.raises(PlanError, match="nobody"):
             synthesize(frame(), SCHEMA, "marginals:1", engine=engine, **USUAL)
     assert sum("not encrypted" in str(one.message) for one in found) == warned
+
+
+class OwnSolver:
+    """The local search under a name that is not registered."""
+
+    name = "mine"
+
+    def __init__(self) -> None:
+        self.inner, self.solved = get_solver("local-search"), 0
+        self.capabilities = self.inner.capabilities
+
+    def availability(self) -> Availability:
+        return self.inner.availability()
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        self.solved += 1
+        return replace(self.inner.solve(program, limits, hint=hint), solver=self.name)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
+) -> None:
+    own, folder = OwnSolver(), tmp_path / "out"
+    options = DualQuery(rounds=4, draws=8, solver=own, work=5)
+    size = {} if measured else {"n0": ROWS}
+    settings: dict[str, Any] = {"epsilon": 1e5, "delta": 1e-6, "predict": False, **size}
+    done = synthesize(frame(), SCHEMA, "marginals:2", algorithm=options, **settings)
+    assert done.statement["plan"]["solver"] == "mine"
+    assert {one.solver.split()[0] for one in done.rounds} == {"mine"}
+    assert own.solved == 4
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    monkeypatch.setattr(own, "solve", stop)
+    told = Silent()
+    monkeypatch.setattr(told, "round", stop)
+    with pytest.raises(StopError):
+        synthesize(frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=told, **settings)
+    with pytest.raises(SolverUnavailableError, match=r"a solver of its own, 'mine'.*solver=\.\.\."):
+        continue_run(folder, frame())
+    with pytest.raises(PlanError, match="began with the solver 'mine', found 'local-search'"):
+        continue_run(folder, frame(), solver=get_solver("local-search"))
+    continued = continue_run(folder, frame(), solver=OwnSolver())
+    assert {one.solver.split()[0] for one in continued.rounds[1:]} == {"mine"}
