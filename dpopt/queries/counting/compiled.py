@@ -143,7 +143,7 @@ def _count_form(
 
 
 @kernel
-def _start(run: Run, column: np.int32) -> np.uint64:
+def _start(run: Run, column: int | np.int32) -> np.uint64:
     """Return where the run of a column begins."""
     return np.uint64(column) * run.stride + run.begin
 
@@ -237,9 +237,7 @@ def _coefficient(bits: np.int64, place: int) -> np.uint64:
 
 
 @kernel
-def _count_four(
-    run: Run, columns: Columns, i: int, flips: np.uint32, width: int, mask: np.int64
-) -> np.int64:
+def _count_four(run: Run, columns: Columns, i: int, flips: np.uint32, width: int, mask: np.int64) -> np.int64:
     """Count the records with an accepted number of three or four literals, which are added up bit by bit."""
     words = run.words
     c0, c1, c2, c3, c4, _, _, _ = _polynomial(mask)
@@ -285,10 +283,14 @@ def _first_seven(run: Run, columns: Columns, i: int, flips: np.uint32, width: in
 
 @kernel
 def _add_seven(
-    words: Words, w: np.uint64, starts: Seven, flips: Seven, keep_f: np.uint64, keep_g: np.uint64
+    words: Words, w: int, starts: Seven, flips: Seven, keep_f: np.uint64, keep_g: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Return the binary digits of the sum of seven bits, lowest first, for all places of a word at once."""
-    a, b, c = words[starts[0] + w] ^ flips[0], words[starts[1] + w] ^ flips[1], words[starts[2] + w] ^ flips[2]
+    a, b, c = (
+        words[starts[0] + w] ^ flips[0],
+        words[starts[1] + w] ^ flips[1],
+        words[starts[2] + w] ^ flips[2],
+    )
     d, e = words[starts[3] + w] ^ flips[3], words[starts[4] + w] ^ flips[4]
     f, g = (words[starts[5] + w] ^ flips[5]) & keep_f, (words[starts[6] + w] ^ flips[6]) & keep_g
     left, left_twos = a ^ b ^ c, (a & b) | (c & (a ^ b))
@@ -346,16 +348,16 @@ def _count_general(
 
 
 @kernel
-def _fill_planes(
-    run: Run, columns: Columns, i: int, flips: np.uint32, width: int, planes: Words
-) -> None:
+def _fill_planes(run: Run, columns: Columns, i: int, flips: np.uint32, width: int, planes: Words) -> None:
     """Write the five digits of the number of true literals: the first seven at once, then one after the other."""
     words, n, every = run.words, run.size, ~np.uint64(0)
     starts, turned = _first_seven(run, columns, i, flips, width)
     plane_2, plane_4, carry = n, n + n, np.uint64(PLANES - 1) * n
     planes[n + n + n : carry] = 0
     for w in range(n):
-        planes[w], planes[plane_2 + w], planes[plane_4 + w] = _add_seven(words, w, starts, turned, every, every)
+        planes[w], planes[plane_2 + w], planes[plane_4 + w] = _add_seven(
+            words, w, starts, turned, every, every
+        )
     for literal in range(7, width):
         column, flip = _start(run, columns[i, literal]), _flip(flips, literal)
         for w in range(n):
@@ -440,9 +442,7 @@ def add_triples(run: Run, ones: Columns, triples: Columns, totals: NDArray[np.in
 
 
 @kernel
-def _keep_both(
-    words: Words, n: np.uint64, a: np.uint64, b: np.uint64, both: Words
-) -> np.int64:
+def _keep_both(words: Words, n: np.uint64, a: np.uint64, b: np.uint64, both: Words) -> np.int64:
     """Write the AND of two runs of n words to `both` and return the number of its bits."""
     total = np.uint64(0)
     for w in range(n):
@@ -453,9 +453,7 @@ def _keep_both(
 
 
 @kernel
-def _count_two(
-    left: Words, right: Words, n: np.uint64, a: np.uint64, b: np.uint64
-) -> np.int64:
+def _count_two(left: Words, right: Words, n: np.uint64, a: np.uint64, b: np.uint64) -> np.int64:
     """Count the bits of the AND of two runs of n words."""
     total = np.uint64(0)
     for w in range(n):

@@ -131,7 +131,7 @@ def columns_of_arrays(
         if plain:
             return columns_of_records([(starts, indices)], width)
         return columns_of_entries(starts, indices, _summands(values), width)
-    from dpopt.queries.counting.binary_kernels import lists_increase
+    from dpopt.queries.counting.packing_kernels import lists_increase
 
     if plain:
         listed = indices.astype(np.uint32)
