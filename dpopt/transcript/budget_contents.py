@@ -12,7 +12,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.conversions import zcdp_epsilon
 from dpopt.accounting.many_releases import THEOREMS, Cost, Total, left_for, total_of
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError
+from dpopt.errors import AccountingError, BudgetError
+from dpopt.files.codec import decode, encode
 from dpopt.transcript.journal import entry_of
 
 VERSION = 1
@@ -104,7 +105,7 @@ class BudgetContents:
         """Return the budget, each release and what is left, as a JSON object."""
         total, left = self.total(), self.left()
         return {
-            "budget": {name: value for name, value in self.budget.to_json().items() if name != "accountant"},
+            "budget": {name: encode(self.budget)[name] for name in ("epsilon", "delta", "rho")},
             "neighbours": self.relation.value,
             "unit": self.unit,
             "created": self.created,
@@ -147,7 +148,7 @@ def read_contents(name: str, data: bytes) -> BudgetContents:
     releases: dict[str, ReservedRelease] = {}
     try:
         budget, person, created = (
-            Budget.from_json(first["budget"]),
+            decode(Budget, first["budget"], "a budget", AccountingError),
             _person(first["person"]),
             str(first["date"]),
         )

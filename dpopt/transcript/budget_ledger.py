@@ -28,6 +28,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError
+from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import flush_folder
 from dpopt.transcript.budget_contents import (
@@ -109,7 +110,7 @@ class BudgetLedger:
         made = cls(path)
         entry: Entry = {
             "dpopt_budget": VERSION,
-            "budget": budget.to_json(),
+            "budget": encode(budget),
             "neighbours": relation.value,
             "person": person,
             "date": _now(),

@@ -15,7 +15,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.curators.list_curator import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
@@ -124,7 +125,7 @@ class ListPlan:
             "family": self.family.to_json(),
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": GAUSSIAN if self.gaussian else LAPLACE,
             "unit": -self.coefficients.bits,
             "coefficients": self.coefficients.listed(),
@@ -158,7 +159,7 @@ class ListPlan:
                 -int(given["unit"]),
             ),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=given["noise"] == GAUSSIAN,
             sizes=sizes,
             scales=tuple(float(scale) for scale in given["scales"]),

@@ -14,7 +14,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, moved_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
 from dpopt.queries.polynomial_families.family import (
@@ -132,7 +133,7 @@ class SanitizerFigures:
             "approximation": self.approximation,
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "unit": self.unit,
             "scale": self.scale,
@@ -164,7 +165,7 @@ class SanitizerFigures:
             width=None if given["width"] is None else int(given["width"]),
             approximation=float(given["approximation"]),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=given["noise"] == _GAUSSIAN,
             unit=float(given["unit"]),
             scale=float(given["scale"]),
