@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,40 @@ def anywhere(value: Any) -> Any:
         return [anywhere(part) for part in value]
     if not isinstance(value, dict):
         return value
-    return {key: budget(part) if key == "budget" else anywhere(part) for key, part in value.items()}
+    return {
+        key: (FORMS[key] if key in FORMS and isinstance(part, dict | list) else anywhere)(part)
+        for key, part in value.items()
+    }
 
 
 def budget(old: dict[str, Any]) -> dict[str, Any]:
     """Every field of a budget is written, also those that are as usual."""
     usual = {name: part for name, part in old.items() if name != "earlier"}
     return {**usual, "rows_per_person": old.get("rows_per_person"), "earlier": old.get("earlier", [])}
+
+
+def bins(old: dict[str, Any]) -> dict[str, Any]:
+    """The same of bins."""
+    return {"labels": None, "edges": None, **old}
+
+
+def family(old: dict[str, Any]) -> dict[str, Any]:
+    """Decision lists are declared by the names of the fields."""
+    return {"variables": old["variables"], "length": old["k"], "kind": old["rows"], "changes": old["changes"]}
+
+
+def points(old: dict[str, Any]) -> dict[str, Any]:
+    """So are the columns of points."""
+    return {"names" if key == "columns" else key: part for key, part in old.items()}
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "budget": budget,
+    "bins": bins,
+    "axes": lambda old: list(map(bins, old)),
+    "family": family,
+    "points": points,
+}
 
 
 def plan(old: dict[str, Any]) -> dict[str, Any]:
@@ -40,8 +68,8 @@ def release(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def entry(old: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry of a transcript."""
-    return anywhere(old)  # type: ignore[no-any-return]
+    """Return an entry of a transcript; every field of what was released is written."""
+    return {**({"pairs": []} if old["kind"] == "draw" else {}), **anywhere(old)}
 
 
 def synopsis(old: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry, Journal, JournalContents
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 
 
 @dataclass(slots=True, eq=False)

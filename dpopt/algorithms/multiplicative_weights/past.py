@@ -13,8 +13,7 @@ from dpopt.files.codec import decode
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.releases.plan_request import MARGINALS
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 Value = SelectedQuery | SelectedMarginal | NoisyAnswers
 

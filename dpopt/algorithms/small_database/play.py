@@ -28,7 +28,7 @@ from dpopt.releases.outcome import Outcome, Run
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.selected_database import SelectedDatabase
+from dpopt.transcript.released import SelectedDatabase
 
 LOST = (
     "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is nothing to "

@@ -15,7 +15,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
+from dpopt.errors import AccountingError, PlanError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.curators.list_curator import ListCounts
@@ -122,7 +122,7 @@ class ListPlan:
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
-            "family": self.family.to_json(),
+            "family": encode(self.family),
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
             "budget": encode(self.budget),
@@ -153,7 +153,7 @@ class ListPlan:
         sizes = tuple(int(size) for size in given["sizes"])
         return cls(
             coefficients=ListCoefficients.from_listed(
-                ListFamily.from_json(given["family"]),
+                decode(ListFamily, given["family"], "rows", WorkloadError),
                 max(sizes, default=0),
                 given["coefficients"],
                 -int(given["unit"]),

@@ -179,7 +179,7 @@ class HalfspacePlan:
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
-            "points": self.columns.to_json(),
+            "points": encode(self.columns),
             "dimension": self.dimension,
             "projections": self.number,
             "directions": self.directions,
@@ -214,7 +214,7 @@ class HalfspacePlan:
             raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
         predicted = given["predicted"]
         return cls(
-            columns=PointColumns.from_json(given["points"]),
+            columns=decode(PointColumns, given["points"], "columns", PlanError),
             dimension=int(given["dimension"]),
             number=int(given["projections"]),
             directions=int(given["directions"]),

@@ -14,7 +14,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
+from dpopt.errors import AccountingError, PlanError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, moved_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
@@ -126,7 +126,7 @@ class SanitizerFigures:
         return {
             "name": self.name,
             "labels": list(self.labels),
-            "monomials": self.monomials.to_json(),
+            "monomials": encode(self.monomials),
             "number_of_monomials": self.monomials.count,
             "constant": self.constant,
             "width": self.width,
@@ -160,7 +160,7 @@ class SanitizerFigures:
         return cls(
             name=str(given["name"]),
             labels=tuple(str(one) for one in given["labels"]),
-            monomials=Monomials.from_json(given["monomials"]),
+            monomials=decode(Monomials, given["monomials"], "monomials", WorkloadError),
             constant=float(given["constant"]),
             width=None if given["width"] is None else int(given["width"]),
             approximation=float(given["approximation"]),
