@@ -55,7 +55,7 @@ def test_a_plan_needs_no_table() -> None:
     assert found["noise"] == "discrete Gaussian"
     assert found["conjunctions"] == [1, 18, 144, 672]
     assert found["points"] == 50
-    assert found["family"]["rows"] == "disjunctions"
+    assert found["family"]["kind"] == "disjunctions"
     assert 0 < found["approximation_error"] < found["predicted_error"] < 1
 
 
