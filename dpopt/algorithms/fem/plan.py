@@ -18,6 +18,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_limits, whole_number
 
@@ -127,7 +128,7 @@ class FemPlan(PlainPlan):
             "kept_from": self.kept_from,
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "solver": self.solver,
             "work": self.work,
             "seconds": self.seconds,
@@ -159,7 +160,7 @@ class FemPlan(PlainPlan):
                 kept_from=obj["kept_from"],
                 size=obj["size"],
                 relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
+                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
                 solver=str(obj["solver"]),
                 work=obj["work"],
                 seconds=obj["seconds"],

@@ -13,6 +13,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import SmallDatabase
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
 from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
 
@@ -109,7 +110,7 @@ class SmallDatabasePlan(PlainPlan):
             "reach": str(self.reach),
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "seed": self.seed,
             "chosen_by": self.chosen_by,
         }
@@ -135,7 +136,7 @@ class SmallDatabasePlan(PlainPlan):
                 reach=Decimal(str(obj["reach"])),
                 size=obj["size"],
                 relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
+                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
                 seed=obj["seed"],
                 chosen_by=str(obj["chosen_by"]),
             )
