@@ -156,7 +156,7 @@ def play(
     journal = MemoryJournal()
     # The scripted samplers of these tests follow the real law, so their claim to be private is taken.
     with mock.patch(
-        "dpopt.private.curators.dualquery_curator.is_trusted",
+        "dpopt.private.curators.door.is_trusted",
         lambda given, noise: given is None or given.is_private,
     ):
         curator = Curator(

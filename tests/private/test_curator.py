@@ -13,7 +13,8 @@ from dpopt.accounting.dualquery import draw_charge, plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivateDataError, WorkloadError
-from dpopt.private.curators.dualquery_curator import NOT_PRIVATE_DRAWS, Curator
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights, ScriptedSampler
@@ -43,7 +44,7 @@ STEP = Decimal("0.5")
 def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take scripted sources of these tests at their word, so that ledgers can be compared."""
     monkeypatch.setattr(
-        "dpopt.private.curators.dualquery_curator.is_trusted",
+        "dpopt.private.curators.door.is_trusted",
         lambda sampler, noise: all(source is None or source.is_private for source in (sampler, noise)),
     )
 

@@ -17,7 +17,7 @@ from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.polynomials.decision_lists import approximation_error
-from dpopt.private.curators.list_curator import ListCounts
+from dpopt.private.measurements.list_measurement import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.summaries.noise_bounds import noise_bound

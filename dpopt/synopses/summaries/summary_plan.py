@@ -17,7 +17,7 @@ from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.polynomials.targets import Target
-from dpopt.private.curators.conjunction_curator import ConjunctionCounts
+from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
