@@ -41,7 +41,7 @@ from dpopt.private.measurements.list_measurement import ListTable
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
-from dpopt.private.readers.read_points import HalfspacePoints
+from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.decision_lists.coefficients import ListCoefficients

@@ -206,7 +206,7 @@ FOLDER = "dpopt/synopses/intervals/"
 
 def test_ends_of_searches_are_constructed_by_their_curators_alone() -> None:
     places = {path for path, file in FILES.items() if "NoisySearch(" in ast.unparse(file.tree)}
-    assert places == {"dpopt/private/curators/interval_curator.py", "dpopt/private/curators/split_curator.py"}
+    assert places == {"dpopt/private/curators/searching_curator.py"}
     assert [
         place for path, file in FILES.items() if path.startswith(FOLDER) for place in constructions(file.tree)
     ] == []

@@ -26,7 +26,7 @@ from dpopt.private.measurements.halfspace_measurement import (
 )
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.private.readers.read_points import HalfspacePoints, columns_of_array, read_points
+from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling
 from tests.exact_counts_loss import AMPLE
 from tests.exact_halfspace_loss import COLUMNS, UNIVERSE, point_neighbours, points_of, projections, sides_of
