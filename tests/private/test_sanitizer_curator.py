@@ -314,7 +314,7 @@ def test_a_curator_stays_where_it_is(attempt: object) -> None:
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e16])
 def test_noise_that_is_none_is_refused(scale: float) -> None:
-    with pytest.raises(PlanError, match="noise of scale"):
+    with pytest.raises(PlanError, match="scale of the noise"):
         what(scale=scale)
 
 

@@ -43,7 +43,7 @@ class Counted(Noised, Protocol):
     """A type of `MEASUREMENTS`: its charge follows from what is public, its value from what is held."""
 
     def charge(self, public: Any, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs, given all that is public of the records (`Closed._public`)."""
+        """Return what it costs, given all that is public of the records (`Closed._public`). Privacy: C1 in docs/privacy.md."""
         ...
 
     def exact(self, held: Any, relation: NeighbouringRelation, threads: int = 2) -> NDArray[np.int64]:

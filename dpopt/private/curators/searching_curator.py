@@ -225,7 +225,7 @@ class SearchingCurator(CountingCurator):
             raise PlanError(f"found a {type(what).__name__}; expected a search for the end of an interval")
         (bins,) = self._shape
         if what.start >= bins:
-            raise PlanError(f"{what.name}: found a search from bin {what.start:,}; there are {bins:,}")
+            raise PlanError(f"{what.name}: found a search from bin {what.start:,} of {bins:,}")
         charge = self._charged_for(what, what.charge(self._relation), comparisons_needed(bins - what.start))
         before, start = self._before, np.array([what.start], dtype=np.int64)
         found = self._first(
@@ -270,7 +270,10 @@ class SearchingCurator(CountingCurator):
             self._charged(charge)
 
     def _charged_for(self, what: _Search, charge: Charge | None, needed: int) -> Charge | None:
-        """Spend the charge of a search that can be made; None costs nothing, since nothing is compared."""
+        """Spend the charge of a search that can be made; None costs nothing, since nothing is compared.
+
+        Privacy: A3, D1, D2 in docs/privacy.md.
+        """
         if self._dataset._bins_of_a_record != 1:
             raise PlanError("ranges and boxes of nodes are not searched; an edge may count twice in one")
         if needed > what.comparisons:
