@@ -72,7 +72,7 @@ def test_a_name_is_measured_once_even_if_it_was_reserved_twice() -> None:
     run = measuring(CHARGES[0])
     run.curator.measure(BOTH)
     before = list(run.events)
-    with pytest.raises(BudgetError, match="'both' was drawn before; each draw of a plan has a name"):
+    with pytest.raises(BudgetError, match="drawn before"):
         run.curator.measure(BOTH)
     assert run.events == before
     assert len(run.ledger.entries) == 1

@@ -28,7 +28,6 @@ RELEASES = {
     "_recalled",
     "_released",
     "_measured",
-    "_found",
 }
 """Methods of a `Door`: whoever calls one of them spends, draws or hands out."""
 _NUMBER = r"[A-Z][1-9]\d*"
