@@ -26,6 +26,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.tables.closed import Closed
 from tests.exact_law import exp_minus
@@ -147,7 +148,7 @@ def stated(privacy: object) -> tuple[Charge, ...]:
     """Return the charges that a release states."""
     assert isinstance(privacy, dict)
     assert privacy["private"]
-    return tuple(Charge.from_json(charge) for charge in privacy["charges"])
+    return tuple(decode(Charge, charge, "a charge") for charge in privacy["charges"])
 
 
 def check_game(game: CountingGame) -> float:

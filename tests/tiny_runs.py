@@ -157,7 +157,7 @@ def play(
     # The scripted samplers of these tests follow the real law, so their claim to be private is taken.
     with mock.patch(
         "dpopt.private.curators.door.is_trusted",
-        lambda given, noise: given is None or given.is_private,
+        lambda given, *_: given is None or given.is_private,
     ):
         curator = Curator(
             dataset_of(schema, table),

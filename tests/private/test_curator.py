@@ -13,6 +13,7 @@ from dpopt.accounting.dualquery import draw_charge, plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivateDataError, WorkloadError
+from dpopt.files.codec import decode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.noise import ScriptedNoise
@@ -45,7 +46,7 @@ def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take scripted sources of these tests at their word, so that ledgers can be compared."""
     monkeypatch.setattr(
         "dpopt.private.curators.door.is_trusted",
-        lambda sampler, noise: all(source is None or source.is_private for source in (sampler, noise)),
+        lambda sampler, noise, words: all(source is None or source.is_private for source in (sampler, noise)),
     )
 
 
@@ -178,7 +179,7 @@ def test_what_is_on_file_is_what_was_returned() -> None:
     setting = Setting()
     sampled = setting.curator().draw_queries(2)
     charge, draw = setting.journal.memory.entries
-    assert Charge.from_json(charge["charge"]) == sampled.charge
+    assert decode(Charge, charge["charge"], "a charge") == sampled.charge
     assert charge["round"] == draw["round"] == 1
     read = SampledQueries.from_json(draw, sampled.charge)
     assert read.queries.tolist() == sampled.queries.tolist() == [0, 1]

@@ -21,7 +21,7 @@ from dpopt.private.curators.searching_curator import (
 )
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal
-from dpopt.transcript.noisy_search import NoisySearch
+from dpopt.transcript.released import NoisySearch
 from tests.private.test_bin_curator import Exact
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 

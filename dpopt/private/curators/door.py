@@ -24,6 +24,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
+from dpopt.files.codec import encode
 from dpopt.private.measurements.noisy_counts import Noised, with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
@@ -214,5 +215,5 @@ class Door(Generic[_Held]):
         return value
 
     def _on_file(self, charge: Charge, **where: int) -> Charge:
-        self._journal.append({"kind": "charge", "charge": charge.to_json(), **where})
+        self._journal.append({"kind": "charge", "charge": encode(charge), **where})
         return charge
