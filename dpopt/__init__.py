@@ -4,7 +4,6 @@ Records stay in one room; what leaves it has been charged first and is public fr
 works on public values only, with solvers that can be swapped. The rooms, in the order in which data flow:
 
 schema        what a record may be: attributes, values, bins, rules on records
-schema        what a record may be: attributes, values, bins, rules on records
 queries       what can be asked: clauses, workloads; counting and satisfaction as functions of arrays
 accounting    what privacy costs: charges, composition theorems, conversions, the ledger
 private       the trusted side: records, mechanisms, randomness, and the curators, its only door
@@ -75,6 +74,16 @@ if TYPE_CHECKING:
     from dpopt.schema.attribute import AttributeKind as AttributeKind
     from dpopt.schema.rules.rule import Rule as Rule
     from dpopt.schema.schema import Schema as Schema
+    from dpopt.synopses.any_synopsis import read_synopsis as read_synopsis
+    from dpopt.synopses.decision_lists.release_lists import decision_lists as decision_lists
+    from dpopt.synopses.halfspaces.release_halfspaces import halfspaces as halfspaces
+    from dpopt.synopses.histograms.grids.release_grid import grid as grid
+    from dpopt.synopses.histograms.release_histogram import histogram as histogram
+    from dpopt.synopses.histograms.sorted.release_sorted import degrees as degrees
+    from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts as sorted_counts
+    from dpopt.synopses.intervals.release_intervals import intervals as intervals
+    from dpopt.synopses.sanitizers.release_sanitizer import sanitize as sanitize
+    from dpopt.synopses.summaries.release_summary import summary as summary
     from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger
 
 __version__ = "0.1.0"
@@ -110,15 +119,25 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Workload": "dpopt.queries.workloads.workload",
     "bit_table": "dpopt.private.readers.binary.bit_file",
     "continue_run": "dpopt.algorithms.synthesize",
+    "decision_lists": "dpopt.synopses.decision_lists.release_lists",
+    "degrees": "dpopt.synopses.histograms.sorted.release_sorted",
     "draft_schema": "dpopt.private.readers.draft_schema",
     "evaluate": "dpopt.algorithms.evaluate",
+    "grid": "dpopt.synopses.histograms.grids.release_grid",
+    "halfspaces": "dpopt.synopses.halfspaces.release_halfspaces",
+    "histogram": "dpopt.synopses.histograms.release_histogram",
+    "intervals": "dpopt.synopses.intervals.release_intervals",
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
     "predict_error": "dpopt.algorithms.dualquery.simulation",
     "read_binary_table": "dpopt.private.readers.read_binary_table",
+    "read_synopsis": "dpopt.synopses.any_synopsis",
     "read_table": "dpopt.private.readers.read_table",
     "replay": "dpopt.algorithms.replay",
     "reweight_release": "dpopt.algorithms.after.reweighted_release",
+    "sanitize": "dpopt.synopses.sanitizers.release_sanitizer",
+    "sorted_counts": "dpopt.synopses.histograms.sorted.release_sorted",
+    "summary": "dpopt.synopses.summaries.release_summary",
     "synthesize": "dpopt.algorithms.synthesize",
     "write_bit_file": "dpopt.private.readers.binary.bit_file",
 }

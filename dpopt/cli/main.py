@@ -15,14 +15,13 @@ from dpopt.cli import budget
 from dpopt.cli.application import application
 from dpopt.cli.commands import certify, compare, demo, inspect, plan, release, reweight, schema
 from dpopt.cli.interruption import listen
-from dpopt.cli.synopses import degrees, grid, halfspaces, histogram, intervals, lists, polynomial, summary
+from dpopt.cli.synopses import grid, halfspaces, histogram, intervals, lists, polynomial, summary
 from dpopt.cli.synopses import sorted as sorted_counts
 
 __all__ = [
     "budget",
     "certify",
     "compare",
-    "degrees",
     "demo",
     "grid",
     "halfspaces",

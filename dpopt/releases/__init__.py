@@ -5,8 +5,7 @@ In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt
 | file | what it holds |
 |---|---|
 | ledgers.py | the one maker of ledgers: reserved within a plan's own budget, paid from the owner's |
-| folder_files.py | the names of the files of a release folder, and how they are written |
-| archives.py | whether a new file can be written; .npz archives of releases that answer by themselves |
+| folder_files.py | the names of the files of a release folder, and how they are written; whether a new file can be |
 | kept_records.py | how a round's record is kept |
 | write_records.py, table_output.py | synthetic records as files |
 | wide_output.py | wide records of zeros and ones as files |

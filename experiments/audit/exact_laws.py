@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.synopses.histograms.histogram_settings import HistogramSettings
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from dpopt.synopses.intervals.interval_settings import IntervalSettings
+from dpopt.synopses.intervals.release_intervals import plan_partition
 from experiments.audit.cells import folder_in_memory, named
 from experiments.audit.files import ADD_REMOVE, FALSE, SIZE, TRUE
 from experiments.audit.mechanisms import remembered_plans
@@ -159,14 +159,14 @@ def _rounds(_: str, epsilon: float) -> tuple[list[Pair], float]:
 def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
     """Return the neighbours of a release of intervals or boxes: where its searches end, and the noisy counts there."""
     one_column = name != "boxes"
-    settings = IntervalSettings(
-        HistogramSettings(epsilon=epsilon, neighbours=ADD_REMOVE),
-        n=ROWS,
+    plan = plan_partition(
+        (4,) if one_column else (3, 2),
+        Budget(epsilon, 0.0, None, Accountant.PURE),
+        ROWS,
         weights="printed" if "printed" in name else "measured",
         intervals=2 if one_column else None,
         cuts=None if one_column else 1,
     )
-    plan = settings.plan((4,) if one_column else (3, 2), ROWS)
     game = interval_game(plan) if isinstance(plan, IntervalPlan) else split_game(plan)
     pairs = record_neighbours(NeighbouringRelation.ADD_REMOVE, game.bins)
     paths = {

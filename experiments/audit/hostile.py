@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dpopt
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import DpoptError
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries.workloads.workload import workload_from_json
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.histogram_settings import HistogramSettings
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, Canary
 
@@ -52,25 +52,19 @@ class HostilePair:
 
 def largest_degree(path: Path, epsilon: float) -> Observation:
     """Release degrees; look at the largest."""
-    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
-
-    released = degrees_of_edges(path, NODES, _counts(epsilon))
+    released = dpopt.degrees(path, NODES, **_counts(epsilon))
     return Observation((), (int(released.noisy[-1]),))
 
 
 def sum_of_degrees(path: Path, epsilon: float) -> Observation:
     """Release degrees of few nodes; look at the largest ones."""
-    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
-
-    released = degrees_of_edges(path, NODES, _counts(epsilon))
+    released = dpopt.degrees(path, NODES, **_counts(epsilon))
     return Observation((), (int(released.noisy[-40:].sum()),))
 
 
 def histogram(path: Path, epsilon: float) -> Observation:
     """Release a histogram of a column beside one of texts."""
-    from dpopt.synopses.histograms.histogram_of_table import histogram_of_column
-
-    noisy = histogram_of_column(path, VALUES, "b", _counts(epsilon)).noisy[0]
+    noisy = dpopt.histogram(path, VALUES, "b", **_counts(epsilon)).noisy[0]
     return Observation((), tuple(int(count) for count in noisy))
 
 
@@ -112,11 +106,13 @@ def pairs(path: Path, epsilon: float) -> Observation:
     return Observation((), (round(float(released.noisy[0]) * 1000),))
 
 
-def _counts(epsilon: float) -> HistogramSettings:
-    """Return settings of a total reading: a line that does not fit is left out."""
-    return HistogramSettings(
-        epsilon=epsilon, neighbours=ADD_REMOVE, reading=TableReading(on_invalid=OnInvalid.DROP)
-    )
+def _counts(epsilon: float) -> dict[str, Any]:
+    """Return what is asked, with a total reading: a line that does not fit is left out."""
+    return {
+        "epsilon": epsilon,
+        "neighbours": ADD_REMOVE,
+        "reading": TableReading(on_invalid=OnInvalid.DROP),
+    }
 
 
 def _edges(first: str, *kept: str) -> Canary:

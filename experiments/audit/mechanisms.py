@@ -92,11 +92,11 @@ MECHANISMS = (
 )
 
 PLANNERS = (
-    "dpopt.synopses.histograms.histogram_of_table.plan_histogram",
-    "dpopt.synopses.histograms.grids.grid_of_table.plan_grid",
-    "dpopt.synopses.histograms.sorted.sorted_of_table.plan_sorted",
-    "dpopt.synopses.intervals.interval_settings.plan_intervals",
-    "dpopt.synopses.intervals.interval_settings.plan_split",
+    "dpopt.synopses.histograms.release_histogram.plan_histogram",
+    "dpopt.synopses.histograms.grids.release_grid.plan_grid",
+    "dpopt.synopses.histograms.sorted.release_sorted.plan_sorted",
+    "dpopt.synopses.intervals.release_intervals.plan_intervals",
+    "dpopt.synopses.intervals.release_intervals.plan_split",
     "dpopt.synopses.summaries.release_summary.plan_summary",
     "dpopt.synopses.decision_lists.release_lists.plan_lists",
     "dpopt.synopses.halfspaces.release_halfspaces.plan_halfspaces",

@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.accounting.budget import Budget
+import dpopt
 from dpopt.accounting.conversions import zcdp_rho
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.workloads.workload import Workload, workload_from_json
-from dpopt.synopses.histograms.histogram_settings import HistogramSettings
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
 
@@ -40,20 +38,11 @@ class Asked:
     folder: Path
     gaussian: bool = False
 
-    def counts(self, **more: Any) -> HistogramSettings:
-        """Return the settings of releases of counts."""
+    @property
+    def budget(self) -> dict[str, Any]:
+        """The keywords that ask for the budget, under the relation."""
         delta = DELTA if self.gaussian else None
-        return HistogramSettings(epsilon=self.epsilon, delta=delta, neighbours=self.relation, **more)
-
-    @property
-    def budget(self) -> Budget:
-        """The budget."""
-        return self.counts().budget()
-
-    @property
-    def neighbours(self) -> NeighbouringRelation:
-        """The relation."""
-        return NeighbouringRelation(self.relation)
+        return {"epsilon": self.epsilon, "delta": delta, "neighbours": self.relation}
 
     @property
     def size(self) -> int | None:
@@ -85,37 +74,27 @@ def _counted(released: Any, path: Sequence[object] = ()) -> Released:
 
 def histogram(path: Path, asked: Asked) -> Released:
     """A histogram of two bins."""
-    from dpopt.synopses.histograms.histogram_of_table import histogram_of_column
-
-    return _counted(histogram_of_column(path, SCHEMA, "b", asked.counts()))
+    return _counted(dpopt.histogram(path, SCHEMA, "b", **asked.budget))
 
 
 def grid(path: Path, asked: Asked) -> Released:
     """A grid of two columns with two bins each."""
-    from dpopt.synopses.histograms.grids.grid_of_table import histogram_of_columns
-
-    return _counted(histogram_of_columns(path, SCHEMA, ("b", "c"), asked.counts()))
+    return _counted(dpopt.grid(path, SCHEMA, ("b", "c"), **asked.budget))
 
 
 def sorted_counts(path: Path, asked: Asked) -> Released:
     """The counts of two values in order."""
-    from dpopt.synopses.histograms.sorted.sorted_of_table import sorted_counts_of_column
-
-    return _counted(sorted_counts_of_column(path, SCHEMA, "a", asked.counts()))
+    return _counted(dpopt.sorted_counts(path, SCHEMA, "a", **asked.budget))
 
 
 def degrees(path: Path, asked: Asked) -> Released:
     """The degrees of a graph with a declared number of nodes."""
-    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
-
-    return _counted(degrees_of_edges(path, 4 if asked.epsilon >= 1 else 24, asked.counts()))
+    return _counted(dpopt.degrees(path, 4 if asked.epsilon >= 1 else 24, **asked.budget))
 
 
 def degrees_of_noisy_nodes(path: Path, asked: Asked) -> Released:
     """The degrees of a graph whose number of nodes is bought: how far nodes beside the two largest seem to have an edge."""
-    from dpopt.synopses.histograms.sorted.sorted_of_table import degrees_of_edges
-
-    released = degrees_of_edges(path, None, asked.counts())
+    released = dpopt.degrees(path, None, **asked.budget)
     ends = 2 * max(1, round(2 / asked.epsilon))  # of the edges that one file has and the other has not
     seen = np.clip(released.noisy[-ends - 2 : -2], 0, 1).sum()
     return Released(Observation((), (int(seen),)), released.privacy)
@@ -137,48 +116,37 @@ def boxes(path: Path, asked: Asked) -> Released:
 
 
 def _partition(path: Path, asked: Asked, columns: tuple[str, ...], **how: Any) -> Released:
-    from dpopt.synopses.intervals.interval_settings import IntervalSettings
-    from dpopt.synopses.intervals.partition_of_table import partition_of_columns
-
-    released = partition_of_columns(
-        path, SCHEMA, columns, IntervalSettings(asked.counts(), n=asked.size, **how)
-    )
+    released = dpopt.intervals(path, SCHEMA, columns, n0=asked.size, **how, **asked.budget)
     partition = released.partition
     return _counted(released, _numbers_of(partition.starts, partition.stops))
 
 
 def summary(path: Path, asked: Asked) -> Released:
     """Noisy counts of the values of a column."""
-    from dpopt.synopses.summaries.release_summary import summary_of_table
-
-    return _counted(
-        summary_of_table(path, ONE_BIT, 1, asked.budget, relation=asked.neighbours, size=asked.size)
-    )
+    return _counted(dpopt.summary(path, ONE_BIT, 1, n0=asked.size, **asked.budget))
 
 
 def decision_lists(path: Path, asked: Asked) -> Released:
     """Rows that are decision lists of one literal at most."""
     from dpopt.queries.decision_lists.families import ListFamily, RowKind
-    from dpopt.synopses.decision_lists.release_lists import summary_of_lists
 
     family = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
-    return _counted(summary_of_lists(path, family, asked.budget, relation=asked.neighbours, size=asked.size))
+    return _counted(dpopt.decision_lists(path, family, n0=asked.size, **asked.budget))
 
 
 def halfspaces(path: Path, asked: Asked) -> Released:
     """Sides of points under one projection to two dimensions, for a direction and its antipode."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-    from dpopt.synopses.halfspaces.planning import Shape
-    from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
 
-    released = halfspaces_of_table(
+    released = dpopt.halfspaces(
         path,
-        PointColumns(("b", "c"), Scaling.UNIT),
-        asked.budget,
-        margin=0.1,
-        relation=asked.neighbours,
-        size=asked.size,
-        shapes=(Shape(2, 1, 2),),
+        0.1,
+        columns=PointColumns(("b", "c"), Scaling.UNIT),
+        projected_to=2,
+        projections=1,
+        directions=4,
+        n0=asked.size,
+        **asked.budget,
     )
     return _counted(released)
 
@@ -188,14 +156,13 @@ def sanitizer(path: Path, asked: Asked) -> Released:
     from dpopt.polynomials.minimax import best_polynomial
     from dpopt.polynomials.targets import Target
     from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-    from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
     from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 
     target = Target.disjunction(2)
     family = symmetric_family(
         ChosenLiterals.of(SCHEMA, ("a", "b"), "positive"), target, best_polynomial(target, 1).polynomial
     )
-    return _counted(sanitize_table(path, family, asked.budget, relation=asked.neighbours, size=asked.size))
+    return _counted(dpopt.sanitize(path, family, n0=asked.size, **asked.budget))
 
 
 def net(path: Path, asked: Asked) -> Released:

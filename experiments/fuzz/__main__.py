@@ -162,7 +162,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         call(kind, "release", *words, "--epsilon", 5, *more, "-o", where)
     call("histogram", "release", table, *schema, "--column", "age", "--epsilon", 5, "--hierarchy", folder / "hierarchy.json",
          "-o", folder / "by-hierarchy.json")  # fmt: skip
-    call("intervals", "release", table, *schema, "--ordered", "--column", "colour", "--column", "age", "--epsilon", 50, "--n",
+    call("intervals", "release", table, *schema, "--ordered", "--columns", "colour,age", "--epsilon", 50, "--n",
          200, "-o", folder / "boxes.json")  # fmt: skip
     call("polynomial", "--predicate", "or", "--k", 4, "--degree", 2, "-o", folder / "polynomial.json")
 
@@ -203,13 +203,15 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     from dpopt.queries.ranges.hierarchy import read_hierarchy
     from dpopt.queries.ranges.weighted_ranges import WeightedRanges
     from dpopt.queries.workloads.items import read_ranks
-    from dpopt.synopses.decision_lists.list_files import read_declaration, read_list_summary, read_points
-    from dpopt.synopses.halfspaces.halfspaces import read_halfspaces
+    from dpopt.synopses.decision_lists.list_files import read_declaration, read_points
+    from dpopt.synopses.decision_lists.list_summary import ListSummary
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
     from dpopt.synopses.halfspaces.query_file import read_queries
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-    from dpopt.synopses.histograms.histogram_files import read_histogram, read_released, read_sorted_counts
+    from dpopt.synopses.histograms.histogram import Histogram
+    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
     from dpopt.synopses.intervals.partition_release import PartitionRelease
-    from dpopt.synopses.summaries.summary import read_summary
+    from dpopt.synopses.summaries.summary import Summary
 
     schema = dpopt.Schema.read(folder / "schema.json")
     items = dpopt.Schema.binary(4, ["a", "b", "c", "d"])
@@ -231,16 +233,16 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
         "polynomial": ("polynomial.json", read_solution),
         "certified rounds": ("bounds.json", lambda path: read_rounds(path, folder / "release-dualquery")),
         "budget": ("budget.jsonl", lambda path: dpopt.BudgetLedger(path).contents().report()),
-        "histogram": ("histogram.json by-hierarchy.json", lambda path: read_histogram(path).counts),
-        "grid": ("grid.json", lambda path: GridHistogram.from_json(read_released(path))),
-        "sorted counts": ("sorted.json", read_sorted_counts),
+        "histogram": ("histogram.npz by-hierarchy.npz", lambda path: Histogram.read(path).counts),
+        "grid": ("grid.npz", GridHistogram.read),
+        "sorted counts": ("sorted.npz", SortedCountsRelease.read),
         "intervals": (
-            "intervals.json boxes.json",
-            lambda path: PartitionRelease.from_json(read_released(path)).weights,
+            "intervals.npz boxes.npz",
+            lambda path: PartitionRelease.read(path).weights,
         ),
-        "summary": ("summary.npz", read_summary),
-        "summary of lists": ("lists.npz", read_list_summary),
-        "halfspaces": ("halfspaces.npz", read_halfspaces),
+        "summary": ("summary.npz", Summary.read),
+        "summary of lists": ("lists.npz", ListSummary.read),
+        "halfspaces": ("halfspaces.npz", Halfspaces.read),
         "table: npz": ("matrix-csr.npz matrix-csc.npz matrix-coo.npz", lambda path: read_npz(path, 4)),
         "table: Matrix Market": ("matrix.mtx pattern.mtx", lambda path: read_matrix_market(path, 4)),
         "table: npy": ("numbers.npy", lambda path: halfspace_points.read_points(path, points)),

@@ -125,7 +125,7 @@ def _releases(cases: list[Case], name: str, shapes: tuple[Shape, ...]) -> Iterat
             for estimator in Estimator:
                 if run == 0:
                     expected[estimator] = predicted(plan, amount, len(case.queries), estimator).error
-                answers = released.answers(case.queries, estimator=estimator, turns=TURNS)
+                answers = released.answers(case.queries, estimate=estimator, turns=TURNS)
                 errors[estimator].append(np.abs(np.array([one.value for one in answers]) - case.truth))
         for estimator in Estimator:
             found = _result(name, _words(shape), estimator.value, errors[estimator], expected[estimator])

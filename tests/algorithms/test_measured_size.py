@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpopt
 from dpopt import Schema, synthesize
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
@@ -24,14 +25,6 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.releases.measured_size import MARGIN, measured_note
 from dpopt.schema.schema import Attribute, AttributeKind
-from dpopt.synopses.decision_lists.release_lists import summary_of_lists
-from dpopt.synopses.halfspaces.planning import Shape
-from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
-from dpopt.synopses.histograms.histogram_settings import HistogramSettings
-from dpopt.synopses.intervals.interval_settings import IntervalSettings
-from dpopt.synopses.intervals.partition_of_table import partition_of_columns
-from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
-from dpopt.synopses.summaries.release_summary import summary_of_table
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.exact_sanitizer_loss import symmetric
 from tests.exact_summary_loss import UNIVERSES
@@ -62,22 +55,34 @@ def points() -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def intervals(budget: Budget) -> Any:
-    counts = HistogramSettings(budget.epsilon, None if budget.rho is None else budget.delta, budget.rho)
-    return partition_of_columns(frame(), SCHEMA, ("age",), IntervalSettings(counts))
+def asked(budget: Budget) -> dict[str, Any]:
+    """Return the keywords that ask for a budget."""
+    return {"rho": budget.rho, "delta": budget.delta} if budget.rho else {"epsilon": budget.epsilon}
 
 
 RELEASES: dict[str, tuple[Callable[[Budget], Any], float]] = {
-    "summary": (lambda budget: summary_of_table(frame(), SCHEMA, 1, budget, columns=("a",)), MARGIN),
-    "lists": (lambda budget: summary_of_lists(["x1:1, else:0"] * ROWS, family_of(2, 1), budget), MARGIN),
+    "summary": (lambda budget: dpopt.summary(frame(), SCHEMA, 1, columns=("a",), **asked(budget)), MARGIN),
+    "lists": (
+        lambda budget: dpopt.decision_lists(["x1:1, else:0"] * ROWS, family_of(2, 1), **asked(budget)),
+        MARGIN,
+    ),
     "halfspaces": (
-        lambda budget: halfspaces_of_table(
-            points(), PointColumns(("x", "y"), Scaling.UNIT), budget, margin=0.3, shapes=[Shape(1, 3, 1)]
+        lambda budget: dpopt.halfspaces(
+            points(),
+            0.3,
+            columns=PointColumns(("x", "y"), Scaling.UNIT),
+            projected_to=1,
+            projections=3,
+            directions=2,
+            **asked(budget),
         ),
         0.0,
     ),
-    "intervals": (intervals, MARGIN),
-    "sanitizer": (lambda budget: sanitize_table(frame(), symmetric(UNIVERSES["mixed"]), budget), 0.0),
+    "intervals": (lambda budget: dpopt.intervals(frame(), SCHEMA, "age", **asked(budget)), MARGIN),
+    "sanitizer": (
+        lambda budget: dpopt.sanitize(frame(), symmetric(UNIVERSES["mixed"]), **asked(budget)),
+        0.0,
+    ),
 }
 
 

@@ -341,7 +341,7 @@ MORE = ("5,4", "25,0")
 COMMANDS = {
     "column": Command("histogram", ("--column", "age"), PEOPLE, MORE),
     "counts": Command("histogram", ("--counts", "n"), LISTED, ()),
-    "columns": Command("grid", ("--column", "age", "--column", "rooms"), PEOPLE, MORE),
+    "columns": Command("grid", ("--columns", "age,rooms"), PEOPLE, MORE),
     "sorted column": Command("sorted", ("--column", "age"), PEOPLE, MORE),
     "sorted counts": Command("sorted", ("--counts", "n"), LISTED, ()),
     "declared nodes": Command("degrees", ("--nodes", 12), EDGES, ("x y",)),

@@ -31,7 +31,6 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary import write_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
@@ -86,7 +85,7 @@ class Public:
                 released = release_summary(
                     dataset_of(SCHEMA, table), self.plan, noise=noise, progress=watcher
                 )
-                write_summary(released, folder / "summary.npz")
+                released.write(folder / "summary.npz")
                 watcher.seen.append(repr(released))
                 watcher.seen += [
                     repr(released.answer(query)) for query in QUERIES if query.count(",") < self.plan.width

@@ -26,7 +26,6 @@ from dpopt.errors import PlanError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
-from dpopt.synopses.halfspaces.halfspaces import write_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
@@ -61,9 +60,9 @@ class Public:
                 mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 released = release_halfspaces(points_of(table), self.plan, noise=noise, progress=watcher)
-                write_halfspaces(released, folder / "halfspaces.npz")
+                released.write(folder / "halfspaces.npz")
                 watcher.seen.append(repr(released))
-                watcher.seen += [repr(released.answer("1,2", estimator=one)) for one in Estimator]
+                watcher.seen += [repr(released.answer("1,2", estimate=one)) for one in Estimator]
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
 
 

@@ -27,7 +27,6 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.synopses.decision_lists.list_files import write_list_summary
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
@@ -75,7 +74,7 @@ class Public:
                 released = release_lists(
                     private(self.plan.family, table), self.plan, noise=noise, progress=watcher
                 )
-                write_list_summary(released, folder / "lists.npz")
+                released.write(folder / "lists.npz")
                 watcher.seen += [repr(released), repr(released.answer("010"))]
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
 

@@ -28,7 +28,6 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.synopses.sanitizers.sanitized import write_sanitized
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
@@ -77,7 +76,7 @@ class Public:
                 released = release_sanitizer(
                     dataset_of(self.plan.family.schema, table), self.plan, noise=noise, progress=watcher
                 )
-                write_sanitized(released, folder / "released.npz")
+                released.write(folder / "released.npz")
                 watcher.seen += [repr(released), repr(released.answer([0])), repr(released.answer([]))]
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
 

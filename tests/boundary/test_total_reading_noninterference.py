@@ -55,7 +55,7 @@ BUDGET = ["--epsilon", 1, "--delta", 1e-6]
 ADD_REMOVE = ["--neighbours", "add-remove"]
 COMMANDS: dict[str, list[object]] = {
     "histogram": ["histogram", "release", "TABLE", "--column", "age", *WHERE, *BUDGET],
-    "grid": ["grid", "release", "TABLE", "--column", "age", "--column", "sex", "--ordered", *WHERE, *BUDGET],
+    "grid": ["grid", "release", "TABLE", "--columns", "age,sex", "--ordered", *WHERE, *BUDGET],
     "sorted": ["sorted", "release", "TABLE", "--column", "sex", *WHERE, *BUDGET],
     "intervals": ["intervals", "release", "TABLE", "--column", "age", "--n", 1000, *WHERE, "--epsilon", 1],
     "summary": ["summary", "release", "TABLE", "--k", 2, "--n0", 1000, *WHERE, *BUDGET],

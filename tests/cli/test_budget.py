@@ -18,7 +18,7 @@ WHERE = ["--neighbours", "add-remove", "--n0", ROWS]
 COMMANDS: dict[str, list[object]] = {
     "release": ["--workload", "marginals:1", "--algorithm", "noise", "--delta", 1e-6, "--no-predict", *WHERE],
     "histogram release": ["--column", "age"],
-    "grid release": ["--column", "age", "--column", "smoker", "--ordered"],
+    "grid release": ["--columns", "age,smoker", "--ordered"],
     "intervals release": ["--column", "age", "--n", ROWS],
     "sorted release": ["--column", "age"],
     "summary release": ["--k", 1, "--columns", "smoker", "--n0", ROWS],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
 
+from dpopt import read_synopsis
 from tests.cli.command_line import refuse, succeed
 
 
@@ -20,10 +20,10 @@ def edges(tmp_path: Path) -> Path:
 
 
 def test_degrees_are_released_and_become_a_table(edges: Path, tmp_path: Path) -> None:
-    text = succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 2, "-o", tmp_path / "d.json")
+    text = succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 2, "-o", tmp_path / "d.npz")
     assert "spent: epsilon = 2.0000 (rho = 2.000000), one edge more or less (add-remove)" in text
     assert "30 nodes" in text
-    text = succeed("degrees", "export", tmp_path / "d.json", "-o", tmp_path / "d.csv", "--graphical")
+    text = succeed("degrees", "export", tmp_path / "d.npz", "-o", tmp_path / "d.csv", "--graphical")
     assert "a graph with" in text
     rows = list(csv.DictReader((tmp_path / "d.csv").read_text().splitlines()))
     assert sum(int(row["frequency"]) for row in rows) == 30
@@ -31,8 +31,8 @@ def test_degrees_are_released_and_become_a_table(edges: Path, tmp_path: Path) ->
 
 
 def test_the_number_of_nodes_can_be_bought(edges: Path, tmp_path: Path) -> None:
-    succeed("degrees", "release", edges, "--nodes", "noisy", "--rho", 0.5, "-o", tmp_path / "d.json")
-    found = json.loads((tmp_path / "d.json").read_text())
+    succeed("degrees", "release", edges, "--nodes", "noisy", "--rho", 0.5, "-o", tmp_path / "d.npz")
+    found = read_synopsis(tmp_path / "d.npz").to_json()
     assert found["length_from_budget"]
     assert [charge["label"] for charge in found["privacy"]["charges"]] == [
         "number of nodes with an edge",
@@ -46,10 +46,10 @@ def test_the_estimate_and_the_number_of_edges_can_be_said(
     edges: Path, tmp_path: Path, estimate: str, graphical: list[str]
 ) -> None:
     number = len([line for line in edges.read_text().splitlines() if not line.startswith("#")])
-    succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 1, "-o", tmp_path / "d.json")
-    export = ("degrees", "export", tmp_path / "d.json", "--estimate", estimate, *graphical)
+    succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 1, "-o", tmp_path / "d.npz")
+    export = ("degrees", "export", tmp_path / "d.npz", "--estimate", estimate, *graphical)
     succeed(*export, "-o", tmp_path / "free.csv")
-    succeed(*export, "--edges", number, "-o", tmp_path / "d.csv", "--sequence", tmp_path / "s.csv")
+    succeed(*export, "--n", number, "-o", tmp_path / "d.csv", "--sequence", tmp_path / "s.csv")
     rows = list(csv.DictReader((tmp_path / "d.csv").read_text().splitlines()))
     assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) == 2 * number
     sequence = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
@@ -62,29 +62,29 @@ def test_the_estimate_and_the_number_of_edges_can_be_said(
 def test_under_replace_the_number_of_edges_is_known(edges: Path, tmp_path: Path) -> None:
     number = len([line for line in edges.read_text().splitlines() if not line.startswith("#")])
     text = succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 0.5, "--neighbours", "replace",
-                   "-o", tmp_path / "d.json")  # fmt: skip
+                   "-o", tmp_path / "d.npz")  # fmt: skip
     assert f"some {number} edges" in text
-    text = succeed("degrees", "export", tmp_path / "d.json", "--graphical", "-o", tmp_path / "d.csv")
+    text = succeed("degrees", "export", tmp_path / "d.npz", "--graphical", "-o", tmp_path / "d.csv")
     assert f"a graph with {number} edges" in text
     assert f"known to be {number}, found 2" in refuse(
-        "degrees", "export", tmp_path / "d.json", "--edges", 2, "-o", tmp_path / "e.csv"
+        "degrees", "export", tmp_path / "d.npz", "--n", 2, "-o", tmp_path / "e.csv"
     )
 
 
 def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path) -> None:
-    out = tmp_path / "d.json"
+    out = tmp_path / "d.npz"
     command = ("degrees", "release", edges, "--epsilon", 1, "-o", out, "--nodes")
     assert "expected the number of nodes, or 'noisy'" in refuse(*command, "many")
     assert "found 0" in refuse(*command, 0)
-    assert "two names and a comma" in refuse(*command, 30, "--columns", "a")
+    assert "the two ends of an edge" in refuse(*command, 30, "--columns", "a")
     assert "found no budget" in refuse("degrees", "release", edges, "--nodes", 30, "-o", out)
     succeed(*command, 30)
     export = ("degrees", "export", out, "-o", tmp_path / "d.csv")
     assert "is one of posterior, isotonic" in refuse(*export, "--estimate", "x")
-    assert "add up to an even number" in refuse(*export, "--edges", 436)
-    assert "add up to an even number" in refuse(*export, "--edges", -1)
+    assert "add up to an even number" in refuse(*export, "--n", 436)
+    assert "add up to an even number" in refuse(*export, "--n", -1)
     assert "for both tables" in refuse(*export, "--sequence", tmp_path / "d.csv")
-    assert "holds degrees, expected counts; use 'dpopt degrees export'" in refuse(
+    assert "holds degrees, expected counts; use 'dpopt degrees'" in refuse(
         "sorted", "export", out, "-o", tmp_path / "d.csv"
     )
     assert not (tmp_path / "d.csv").exists()
@@ -95,10 +95,12 @@ def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path
     edges.write_text("a b\nb b\n")
     assert "joins a node with itself" in refuse(*command, 30)
     assert not out.exists()
-    assert "no sorted counts" in refuse("degrees", "export", _json(tmp_path), "-o", tmp_path / "d.csv")
+    assert "no release of sorted counts" in refuse(
+        "degrees", "export", _json(tmp_path), "-o", tmp_path / "d.csv"
+    )
 
 
 def _json(folder: Path) -> Path:
-    path = folder / "other.json"
+    path = folder / "other.npz"
     path.write_text("{}")
     return path

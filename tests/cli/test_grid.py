@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.synopses.histograms.grids.grid_of_table import read_grid
+from dpopt import read_synopsis
+from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 
@@ -20,13 +21,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("grid")
     write_table(folder)
     SCHEMA.write(folder / "schema.json")
-    release(folder, folder / "grid.json")
+    release(folder, folder / "grid.npz")
     return folder
 
 
 def release(folder: Path, out: Path, *more: object, epsilon: float = 1000) -> str:
     return succeed("grid", "release", folder / "people.csv", "--schema", folder / "schema.json", "--ordered",
-                   "--column", SCHEMA.names[0], "--column", "age", "--epsilon", epsilon, "-o", out, *more)  # fmt: skip
+                   "--columns", f"{SCHEMA.names[0]},age", "--epsilon", epsilon, "-o", out, *more)  # fmt: skip
 
 
 def exact() -> np.ndarray:
@@ -49,91 +50,89 @@ def test_a_plan_needs_no_table() -> None:
 
 
 def test_boxes_are_answered_by_labels_and_edges(folder: Path) -> None:
-    label = json.loads((folder / "grid.json").read_text())["axes"][0]["labels"][0]
+    label = read_synopsis(folder / "grid.npz").to_json()["axes"][0]["labels"][0]
     found = json.loads(
-        succeed("grid", "answer", folder / "grid.json", "--range", f"{label}:{label},20:", "--json")
+        succeed("grid", "answer", folder / "grid.npz", "--query", f"{label}:{label},20:", "--json")
     )
     assert found["columns"] == [SCHEMA.names[0], "age"]
-    assert round(found["ranges"][0]["value"]) == exact()[0, 1:].sum()
-    text = succeed("grid", "answer", folder / "grid.json")
+    assert round(found["answers"][0]["value"]) == exact()[0, 1:].sum()
+    text = succeed("grid", "answer", folder / "grid.npz")
     assert f"{exact().sum():,.1f}" in text
     assert "95% interval" in text
 
 
 def test_tables_and_pictures_are_written(folder: Path, tmp_path: Path) -> None:
-    succeed("grid", "export", folder / "grid.json", "-o", tmp_path / "cells.csv", "--whole")
+    succeed("grid", "export", folder / "grid.npz", "-o", tmp_path / "cells.csv", "--whole")
     with (tmp_path / "cells.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == [SCHEMA.names[0], "age", "count", "standard_error", "low", "high"]
     assert [int(row[2]) for row in rows[1:]] == exact().reshape(-1).tolist()
-    succeed("grid", "export", folder / "grid.json", "-o", tmp_path / "cells.png")
+    succeed("grid", "export", folder / "grid.npz", "-o", tmp_path / "cells.png")
     assert (tmp_path / "cells.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cells.csv", "cells.png"]
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_what_was_spent_is_said_and_on_file(folder: Path, tmp_path: Path, neighbours: str) -> None:
-    text = release(folder, tmp_path / "g.json", "--delta", 1e-6, "--neighbours", neighbours, epsilon=0.5)
+    text = release(folder, tmp_path / "g.npz", "--delta", 1e-6, "--neighbours", neighbours, epsilon=0.5)
     assert "spent: epsilon = 0.5000 at delta = 1e-06" in text
-    kept = json.loads((tmp_path / "g.json").read_text())
-    assert kept["privacy"]["private"]
-    assert kept["privacy"]["epsilon"] <= 0.5
+    kept = GridHistogram.read(tmp_path / "g.npz")
+    assert kept.privacy["private"]
+    assert kept.privacy["epsilon"] <= 0.5
     if neighbours == "replace":
-        assert np.sum(kept["counts"]) == pytest.approx(len(codes()), abs=1e-3)
+        assert kept.total == pytest.approx(len(codes()), abs=1e-3)
 
 
 def test_the_unbiased_estimate_is_answered_and_written(folder: Path, tmp_path: Path) -> None:
-    release(folder, tmp_path / "noisy.json", epsilon=0.02)
-    given = read_grid(tmp_path / "noisy.json")
-    box = given.between(":,:", estimate="least-squares")
+    release(folder, tmp_path / "noisy.npz", epsilon=0.02)
+    given = GridHistogram.read(tmp_path / "noisy.npz")
+    box = given.answer(":,:", estimate="least-squares")
     assert box.value == pytest.approx(given.least_squares.sum())
     text = succeed(
-        "grid", "answer", tmp_path / "noisy.json", "--range", ":,:", "--estimate", "least-squares", "--json"
+        "grid", "answer", tmp_path / "noisy.npz", "--query", ":,:", "--estimate", "least-squares", "--json"
     )
-    assert json.loads(text)["ranges"][0]["value"] == pytest.approx(box.value)
-    succeed(
-        "grid", "export", tmp_path / "noisy.json", "-o", tmp_path / "c.csv", "--estimate", "least-squares"
-    )
+    assert json.loads(text)["answers"][0]["value"] == pytest.approx(box.value)
+    succeed("grid", "export", tmp_path / "noisy.npz", "-o", tmp_path / "c.csv", "--estimate", "least-squares")
     rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
     found = [float(row["count"]) for row in rows]
     assert found == pytest.approx(given.least_squares.reshape(-1).tolist(), rel=1e-5, abs=1e-5)
     assert min(found) < 0 <= given.counts.min()
     assert "one of divided, least-squares; found 'best'" in refuse(
-        "grid", "answer", folder / "grid.json", "--estimate", "best"
+        "grid", "answer", folder / "grid.npz", "--estimate", "best"
     )
 
 
 def test_a_release_is_not_written_over(folder: Path) -> None:
-    before = (folder / "grid.json").read_bytes()
+    before = (folder / "grid.npz").read_bytes()
     assert "exists already" in refuse("grid", "release", folder / "people.csv", "--schema", folder / "schema.json",
-                                      "--column", SCHEMA.names[0], "--column", "age", "--epsilon", 1,
-                                      "-o", folder / "grid.json")  # fmt: skip
-    assert (folder / "grid.json").read_bytes() == before
+                                      "--columns", f"{SCHEMA.names[0]},age", "--epsilon", 1,
+                                      "-o", folder / "grid.npz")  # fmt: skip
+    assert (folder / "grid.npz").read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "age"], "found one --column; give two or more"),
-        (["--column", "age", "--column", "age"], "'age' twice"),
-        (["--column", "age", "--column", "shoe"], "found no attribute 'shoe'"),
-        (["--column", SCHEMA.names[0], "--column", "age"], "nothing says that its values are ordered"),
+        (["--columns", "age"], "give two or more"),
+        (["--columns", "age,age"], "'age' twice"),
+        (["--columns", "age,shoe"], "found no attribute 'shoe'"),
+        (["--columns", f"{SCHEMA.names[0]},age"], "nothing says that its values are ordered"),
     ],
 )
 def test_columns_that_cannot_be_counted_are_refused(
     folder: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     text = refuse("grid", "release", folder / "people.csv", "--schema", folder / "schema.json", "--epsilon", 1,
-                  "-o", tmp_path / "new.json", *arguments)  # fmt: skip
+                  "-o", tmp_path / "new.npz", *arguments)  # fmt: skip
     assert message in " ".join(text.split())
-    assert not (tmp_path / "new.json").exists()
+    assert not (tmp_path / "new.npz").exists()
 
 
 def test_other_files_and_names_are_refused(folder: Path, tmp_path: Path) -> None:
     assert "as in 74x100" in refuse("grid", "plan", "--bins", "64by64", "--epsilon", 1)
     assert "ends in .csv or .png" in refuse(
-        "grid", "export", folder / "grid.json", "-o", tmp_path / "cells.txt"
+        "grid", "export", folder / "grid.npz", "-o", tmp_path / "cells.txt"
     )
-    (tmp_path / "other.json").write_text("{}")
-    assert "no histogram of several columns" in refuse("grid", "answer", tmp_path / "other.json")
-    assert "expected 2 ranges" in refuse("grid", "answer", folder / "grid.json", "--range", "20:40")
+    (tmp_path / "other.npz").write_text("{}")
+    assert "no histogram of several columns" in refuse("grid", "answer", tmp_path / "other.npz")
+    assert "expected 2 ranges" in refuse("grid", "answer", folder / "grid.npz", "--query", "20:40")

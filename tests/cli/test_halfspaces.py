@@ -36,7 +36,9 @@ def flat(text: str) -> str:
 
 
 def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
-    text = flat(succeed("halfspaces", "plan", "--d", 10, "--n", 10**5, "--margin", 0.5, "--rho", 0.1, *SHAPE))
+    text = flat(
+        succeed("halfspaces", "plan", "--d", 10, "--n0", 10**5, "--margin", 0.5, "--rho", 0.1, *SHAPE)
+    )
     assert "measured with Gaussian noise" in text
     assert "1,000 queries of margin 0.5: within" in text
     assert "each of them counted with noise of its own: within" in text
@@ -44,7 +46,7 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
     assert "|U| = 10^15,579" in text
     assert text.count("out of reach") == 2
     found = json.loads(
-        succeed("halfspaces", "plan", "--columns", "a, b,c", "--n", 1000, "--margin", 0.5, "--epsilon", 1,
+        succeed("halfspaces", "plan", "--columns", "a, b,c", "--n0", 1000, "--margin", 0.5, "--epsilon", 1,
                 "--measured", "bins", "--queries", 5, "--json", *SHAPE)
     )  # fmt: skip
     assert found["points"]["names"] == ["a", "b", "c"]
@@ -67,7 +69,7 @@ def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
         assert abs(one["value"] - true) <= one["bound"] < 0.2
         assert one["margin"] == 0.45
     shown = flat(
-        succeed("halfspaces", "answer", folder / "r.npz", "--query", texts[0], "--estimator", "average")
+        succeed("halfspaces", "answer", folder / "r.npz", "--query", texts[0], "--estimate", "average")
     )
     assert "none of them with |<x, y>| below 0.45" in shown
 
@@ -79,8 +81,8 @@ def test_queries_come_from_a_file_too(folder: Path, tmp_path: Path) -> None:
         json.loads(succeed("halfspaces", "answer", folder / "r.npz", "--json", *more))["answers"][0]["value"]
         for more in (
             ("--query", "1,2,3,4"),
-            ("--queries", tmp_path / "q.csv"),
-            ("--queries", tmp_path / "plain.csv"),
+            ("--query-file", tmp_path / "q.csv"),
+            ("--query-file", tmp_path / "plain.csv"),
         )
     ]
     assert answers[0] == pytest.approx(answers[1])
@@ -93,7 +95,7 @@ def test_queries_come_from_a_file_too(folder: Path, tmp_path: Path) -> None:
         ("0,0,0,0\n", "a vector of a length"),
     ):
         (tmp_path / "q.csv").write_text(text, encoding="utf-8")
-        refused(message, "halfspaces", "answer", folder / "r.npz", "--queries", tmp_path / "q.csv")
+        refused(message, "halfspaces", "answer", folder / "r.npz", "--query-file", tmp_path / "q.csv")
 
 
 def refused(message: str, *arguments: object) -> None:
@@ -162,11 +164,11 @@ def test_refusals_leave_nothing_behind(
 
 
 def test_what_is_missing_is_named(folder: Path, tmp_path: Path) -> None:
-    refused("no budget", "halfspaces", "plan", "--d", 3, "--n", 10, "--margin", 0.4)
-    refused("how many coordinates", "halfspaces", "plan", "--n", 10, "--margin", 0.4, "--epsilon", 1)
-    refused("together, or none", "halfspaces", "plan", "--d", 3, "--n", 10, "--margin", 0.4, "--epsilon", 1,
+    refused("no budget", "halfspaces", "plan", "--d", 3, "--n0", 10, "--margin", 0.4)
+    refused("how many coordinates", "halfspaces", "plan", "--n0", 10, "--margin", 0.4, "--epsilon", 1)
+    refused("together, or none", "halfspaces", "plan", "--d", 3, "--n0", 10, "--margin", 0.4, "--epsilon", 1,
            "--projections", 5)  # fmt: skip
     refused("nothing is asked", "halfspaces", "answer", folder / "r.npz")
     refused("only arcs", "halfspaces", "answer", folder / "r.npz", "--query", "1,2,3,4", "--nonnegative")
-    refused("--estimator is one of", "halfspaces", "answer", folder / "r.npz", "--query", "1,2,3,4",
-           "--estimator", "best")  # fmt: skip
+    refused("--estimate is one of", "halfspaces", "answer", folder / "r.npz", "--query", "1,2,3,4",
+           "--estimate", "best")  # fmt: skip

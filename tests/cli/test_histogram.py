@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpopt import read_synopsis
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 
@@ -23,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "name,n\n" + "".join(f"bin{place},{place % 7}\n" for place in range(50))
     )
     succeed("histogram", "release", folder / "people.csv", "--column", "age", "--schema", folder / "schema.json",
-            "--epsilon", 1000, "-o", folder / "age.json")  # fmt: skip
+            "--epsilon", 1000, "-o", folder / "age.npz")  # fmt: skip
     return folder
 
 
@@ -38,24 +39,24 @@ def test_a_plan_needs_no_table() -> None:
 
 def test_ranges_of_a_column_are_answered_by_its_edges(folder: Path) -> None:
     exact = np.bincount(codes()[:, 1], minlength=3)
-    found = json.loads(succeed("histogram", "answer", folder / "age.json", "--range", "0:20", "--range", "20:",
+    found = json.loads(succeed("histogram", "answer", folder / "age.npz", "--query", "0:20", "--query", "20:",
                                "--quantile", 0.5, "--json"))  # fmt: skip
-    assert [round(row["value"]) for row in found["ranges"]] == [exact[0], exact[1] + exact[2]]
+    assert [round(row["value"]) for row in found["answers"]] == [exact[0], exact[1] + exact[2]]
     half = int(np.argmax(np.cumsum(exact) >= 0.5 * exact.sum()))
     assert found["quantiles"] == [
         {"quantile": 0.5, "bin": half, "label": ["[0, 20)", "[20, 40)", "[40, 60]"][half]}
     ]
-    text = succeed("histogram", "answer", folder / "age.json")
+    text = succeed("histogram", "answer", folder / "age.npz")
     assert f"{exact.sum():,.1f}" in text
     assert "95% interval" in text
 
 
 def test_what_was_spent_is_said_and_on_file(folder: Path, tmp_path: Path) -> None:
     text = succeed("histogram", "release", folder / "counts.csv", "--counts", "n", "--epsilon", 0.5, "--delta", 1e-6,
-                   "-o", tmp_path / "h.json")  # fmt: skip
+                   "-o", tmp_path / "h.npz")  # fmt: skip
     assert "spent: epsilon = 0.5000 at delta = 1e-06" in text
     assert "50 bins" in text
-    privacy = json.loads((tmp_path / "h.json").read_text())["privacy"]
+    privacy = read_synopsis(tmp_path / "h.npz").to_json()["privacy"]
     assert privacy["private"]
     assert privacy["epsilon"] <= 0.5
     assert {charge["relation"] for charge in privacy["charges"]} == {"add-remove"}
@@ -63,17 +64,17 @@ def test_what_was_spent_is_said_and_on_file(folder: Path, tmp_path: Path) -> Non
 
 def test_under_replace_the_number_of_records_is_kept(folder: Path, tmp_path: Path) -> None:
     succeed("histogram", "release", folder / "people.csv", "--column", "town", "--schema", folder / "schema.json",
-            "--ordered", "--epsilon", 1, "--neighbours", "replace", "-o", tmp_path / "h.json")  # fmt: skip
-    found = json.loads(succeed("histogram", "answer", tmp_path / "h.json", "--json"))
-    assert found["ranges"][0]["value"] == pytest.approx(200)
+            "--ordered", "--epsilon", 1, "--neighbours", "replace", "-o", tmp_path / "h.npz")  # fmt: skip
+    found = json.loads(succeed("histogram", "answer", tmp_path / "h.npz", "--json"))
+    assert found["answers"][0]["value"] == pytest.approx(200)
 
 
 def test_a_histogram_becomes_a_table_and_a_picture(folder: Path, tmp_path: Path) -> None:
-    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.csv", "--whole")
+    succeed("histogram", "export", folder / "age.npz", "-o", tmp_path / "age.csv", "--whole")
     rows = list(csv.DictReader((tmp_path / "age.csv").read_text(encoding="utf-8").splitlines()))
     assert [int(row["count"]) for row in rows] == np.bincount(codes()[:, 1], minlength=3).tolist()
     assert [row["label"] for row in rows] == ["[0, 20)", "[20, 40)", "[40, 60]"]
-    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.png")
+    succeed("histogram", "export", folder / "age.npz", "-o", tmp_path / "age.png")
     assert (tmp_path / "age.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -92,14 +93,14 @@ def test_a_declared_hierarchy_is_planned_released_and_answered(folder: Path, tmp
     assert found["hierarchy"] == [[0, 1], 2]
     assert [level["groups"] for level in found["levels"]] == [3, 2, 1]
     succeed(
-        "histogram", "release", folder / "people.csv", *declared, "--epsilon", 1000, "-o", tmp_path / "h.json"
+        "histogram", "release", folder / "people.csv", *declared, "--epsilon", 1000, "-o", tmp_path / "h.npz"
     )
     exact = np.bincount(codes()[:, 1], minlength=3)
-    answers = json.loads(succeed("histogram", "answer", tmp_path / "h.json", "--range", "0:40", "--json"))[
-        "ranges"
+    answers = json.loads(succeed("histogram", "answer", tmp_path / "h.npz", "--query", "0:40", "--json"))[
+        "answers"
     ]
     assert round(answers[0]["value"]) == exact[0] + exact[1]
-    succeed("histogram", "export", tmp_path / "h.json", "-o", tmp_path / "h.png")
+    succeed("histogram", "export", tmp_path / "h.npz", "-o", tmp_path / "h.png")
 
 
 def test_declared_ranges_are_planned_for(folder: Path, tmp_path: Path) -> None:
@@ -114,9 +115,9 @@ def test_declared_ranges_are_planned_for(folder: Path, tmp_path: Path) -> None:
     )
     assert "declared ranges: standard error" in succeed("histogram", "plan", *declared, "--epsilon", 1)
     succeed(
-        "histogram", "release", folder / "people.csv", *declared, "--epsilon", 1, "-o", tmp_path / "h.json"
+        "histogram", "release", folder / "people.csv", *declared, "--epsilon", 1, "-o", tmp_path / "h.npz"
     )
-    plan = json.loads((tmp_path / "h.json").read_text())["plan"]
+    plan = read_synopsis(tmp_path / "h.npz").to_json()["plan"]
     assert plan["ranges"] == "2 declared ranges"
     (tmp_path / "positions.csv").write_text("0:64,2\n:\n")
     text = succeed(
@@ -129,18 +130,18 @@ def test_declared_ranges_are_planned_for(folder: Path, tmp_path: Path) -> None:
 def test_the_estimate_can_be_chosen(folder: Path, tmp_path: Path, estimate: str) -> None:
     exact = np.bincount(codes()[:, 1], minlength=3)
     chosen = ("--estimate", estimate)
-    found = json.loads(succeed("histogram", "answer", folder / "age.json", "--range", "0:20", "--quantile", 1, *chosen,
+    found = json.loads(succeed("histogram", "answer", folder / "age.npz", "--query", "0:20", "--quantile", 1, *chosen,
                                "--json"))  # fmt: skip
-    assert round(found["ranges"][0]["value"]) == exact[0]
-    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.csv", *chosen)
+    assert round(found["answers"][0]["value"]) == exact[0]
+    succeed("histogram", "export", folder / "age.npz", "-o", tmp_path / "age.csv", *chosen)
     rows = list(csv.DictReader((tmp_path / "age.csv").read_text(encoding="utf-8").splitlines()))
     assert [round(float(row["count"])) for row in rows] == exact.tolist()
-    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "age.png", *chosen)
-    succeed("histogram", "export", folder / "age.json", "-o", tmp_path / "whole.csv", "--whole", *chosen)
+    succeed("histogram", "export", folder / "age.npz", "-o", tmp_path / "age.png", *chosen)
+    succeed("histogram", "export", folder / "age.npz", "-o", tmp_path / "whole.csv", "--whole", *chosen)
 
 
 def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
-    table, schema, out = folder / "people.csv", folder / "schema.json", tmp_path / "h.json"
+    table, schema, out = folder / "people.csv", folder / "schema.json", tmp_path / "h.npz"
     budget = ("--epsilon", 1, "-o", out)
     assert "name what is counted" in refuse("histogram", "release", table, *budget)
     assert "name what is counted" in refuse("histogram", "release", table, "--column", "age", *budget)
@@ -163,21 +164,21 @@ def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Pat
     assert "lacks 1 column" in refuse(*counts, "m", *budget)
     assert "no number" in refuse(*counts, "name", *budget)
     assert not out.exists()
-    assert "exists already" in refuse(*column, "age", "--epsilon", 1, "-o", folder / "age.json")
-    assert "is no edge of a bin" in refuse("histogram", "answer", folder / "age.json", "--range", "1:20")
-    assert "no histogram of this version" in refuse("histogram", "answer", folder / "schema.json")
+    assert "exists already" in refuse(*column, "age", "--epsilon", 1, "-o", folder / "age.npz")
+    assert "is no edge of a bin" in refuse("histogram", "answer", folder / "age.npz", "--query", "1:20")
+    assert "no histogram, or damaged" in refuse("histogram", "answer", folder / "schema.json")
     assert "is one of divided, least-squares" in refuse(
-        "histogram", "answer", folder / "age.json", "--estimate", "x"
+        "histogram", "answer", folder / "age.npz", "--estimate", "x"
     )
     assert "is one of divided, least-squares" in refuse(
-        "histogram", "export", folder / "age.json", "-o", tmp_path / "x.csv", "--estimate", "x"
+        "histogram", "export", folder / "age.npz", "-o", tmp_path / "x.csv", "--estimate", "x"
     )
     assert "name the bins" in refuse("histogram", "plan", "--epsilon", 1)
     assert "name the bins" in refuse(
         "histogram", "plan", "--epsilon", 1, "--bins", 3, "--column", "age", "--schema", schema
     )
     assert "at least one bin" in refuse("histogram", "plan", "--epsilon", 1, "--bins", 0)
-    assert ".csv or .png" in refuse("histogram", "export", folder / "age.json", "-o", tmp_path / "age.txt")
+    assert ".csv or .png" in refuse("histogram", "export", folder / "age.npz", "-o", tmp_path / "age.txt")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Pat
 def test_counts_that_are_none_are_refused(tmp_path: Path, cell: str, message: str) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(f'n,x\n3,a\n"{cell}",b\n')
-    said = refuse("histogram", "release", path, "--counts", "n", "--epsilon", 1, "-o", tmp_path / "h.json")
+    said = refuse("histogram", "release", path, "--counts", "n", "--epsilon", 1, "-o", tmp_path / "h.npz")
     assert any(part in said for part in message.split("|"))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpopt.synopses.intervals.partition_release import PartitionRelease
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 
@@ -21,15 +22,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("intervals")
     write_table(folder)
     SCHEMA.write(folder / "schema.json")
-    release(folder, folder / "one.json", "age")
-    release(folder, folder / "two.json", OTHER, "age")
+    release(folder, folder / "one.npz", "age")
+    release(folder, folder / "two.npz", OTHER, "age")
     succeed("histogram", "release", folder / "people.csv", "--schema", folder / "schema.json", "--column", "age",
-            "--epsilon", 1000, "-o", folder / "histogram.json")  # fmt: skip
+            "--epsilon", 1000, "-o", folder / "histogram.npz")  # fmt: skip
     return folder
 
 
-def release(folder: Path, out: Path, *columns: str, more: tuple[object, ...] = ("--n", 200)) -> str:
-    named = [word for column in columns for word in ("--column", column)]
+def release(folder: Path, out: Path, *columns: str, more: tuple[object, ...] = ("--n0", 200)) -> str:
+    named = ["--columns", ",".join(columns)]
     budget = [] if "--rho" in more or "--epsilon" in more else ["--epsilon", 1000]
     return succeed("intervals", "release", folder / "people.csv", "--schema", folder / "schema.json", "--ordered",
                    *named, *budget, "-o", out, *more)  # fmt: skip
@@ -61,18 +62,18 @@ def test_a_plan_needs_no_table_and_says_what_is_better() -> None:
 
 
 def test_ranges_and_boxes_are_answered_with_bounds(folder: Path) -> None:
-    found = json.loads(succeed("intervals", "answer", folder / "one.json", "--json"))
+    found = json.loads(succeed("intervals", "answer", folder / "one.npz", "--json"))
     assert found["columns"] == ["age"]
-    assert round(found["ranges"][0]["value"]) == ages().sum() == 200
-    assert found["ranges"][0]["bound"] < 5
-    text = succeed("intervals", "answer", folder / "two.json", "--range", ":,20:")
+    assert round(found["answers"][0]["value"]) == ages().sum() == 200
+    assert found["answers"][0]["bound"] < 5
+    text = succeed("intervals", "answer", folder / "two.npz", "--query", ":,20:")
     assert "off by at most" in text
     assert "95% interval" in text
 
 
 def test_tables_records_and_pictures_are_written(folder: Path, tmp_path: Path) -> None:
     for kind in ("one", "two"):
-        file = folder / f"{kind}.json"
+        file = folder / f"{kind}.npz"
         succeed("intervals", "export", file, "-o", tmp_path / f"{kind}.csv")
         succeed("intervals", "export", file, "-o", tmp_path / f"{kind}.png")
         succeed("intervals", "export", file, "-o", tmp_path / f"{kind}-records.csv", "--records", 50)
@@ -86,7 +87,7 @@ def test_tables_records_and_pictures_are_written(folder: Path, tmp_path: Path) -
 
 
 def test_synthetic_records_can_be_read_by_the_schema(folder: Path, tmp_path: Path) -> None:
-    succeed("intervals", "export", folder / "one.json", "-o", tmp_path / "r.csv", "--records", 200)
+    succeed("intervals", "export", folder / "one.npz", "-o", tmp_path / "r.csv", "--records", 200)
     place = SCHEMA.names.index("age")
     edges = SCHEMA.attributes[place].edges
     with (tmp_path / "r.csv").open(newline="") as opened:
@@ -98,13 +99,13 @@ def test_synthetic_records_can_be_read_by_the_schema(folder: Path, tmp_path: Pat
 
 def test_bins_of_a_histogram_are_joined(folder: Path, tmp_path: Path) -> None:
     text = succeed(
-        "intervals", "from-histogram", folder / "histogram.json", "--intervals", 2, "-o", tmp_path / "j.csv"
+        "intervals", "from-histogram", folder / "histogram.npz", "--intervals", 2, "-o", tmp_path / "j.csv"
     )
     assert "2 intervals" in " ".join(text.split())
     with (tmp_path / "j.csv").open(newline="") as opened:
         rows = list(csv.reader(opened))[1:]
     assert sum(float(row[4]) for row in rows) == pytest.approx(200, abs=2)
-    found = json.loads(succeed("intervals", "from-histogram", folder / "histogram.json", "--intervals", 2, "--by", "depth",
+    found = json.loads(succeed("intervals", "from-histogram", folder / "histogram.npz", "--intervals", 2, "--by", "depth",
                                "-o", tmp_path / "d.csv", "--json"))  # fmt: skip
     assert found["by"] == "depth"
 
@@ -116,38 +117,38 @@ def test_what_was_spent_is_said_and_on_file(
 ) -> None:
     more: tuple[object, ...] = ("--rho", 0.2, "--delta", 1e-6, "--neighbours", neighbours)
     if neighbours == "add-remove":
-        more = (*more, "--n", 200)
-    text = release(folder, tmp_path / "r.json", *columns, more=more)
+        more = (*more, "--n0", 200)
+    text = release(folder, tmp_path / "r.npz", *columns, more=more)
     assert "rho = 0.2000" in text
-    kept = json.loads((tmp_path / "r.json").read_text())
-    assert kept["privacy"]["private"]
-    assert kept["privacy"]["rho"] <= 0.2
+    kept = PartitionRelease.read(tmp_path / "r.npz")
+    assert kept.privacy["private"]
+    assert kept.privacy["rho"] <= 0.2
     if neighbours == "replace":
-        assert sum(kept["weights"]) == pytest.approx(200, abs=1e-3)
+        assert kept.total == pytest.approx(200, abs=1e-3)
 
 
 def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_text("count\n" + "".join(f"{n % 5}\n" for n in range(64)))
-    succeed("intervals", "release", tmp_path / "counts.csv", "--counts", "count", "--epsilon", 1000, "--n", 128,
-            "-o", tmp_path / "r.json")  # fmt: skip
-    found = json.loads(succeed("intervals", "answer", tmp_path / "r.json", "--range", "0:64", "--json"))
-    assert found["ranges"][0]["value"] == pytest.approx(sum(n % 5 for n in range(64)), abs=3)
+    succeed("intervals", "release", tmp_path / "counts.csv", "--counts", "count", "--epsilon", 1000, "--n0", 128,
+            "-o", tmp_path / "r.npz")  # fmt: skip
+    found = json.loads(succeed("intervals", "answer", tmp_path / "r.npz", "--query", "0:64", "--json"))
+    assert found["answers"][0]["value"] == pytest.approx(sum(n % 5 for n in range(64)), abs=3)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "age", "--epsilon", 1, "--n", 0], "found the number of records 0"),
-        (["--column", "age", "--n", 200], "found no budget"),
-        (["--column", "age", "--epsilon", -1, "--n", 200], "epsilon"),
-        (["--column", "age", "--epsilon", 1, "--n", 200, "--neighbours", "replace"], "--n belongs to add-remove"),
-        (["--column", "age", "--epsilon", 1, "--n", 200, "--cuts", 2], "--cuts is for several columns"),
-        (["--column", "age", "--epsilon", 1, "--n", 200, "--error", 0.01], "is not proven"),
-        (["--column", "age", "--epsilon", 1, "--n", 200, "--weights", "other"], "expected 'measured' or 'printed'"),
-        (["--column", "age", "--column", "age", "--epsilon", 1, "--n", 200], "'age' twice"),
-        (["--column", "shoe", "--epsilon", 1, "--n", 200], "found no attribute 'shoe'"),
-        (["--counts", "age", "--column", "age", "--epsilon", 1, "--n", 200], "name what is counted"),
-        (["--column", OTHER, "--column", "age", "--ordered", "--epsilon", 1, "--n", 9, "--intervals", 3], "for one column"),
+        (["--columns", "age", "--epsilon", 1, "--n0", 0], "found the number of records 0"),
+        (["--columns", "age", "--n0", 200], "found no budget"),
+        (["--columns", "age", "--epsilon", -1, "--n0", 200], "epsilon"),
+        (["--columns", "age", "--epsilon", 1, "--n0", 200, "--neighbours", "replace"], "n0 belongs to add-remove"),
+        (["--columns", "age", "--epsilon", 1, "--n0", 200, "--cuts", 2], "--cuts is for several columns"),
+        (["--columns", "age", "--epsilon", 1, "--n0", 200, "--error", 0.01], "is not proven"),
+        (["--columns", "age", "--epsilon", 1, "--n0", 200, "--weights", "other"], "expected 'measured' or 'printed'"),
+        (["--columns", "age,age", "--epsilon", 1, "--n0", 200], "'age' twice"),
+        (["--columns", "shoe", "--epsilon", 1, "--n0", 200], "found no attribute 'shoe'"),
+        (["--counts", "age", "--columns", "age", "--epsilon", 1, "--n0", 200], "name what is counted"),
+        (["--columns", f"{OTHER},age", "--ordered", "--epsilon", 1, "--n0", 9, "--intervals", 3], "for one column"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_released_is_refused_and_nothing_is_written(
@@ -155,11 +156,11 @@ def test_what_cannot_be_released_is_refused_and_nothing_is_written(
 ) -> None:
     schema = (
         []
-        if "--counts" in arguments and "--column" not in arguments
+        if "--counts" in arguments and "--columns" not in arguments
         else ["--schema", folder / "schema.json"]
     )
     text = refuse(
-        "intervals", "release", folder / "people.csv", *schema, "-o", tmp_path / "new.json", *arguments
+        "intervals", "release", folder / "people.csv", *schema, "-o", tmp_path / "new.npz", *arguments
     )
     assert message in " ".join(text.split())
     assert list(tmp_path.iterdir()) == []
@@ -171,28 +172,28 @@ def test_values_outside_the_domain_are_refused(folder: Path, tmp_path: Path) -> 
     cells = table[1].split(",")
     cells[place] = "1e9"
     (tmp_path / "bad.csv").write_text("\n".join([table[0], ",".join(cells), *table[2:]]) + "\n")
-    text = refuse("intervals", "release", tmp_path / "bad.csv", "--schema", folder / "schema.json", "--column", "age",
-                  "--epsilon", 1, "--n", 200, "-o", tmp_path / "new.json")  # fmt: skip
+    text = refuse("intervals", "release", tmp_path / "bad.csv", "--schema", folder / "schema.json", "--columns", "age",
+                  "--epsilon", 1, "--n0", 200, "-o", tmp_path / "new.npz")  # fmt: skip
     assert "age" in text
-    assert not (tmp_path / "new.json").exists()
+    assert not (tmp_path / "new.npz").exists()
 
 
 def test_a_release_is_not_written_over(folder: Path) -> None:
-    before = (folder / "one.json").read_bytes()
+    before = (folder / "one.npz").read_bytes()
     assert "exists already" in refuse("intervals", "release", folder / "people.csv", "--schema", folder / "schema.json",
-                                      "--column", "age", "--epsilon", 1, "--n", 200, "-o", folder / "one.json")  # fmt: skip
-    assert (folder / "one.json").read_bytes() == before
+                                      "--columns", "age", "--epsilon", 1, "--n0", 200, "-o", folder / "one.npz")  # fmt: skip
+    assert (folder / "one.npz").read_bytes() == before
 
 
 def test_other_files_and_names_are_refused(folder: Path, tmp_path: Path) -> None:
     assert "as in 74x100" in refuse("intervals", "plan", "--bins", "64by64", "--epsilon", 1, "--n", 10)
     assert "name the bins" in refuse("intervals", "plan", "--epsilon", 1, "--n", 10)
-    one = folder / "one.json"
+    one = folder / "one.npz"
     assert "ends in .csv or .png" in refuse("intervals", "export", one, "-o", tmp_path / "x.txt")
     assert "written as .csv" in refuse("intervals", "export", one, "-o", tmp_path / "x.png", "--records", 5)
-    (tmp_path / "other.json").write_text("{}")
-    assert "no release of intervals" in refuse("intervals", "answer", tmp_path / "other.json")
+    (tmp_path / "other.npz").write_text("{}")
+    assert "no release of intervals" in refuse("intervals", "answer", tmp_path / "other.npz")
     assert "no histogram of this version" in refuse("intervals", "from-histogram", one, "--intervals", 2,
                                                     "-o", tmp_path / "j.csv")  # fmt: skip
-    assert "expected 1 to" in refuse("intervals", "from-histogram", folder / "histogram.json", "--intervals", 10**5,
+    assert "expected 1 to" in refuse("intervals", "from-histogram", folder / "histogram.npz", "--intervals", 10**5,
                                      "-o", tmp_path / "j.csv")  # fmt: skip

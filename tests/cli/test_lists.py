@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.synopses.decision_lists.list_files import read_list_summary
+from dpopt.synopses.decision_lists.list_summary import ListSummary
 from tests.cli.command_line import call, refuse, succeed
 from tests.tiny_lists import Row, family_of, output_at, points_of, rows_of, text_of
 
@@ -44,13 +44,13 @@ def flat(text: str) -> str:
 
 
 def test_a_plan_needs_no_table() -> None:
-    text = flat(succeed("lists", "plan", "--variables", "a,b,c,d", "--k", 2, "--n", 10_000, "--epsilon", 1))
+    text = flat(succeed("lists", "plan", "--variables", "a,b,c,d", "--k", 2, "--n0", 10_000, "--epsilon", 1))
     assert "measured with Laplace noise" in text
     assert "all points within" in text
     assert "with probability 95 %" in text
     found = json.loads(
-        succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n", 10_000, "--rho", 0.5, "--rows", "disjunctions",
-                "--largest", 3, "--points", 50, "--neighbours", "replace", "--json")
+        succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n0", 10_000, "--rho", 0.5, "--kind", "disjunctions",
+                "--largest", 3, "--queries", 50, "--neighbours", "replace", "--json")
     )  # fmt: skip
     assert found["noise"] == "discrete Gaussian"
     assert found["conjunctions"] == [1, 18, 144, 672]
@@ -68,25 +68,25 @@ def test_points_are_answered_as_they_are_true(folder: Path, tmp_path: Path) -> N
             "answer",
             folder / "lists.npz",
             "--json",
-            *(part for one in asked for part in ("--at", one)),
+            *(part for one in asked for part in ("--query", one)),
         )
     )
     assert [one["point"] for one in found["answers"]] == asked
     assert [one["value"] for one in found["answers"]] == pytest.approx(shares(), abs=2e-3)
     assert found["bound"] < 2e-3
     assert found["variables"] == list(FAMILY.variables)
-    named = succeed("lists", "answer", folder / "lists.npz", "--at", "x4=1, x1=0,x2=1,x3=0", "--json")
+    named = succeed("lists", "answer", folder / "lists.npz", "--query", "x4=1, x1=0,x2=1,x3=0", "--json")
     assert json.loads(named)["answers"] == [found["answers"][5]]
     lines = ["x1,x2,x3,x4", *(",".join(one) for one in asked)]
     (tmp_path / "points.csv").write_text("\n".join(lines) + "\n")
     np.save(tmp_path / "points.npy", np.array(points_of(FAMILY)))
     for name in ("points.csv", "points.npy"):
-        text = succeed("lists", "answer", folder / "lists.npz", "--points", tmp_path / name, "--json")
+        text = succeed("lists", "answer", folder / "lists.npz", "--queries", tmp_path / name, "--json")
         assert json.loads(text) == found
 
 
 def test_answers_are_printed_as_a_table(folder: Path) -> None:
-    text = succeed("lists", "answer", folder / "lists.npz", "--at", "0101", "--confidence", 0.999)
+    text = succeed("lists", "answer", folder / "lists.npz", "--query", "0101", "--confidence", 0.999)
     assert "0101" in text
     assert f"{shares()[5]:.3f}" in text
     assert "99.9%" in flat(text)
@@ -100,7 +100,7 @@ def test_what_was_spent_is_said_and_on_file(
     more = ("--n0", 350) if neighbours == "add-remove" else ()
     text = flat(release(folder, tmp_path / "s.npz", "--neighbours", neighbours, *budget, *more, epsilon=0.5))
     assert "spent: epsilon = 0.5000" in text
-    kept = read_list_summary(tmp_path / "s.npz")
+    kept = ListSummary.read(tmp_path / "s.npz")
     assert kept.privacy["private"]
     assert kept.privacy["epsilon"] <= 0.5
     assert kept.plan.size == (350 if more else NUMBER)
@@ -117,10 +117,10 @@ def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
         "changes": FAMILY.changes,
     }
     (tmp_path / "declared.json").write_text(json.dumps(declared))
-    shared = ["--variables", tmp_path / "declared.json", "--rho", 0.3, "--points", 7, "--largest", 2]
-    planned = json.loads(succeed("lists", "plan", "--n", 300, *shared, "--json"))
+    shared = ["--variables", tmp_path / "declared.json", "--rho", 0.3, "--queries", 7, "--largest", 2]
+    planned = json.loads(succeed("lists", "plan", "--n0", 300, *shared, "--json"))
     succeed("lists", "release", folder / "rows.txt", "--n0", 300, *shared, "-o", tmp_path / "s.npz")
-    assert read_list_summary(tmp_path / "s.npz").plan.to_json() == planned
+    assert ListSummary.read(tmp_path / "s.npz").plan.to_json() == planned
 
 
 @pytest.mark.parametrize("kind", ["disjunctions", "conjunctions"])
@@ -128,9 +128,9 @@ def test_other_kinds_of_rows_are_released(kind: str, tmp_path: Path) -> None:
     family = family_of(3, 2, kind)
     every = [row for row in rows_of(family) if row[0]]
     (tmp_path / "rows.txt").write_text("\n".join(text_of(family, row) for row in every) + "\n")
-    succeed("lists", "release", tmp_path / "rows.txt", "--variables", "x1,x2,x3", "--k", 2, "--rows", kind, "--epsilon",
+    succeed("lists", "release", tmp_path / "rows.txt", "--variables", "x1,x2,x3", "--k", 2, "--kind", kind, "--epsilon",
             1e6, "--neighbours", "replace", "-o", tmp_path / "s.npz")  # fmt: skip
-    found = json.loads(succeed("lists", "answer", tmp_path / "s.npz", "--at", "101", "--json"))
+    found = json.loads(succeed("lists", "answer", tmp_path / "s.npz", "--query", "101", "--json"))
     truth = np.mean([output_at(row, (1, 0, 1)) for row in every])
     assert found["answers"][0]["value"] == pytest.approx(float(truth), abs=2e-3)
 
@@ -149,10 +149,10 @@ RELEASES = [
     ([*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1], "found 0 rows"),
     ([*NAMES, "--n0", 10, "--epsilon", 1], "give --k"),
     ([*NAMES, "--k", 5, "--n0", 10, "--epsilon", 1], "found k = 5; expected 1 to 4"),
-    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--rows", "trees"], "expected one of lists"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--kind", "trees"], "expected one of lists"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--changes", 4], "found 4 changes"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--largest", 4], "expected 1 to 3"),
-    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--points", 0], "0 points"),
+    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--queries", 0], "0 points"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--solver", "cp-sat"], "takes no linear programs"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--neighbours", "both"], "neighbours"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
@@ -181,12 +181,12 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected points: --at once or more, or --points"),
-        (["--at", "0101", "--points", "p.csv"], "not both"),
-        (["--at", "010"], "found 3 bits; a point has 4"),
-        (["--at", "x1=1"], "3 variables have no value"),
-        (["--at", "0101", "--confidence", 95], "between 0 and 1"),
-        (["--points", "none.csv"], "none.csv holds no points"),
+        ([], "expected points: --query once or more, or --points"),
+        (["--query", "0101", "--queries", "p.csv"], "not both"),
+        (["--query", "010"], "found 3 bits; a point has 4"),
+        (["--query", "x1=1"], "3 variables have no value"),
+        (["--query", "0101", "--confidence", 95], "between 0 and 1"),
+        (["--queries", "none.csv"], "none.csv holds no points"),
     ],
 )
 def test_points_that_are_none_say_what_to_do(folder: Path, arguments: list[object], message: str) -> None:
@@ -195,6 +195,6 @@ def test_points_that_are_none_say_what_to_do(folder: Path, arguments: list[objec
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other.npz").write_text("{}")
-    text = flat(refuse("lists", "answer", tmp_path / "other.npz", "--at", "0"))
+    text = flat(refuse("lists", "answer", tmp_path / "other.npz", "--query", "0"))
     assert "is no summary of decision lists, or damaged" in text
-    assert call("lists", "answer", tmp_path / "none.npz", "--at", "0").exit_code == 2
+    assert call("lists", "answer", tmp_path / "none.npz", "--query", "0").exit_code == 2

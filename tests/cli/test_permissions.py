@@ -28,8 +28,7 @@ READ = {
     "--hierarchy",
     "--transcript",
     "--evaluate",
-    "--queries",
-    "--points",
+    "--query-file",
 }
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
@@ -52,7 +51,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
     spent = ["--epsilon", 5, "-o"]
     of_people = [table, "--schema", schema]
     column = [*of_people, "--column", "age", *spent]
-    columns = [*of_people, "--ordered", "--column", "colour", "--column", "age", *spent]
+    columns = [*of_people, "--ordered", "--columns", "colour,age", *spent]
     run = release_arguments(given, "--timings", out / "timings.json", "--log", out / "run.log")
     run[run.index("--out") + 1] = out / "new" / "run"
     wide = ["release", given / "baskets.txt", "--binary-columns", 4, "--layout", "baskets", "--workload",
@@ -73,7 +72,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["histogram", "export", out / "histogram.json", "-o", out / "histogram.png"],
         ["grid", "release", *columns, out / "grid.json"],
         ["grid", "export", out / "grid.json", "-o", out / "grid.csv"],
-        ["intervals", "release", *column, out / "intervals.json", "--n", 200],
+        ["intervals", "release", *of_people, "--columns", "age", *spent, out / "intervals.json", "--n0", 200],
         ["intervals", "export", out / "intervals.json", "-o", out / "intervals.csv"],
         ["intervals", "from-histogram", out / "histogram.json", "--intervals", 2, "-o", out / "joined.csv"],
         ["sorted", "release", *column, out / "sorted.json"],
@@ -81,7 +80,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["degrees", "release", given / "edges.txt", "--nodes", 5, *spent, out / "degrees.json"],
         ["degrees", "export", out / "degrees.json", "-o", out / "d.csv", "--sequence", out / "d2.csv"],
         ["summary", "release", *of_people, "--k", 2, "--n0", 200, *spent, out / "summary.npz"],
-        ["lists", "release", given / "rows.txt", "--rows", "disjunctions", "--variables", "x1..x3", "--k", 2,
+        ["lists", "release", given / "rows.txt", "--kind", "disjunctions", "--variables", "x1..x3", "--k", 2,
          "--n0", 40, *spent, out / "lists.npz"],
         ["halfspaces", "release", given / "points.csv", "--margin", 0.4, "--projected-to", 2, "--projections", 9,
          "--directions", 4, "--n0", 18, *spent, out / "halfspaces.npz"],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dpopt import read_synopsis
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 
@@ -25,10 +25,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_column_whose_values_have_no_order_is_released_and_becomes_tables(folder: Path) -> None:
     text = succeed("sorted", "release", folder / "people.csv", "--schema", folder / "schema.json", "--column", "town",
-                   "--epsilon", 1000, "-o", folder / "s.json")  # fmt: skip
+                   "--epsilon", 1000, "-o", folder / "s.npz")  # fmt: skip
     assert "spent: epsilon = 1000.0000" in text
     assert "one record more or less (add-remove)" in text
-    succeed("sorted", "export", folder / "s.json", "-o", folder / "f.csv", "--sequence", folder / "s.csv")
+    succeed("sorted", "export", folder / "s.npz", "-o", folder / "f.csv", "--sequence", folder / "s.csv")
     place = SCHEMA.names.index("town")
     exact = np.bincount(codes()[:, place], minlength=int(SCHEMA.sizes[place]))
     sequence = list(csv.DictReader((folder / "s.csv").read_text().splitlines()))
@@ -42,21 +42,19 @@ def test_a_column_whose_values_have_no_order_is_released_and_becomes_tables(fold
 @pytest.mark.parametrize("estimate", ["posterior", "isotonic", "least-absolute", "rounded"])
 def test_counts_are_released_and_the_number_of_records_is_kept(folder: Path, estimate: str) -> None:
     text = succeed("sorted", "release", folder / "counts.csv", "--counts", "n", "--epsilon", 1, "--delta", 1e-6,
-                   "--neighbours", "replace", "-o", folder / "s.json")  # fmt: skip
+                   "--neighbours", "replace", "-o", folder / "s.npz")  # fmt: skip
     assert "60 counts, some 60 records" in text
-    succeed("sorted", "export", folder / "s.json", "-o", folder / "f.csv", "--estimate", estimate)
+    succeed("sorted", "export", folder / "s.npz", "-o", folder / "f.csv", "--estimate", estimate)
     rows = list(csv.DictReader((folder / "f.csv").read_text().splitlines()))
     assert sum(int(row["frequency"]) for row in rows) == 60
     assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) == 60
 
 
 def test_a_public_number_of_records_can_be_said_afterwards(folder: Path) -> None:
-    succeed(
-        "sorted", "release", folder / "counts.csv", "--counts", "n", "--rho", 0.1, "-o", folder / "s.json"
-    )
-    found = json.loads((folder / "s.json").read_text())
+    succeed("sorted", "release", folder / "counts.csv", "--counts", "n", "--rho", 0.1, "-o", folder / "s.npz")
+    found = read_synopsis(folder / "s.npz").to_json()
     assert (found["what"], found["total"], found["largest"]) == ("counts", None, None)
-    succeed("sorted", "export", folder / "s.json", "-o", folder / "f.csv", "--records", 60)
+    succeed("sorted", "export", folder / "s.npz", "-o", folder / "f.csv", "--n", 60)
     rows = list(csv.DictReader((folder / "f.csv").read_text().splitlines()))
     assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) == 60
 
@@ -65,18 +63,18 @@ def test_counts_of_a_trillion_are_released_and_become_tables(folder: Path) -> No
     large = 2**40
     (folder / "large.csv").write_text(f"n\n3\n{large}\n{large - 5}\n7\n")
     succeed(
-        "sorted", "release", folder / "large.csv", "--counts", "n", "--epsilon", 100, "-o", folder / "s.json"
+        "sorted", "release", folder / "large.csv", "--counts", "n", "--epsilon", 100, "-o", folder / "s.npz"
     )
     for estimate in ("posterior", "isotonic", "least-absolute", "rounded"):
         table = folder / f"{estimate}.csv"
-        succeed("sorted", "export", folder / "s.json", "-o", table, "--estimate", estimate)
+        succeed("sorted", "export", folder / "s.npz", "-o", table, "--estimate", estimate)
         rows = list(csv.DictReader(table.read_text().splitlines()))
         assert sum(int(row["frequency"]) for row in rows) == 4
         assert abs(max(int(row["count"]) for row in rows) - large) < 1000
 
 
 def test_bad_input_is_refused_and_nothing_is_written(folder: Path) -> None:
-    out = folder / "s.json"
+    out = folder / "s.npz"
     release = ("sorted", "release", folder / "people.csv", "-o", out)
     column = (*release, "--schema", folder / "schema.json", "--column")
     assert "name what is counted" in refuse(*release, "--epsilon", 1)
@@ -88,11 +86,11 @@ def test_bad_input_is_refused_and_nothing_is_written(folder: Path) -> None:
     succeed(*column, "town", "--epsilon", 1)
     assert "exists already" in refuse(*column, "town", "--epsilon", 1)
     export = ("sorted", "export", out, "-o", folder / "f.csv")
-    assert "holds counts, expected degrees; use 'dpopt sorted export'" in refuse(
+    assert "holds counts, expected degrees; use 'dpopt sorted'" in refuse(
         "degrees", "export", out, "-o", folder / "f.csv"
     )
     assert "is one of posterior, isotonic" in refuse(*export, "--estimate", "x")
-    assert "give the true public number" in refuse(*export, "--records", -5)
+    assert "give the true public number" in refuse(*export, "--n", -5)
     assert "exists already" in refuse(*export, "--sequence", out)
     assert "no sorted counts of this version" in refuse(
         "sorted", "export", folder / "schema.json", "-o", folder / "f.csv"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpopt.synopses.summaries.summary import read_summary
+from dpopt.synopses.summaries.summary import Summary
 from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
 from tests.cli.command_line import call, refuse, succeed
 from tests.tiny_runs import bits_schema
@@ -40,21 +40,32 @@ ALTERNATIVES = {"guaranteed_error_of_marginals_and_projection", "marginals_of", 
 
 
 def test_a_plan_needs_no_table(folder: Path) -> None:
-    text = flat(plan(folder, "--k", 2, "--n", 10000, "--epsilon", 1))
+    text = flat(plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1))
     assert "measured with Laplace noise" in text
     assert "queries of 2 conditions (and): within" in text
     assert "each of them counted with noise of its own: within" in text
     assert "records made to agree with noisy counts of up to" in text
     assert "--small-queries 0 does not" in text
-    alone = plan(folder, "--k", 2, "--n", 10000, "--epsilon", 1, "--small-queries", 0, "--json")
+    alone = plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1, "--small-queries", 0, "--json")
     assert json.loads(alone)["sizes"] == [2]
     assert json.loads(alone)["predicted_error"] <= json.loads(alone)["predicted_error_of_direct_counts"]
     assert "the summary is the best of these" in flat(
-        plan(folder, "--k", 3, "--n", 300, "--epsilon", 1, "--for", "or")
+        plan(folder, "--k", 3, "--n0", 300, "--epsilon", 1, "--predicate", "or")
     )
     found = json.loads(
         plan(
-            folder, "--k", 2, "--n", 10000, "--rho", 0.5, "--for", "or", "--columns", "smoker, age", "--json"
+            folder,
+            "--k",
+            2,
+            "--n0",
+            10000,
+            "--rho",
+            0.5,
+            "--predicate",
+            "or",
+            "--columns",
+            "smoker, age",
+            "--json",
         )
     )
     assert found["noise"] == "discrete Gaussian"
@@ -105,7 +116,7 @@ def test_what_was_spent_is_said_and_on_file(
         release(folder, tmp_path / "s.npz", "--neighbours", neighbours, *budget, *more, epsilon=0.5, width=2)
     )
     assert "spent: epsilon = 0.5000" in text
-    kept = read_summary(tmp_path / "s.npz")
+    kept = Summary.read(tmp_path / "s.npz")
     assert kept.privacy["private"]
     assert kept.privacy["epsilon"] <= 0.5
     assert kept.plan.size == ROWS
@@ -115,11 +126,11 @@ def test_what_was_spent_is_said_and_on_file(
 
 
 def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
-    shared = ["--columns", "age,town", "--literals", "positive", "--for", "or"]
-    planned = json.loads(plan(folder, "--k", 2, "--n", 300, "--rho", 0.3, *shared, "--json"))
+    shared = ["--columns", "age,town", "--literals", "positive", "--predicate", "or"]
+    planned = json.loads(plan(folder, "--k", 2, "--n0", 300, "--rho", 0.3, *shared, "--json"))
     succeed("summary", "release", folder / "people.csv", "--schema", folder / "schema.json", "--k", 2, "--rho", 0.3,
             "--n0", 300, *shared, "-o", tmp_path / "s.npz")  # fmt: skip
-    kept = read_summary(tmp_path / "s.npz").plan.to_json()
+    kept = Summary.read(tmp_path / "s.npz").plan.to_json()
     assert {key: kept[key] for key in planned if key in kept} == {
         key: value for key, value in planned.items() if key not in ALTERNATIVES
     }
@@ -144,8 +155,8 @@ RELEASES = [
     (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", "age,age"], "'age' twice"),
     (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", ""], "found no attribute ''"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--literals", "some"], "expected all or positive"),
-    (["--k", 2, "--n0", 10, "--epsilon", 1, "--for", "nand"], "expected or, and, or atleast:R"),
-    (["--k", 2, "--n0", 10, "--epsilon", 1, "--for", "atleast:3"], "at least 3 of 2"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--predicate", "nand"], "expected or, and, or atleast:R"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--predicate", "atleast:3"], "at least 3 of 2"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--neighbours", "both"], "neighbours"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
     (["--k", 2, "--n0", 10, "--epsilon", -1], "epsilon"),
@@ -247,7 +258,7 @@ def test_an_error_that_is_not_reached_is_refused_with_what_would_do_before_the_t
     """There is no such table: it is not looked for."""
     some = ["--schema", folder / "schema.json", "--k", 2, "--epsilon", 1, "--error", 0.01]
     for text in (
-        refuse("summary", "plan", "--n", 300, *some),
+        refuse("summary", "plan", "--n0", 300, *some),
         refuse("summary", "release", tmp_path / "none.csv", "--n0", 300, *some, "-o", tmp_path / "s.npz"),
     ):
         assert "n = 300 is too small for the error 0.01" in flat(text)

@@ -40,16 +40,16 @@ RELEASES: dict[str, tuple[object, ...]] = {
     "smalldb": ("--records", 3, "--n0", ROWS),
 }
 """Algorithms whose number of records is measured, and others."""
-ONE, TWO = ("--column", "age"), ("--column", "colour", "--column", "age", "--ordered")
+ONE, TWO = ("--column", "age"), ("--columns", "colour,age", "--ordered")
 SYNOPSES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
-    "histogram.json": (("histogram", "people.csv", *ONE), ("--range", "20:60", "--quantile", 0.5)),
-    "grid.json": (("grid", "people.csv", *TWO), ("--range", ":,20:60")),
-    "intervals.json": (("intervals", "people.csv", *ONE, "--n", ROWS), ("--range", "20:60")),
-    "boxes.json": (("intervals", "people.csv", *TWO, "--n", ROWS), ("--range", ":,20:60")),
-    "sorted.json": (("sorted", "people.csv", *ONE), ()),
-    "degrees.json": (("degrees", "edges.txt", "--nodes", 30), ()),
+    "histogram.npz": (("histogram", "people.csv", *ONE), ("--query", "20:60", "--quantile", 0.5)),
+    "grid.npz": (("grid", "people.csv", *TWO), ("--query", ":,20:60")),
+    "intervals.npz": (("intervals", "people.csv", "--columns", "age", "--n0", ROWS), ("--query", "20:60")),
+    "boxes.npz": (("intervals", "people.csv", *TWO, "--n0", ROWS), ("--query", ":,20:60")),
+    "sorted.npz": (("sorted", "people.csv", *ONE), ()),
+    "degrees.npz": (("degrees", "edges.txt", "--nodes", 30), ()),
     "summary.npz": (("summary", "people.csv", "--k", 2, "--n0", ROWS), ("--query", "smoker=true,age>=40")),
-    "lists.npz": (("lists", "rows.txt", "--variables", "x1..x4", "--k", 3, "--n0", 40), ("--at", "0101")),
+    "lists.npz": (("lists", "rows.txt", "--variables", "x1..x4", "--k", 3, "--n0", 40), ("--query", "0101")),
     "halfspaces.npz": (
         ("halfspaces", "points.csv", "--margin", 0.45, "--normalise", "--projected-to", 2, "--projections", 4,
          "--directions", 8, "--n0", 200),

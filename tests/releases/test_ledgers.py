@@ -6,7 +6,6 @@ import ast
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,39 +14,29 @@ from unittest import mock
 import pandas as pd
 import pytest
 
+import dpopt
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.synthesize import continue_run, synthesize
-from dpopt.errors import BudgetError, PrivateDataError
+from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-from dpopt.synopses.decision_lists.release_lists import summary_of_lists
-from dpopt.synopses.halfspaces.planning import Shape
-from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table
-from dpopt.synopses.histograms.grids.grid_of_table import histogram_of_columns
-from dpopt.synopses.histograms.histogram_of_table import histogram_of_column, histogram_of_counts
-from dpopt.synopses.histograms.histogram_settings import HistogramSettings
-from dpopt.synopses.histograms.sorted.sorted_of_table import (
-    degrees_of_edges,
-    sorted_counts_of_column,
-    sorted_counts_of_counts,
-)
-from dpopt.synopses.intervals.interval_settings import IntervalSettings
-from dpopt.synopses.intervals.partition_of_table import partition_of_columns, partition_of_counts
-from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
+from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.releases.ledgers import open_account
 from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
-from dpopt.synopses.summaries.release_summary import summary_of_table
 from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import FileJournal
 from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
 from tests.source_code import source_files
 
 HALF = Budget(0.5, 0.0, None, Accountant.PURE)
-SETTINGS = HistogramSettings(epsilon=0.5, ordered=True)
-CELLS = IntervalSettings(SETTINGS, n=ROWS)
+HALVES: dict[str, Any] = {"epsilon": 0.5, "ordered": True}
+CELLS: dict[str, Any] = {**HALVES, "n0": ROWS}
+SHARES: dict[str, Any] = {"epsilon": 0.5, "n0": ROWS}
 ASKED: dict[str, Any] = {
     "epsilon": 0.5,
     "delta": 1e-6,
@@ -56,58 +45,54 @@ ASKED: dict[str, Any] = {
     "algorithm": "noise",
     "predict": False,
 }
-SHAPES = (Shape(1, 4, 1),)
 FAMILY = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
 
 
-def literals() -> ChosenLiterals:
-    return ChosenLiterals.of(SCHEMA, ("smoker",), "all")
+def disjunctions() -> PolynomialFamily:
+    literals = ChosenLiterals.of(SCHEMA, ("smoker",), "all")
+    return plan_symmetric(literals, 1, HALF, size=ROWS).family
 
 
 Paid = Callable[[Path, BudgetLedger], object]
 RELEASES: dict[str, tuple[str, Paid]] = {
     "records": ("release", lambda table, b: synthesize(table, SCHEMA, "marginals:1", budget=b, **ASKED)),
-    "histogram": (
-        "histogram",
-        lambda table, b: histogram_of_column(table, SCHEMA, "age", SETTINGS, budget=b),
+    "histogram": ("histogram", lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, **HALVES)),
+    "counts": ("histogram", lambda table, b: dpopt.histogram(table, counts="age", budget=b, **HALVES)),
+    "grid": ("grid", lambda table, b: dpopt.grid(table, SCHEMA, ("age", "smoker"), budget=b, **HALVES)),
+    "sorted": ("sorted", lambda table, b: dpopt.sorted_counts(table, SCHEMA, "age", epsilon=0.5, budget=b)),
+    "sorted counts": (
+        "sorted",
+        lambda table, b: dpopt.sorted_counts(table, counts="age", epsilon=0.5, budget=b),
     ),
-    "counts": ("histogram", lambda table, b: histogram_of_counts(table, "age", SETTINGS, budget=b)),
-    "grid": (
-        "grid",
-        lambda table, b: histogram_of_columns(table, SCHEMA, ("age", "smoker"), SETTINGS, budget=b),
-    ),
-    "sorted": ("sorted", lambda table, b: sorted_counts_of_column(table, SCHEMA, "age", SETTINGS, budget=b)),
-    "sorted counts": ("sorted", lambda table, b: sorted_counts_of_counts(table, "age", SETTINGS, budget=b)),
-    "degrees": ("degrees", lambda table, b: degrees_of_edges(table, 10, SETTINGS, budget=b)),
-    "intervals": (
-        "intervals",
-        lambda table, b: partition_of_columns(table, SCHEMA, ("age",), CELLS, budget=b),
-    ),
+    "degrees": ("degrees", lambda table, b: dpopt.degrees(table, 10, epsilon=0.5, budget=b)),
+    "intervals": ("intervals", lambda table, b: dpopt.intervals(table, SCHEMA, "age", budget=b, **CELLS)),
     "boxes": (
         "intervals",
-        lambda table, b: partition_of_columns(table, SCHEMA, ("age", "smoker"), CELLS, budget=b),
+        lambda table, b: dpopt.intervals(table, SCHEMA, ("age", "smoker"), budget=b, **CELLS),
     ),
-    "intervals of counts": ("intervals", lambda table, b: partition_of_counts(table, "age", CELLS, budget=b)),
-    "summary": ("summary", lambda table, b: summary_of_table(table, SCHEMA, 1, HALF, size=ROWS, ledger=b)),
-    "lists": ("lists", lambda table, b: summary_of_lists(table, FAMILY, HALF, size=ROWS, ledger=b)),
+    "intervals of counts": (
+        "intervals",
+        lambda table, b: dpopt.intervals(table, counts="age", budget=b, **CELLS),
+    ),
+    "summary": ("summary", lambda table, b: dpopt.summary(table, SCHEMA, 1, budget=b, **SHARES)),
+    "lists": ("lists", lambda table, b: dpopt.decision_lists(table, FAMILY, budget=b, **SHARES)),
     "halfspaces": (
         "halfspaces",
-        lambda table, b: halfspaces_of_table(
+        lambda table, b: dpopt.halfspaces(
             table,
-            PointColumns(("x", "y"), Scaling.UNIT),
-            HALF,
-            margin=0.5,
-            size=ROWS,
-            shapes=SHAPES,
+            0.5,
+            columns=PointColumns(("x", "y"), Scaling.UNIT),
+            projected_to=1,
+            projections=4,
+            directions=2,
             queries=10,
-            ledger=b,
+            budget=b,
+            **SHARES,
         ),
     ),
     "sanitizer": (
         "sanitizer",
-        lambda table, b: sanitize_table(
-            table, plan_symmetric(literals(), 1, HALF, size=ROWS).family, HALF, size=ROWS, ledger=b
-        ),
+        lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, **SHARES),
     ),
     "net": (
         "net",
@@ -166,7 +151,7 @@ def test_a_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("age\n10\nold\n", encoding="utf-8")
     with pytest.raises(PrivateDataError):
-        histogram_of_column(table, SCHEMA, "age", SETTINGS, budget=budget)
+        dpopt.histogram(table, SCHEMA, "age", budget=budget, **HALVES)
     assert not budget.contents().releases
 
 
@@ -232,32 +217,19 @@ def test_a_run_without_a_budget_does_not_go_on_with_one(tmp_path: Path) -> None:
 def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=1, delta=1e-6)
     with pytest.raises(BudgetError, match="--neighbours add-remove"):
-        histogram_of_column(
-            tmp_path / "none.csv",
-            SCHEMA,
-            "age",
-            HistogramSettings(epsilon=0.5, neighbours="replace"),
-            budget=budget,
+        dpopt.histogram(
+            tmp_path / "none.csv", SCHEMA, "age", epsilon=0.5, neighbours="replace", budget=budget
         )
 
 
 PERSON = TableReading(person="user", rows_per_person=2)
 OF_PERSONS: dict[str, Callable[[Path, BudgetLedger], object]] = {
     "records": lambda table, b: synthesize(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
-    "histogram": lambda table, b: histogram_of_column(
-        table, SCHEMA, "age", replace(SETTINGS, reading=PERSON), budget=b
+    "histogram": lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, reading=PERSON, **HALVES),
+    "summary": lambda table, b: dpopt.summary(
+        table, SCHEMA, 1, budget=b, columns=("age",), reading=PERSON, **SHARES
     ),
-    "summary": lambda table, b: summary_of_table(
-        table, SCHEMA, 1, HALF, size=ROWS, ledger=b, columns=("age",), reading=PERSON
-    ),
-    "sanitizer": lambda table, b: sanitize_table(
-        table,
-        plan_symmetric(literals(), 1, HALF, size=ROWS).family,
-        HALF,
-        size=ROWS,
-        ledger=b,
-        reading=PERSON,
-    ),
+    "sanitizer": lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, reading=PERSON, **SHARES),
 }
 
 
@@ -289,9 +261,11 @@ def test_a_budget_for_persons_needs_a_table_that_is_read_so(tmp_path: Path) -> N
     persons = Budget(0.5, 0.0, None, Accountant.PURE, 3)
     for reading in (None, PERSON):
         with pytest.raises(BudgetError, match="--rows-per-person"):
-            summary_of_table(tmp_path / "none.csv", SCHEMA, 1, persons, size=ROWS, reading=reading)
-    with pytest.raises(BudgetError, match="--rows-per-person"):
-        summary_of_lists(tmp_path / "none.csv", FAMILY, persons, size=ROWS)
+            open_account(None, "summary", persons, NeighbouringRelation.ADD_REMOVE, reading)
+    with pytest.raises(PlanError, match="--person"):
+        dpopt.decision_lists(tmp_path / "none.csv", FAMILY, reading=PERSON, **SHARES)
+    with pytest.raises(PlanError, match="--person"):
+        dpopt.halfspaces(tmp_path / "none.csv", 0.5, reading=PERSON, **SHARES)
 
 
 # --- no release can leave it out -------------------------------------------------------------------------------------
@@ -341,11 +315,17 @@ def test_a_ledger_without_an_account_is_for_public_populations_and_old_transcrip
 
 
 def test_whoever_reads_a_table_to_release_something_hands_its_account_on() -> None:
+    """Synopses do so in one place: what measures a plan is called by the one path of all of them, and by nobody else."""
     makers = {node.name for node in _nodes()[1] if _takes(node, "account")}
-    makers = {name for name in makers if name.startswith("release_")}
-    assert len(makers) >= 9
+    makers = {name for name in makers if name.startswith("release_")} - {"release_read"}
+    assert makers
     for path, call in _calls(makers):
         assert any(keyword.arg == "account" for keyword in call.keywords), f"{path}, line {call.lineno}"
+    measuring = {node.name for node in _nodes()[1] if node.args.kwarg and node.args.kwarg.arg == "how"}
+    assert len(measuring) == 10
+    assert {path for path, _ in _calls(measuring)} == {"dpopt/synopses/intervals/release_intervals.py"}
+    (measure,) = (call for path, call in _calls({"measure"}) if path == "dpopt/synopses/release.py")
+    assert {keyword.arg for keyword in measure.keywords} == {"progress", "account"}
 
 
 def _takes(node: ast.FunctionDef, name: str) -> bool:

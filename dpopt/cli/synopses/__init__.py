@@ -3,7 +3,8 @@
 | file | what it holds |
 |---|---|
 | histogram.py, grid.py | `dpopt histogram` and `dpopt grid`: counts of ordered bins, over one column and over several |
-| sorted.py, degrees.py | `dpopt sorted` and `dpopt degrees`; the export that they share |
+| sorted.py | `dpopt sorted` and `dpopt degrees` |
+| shared.py | the options of all of them, each with one meaning, and how they report |
 | intervals.py | `dpopt intervals`: intervals and boxes of nearly equal counts |
 | summary.py, lists.py, halfspaces.py | `dpopt summary`, `dpopt lists`, `dpopt halfspaces`: one release for many queries |
 | polynomial.py | `dpopt polynomial`; a table of least degrees as a CSV file |

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.reports import answer_json, print_answers, print_spent, warn_if_not_private
-from dpopt.cli.synopses.histogram import (
-    AcceptDraftOption,
-    OrderedOption,
-    SchemaFileOption,
-)
+from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
-if TYPE_CHECKING:
-    from dpopt.synopses.histograms.grids.grid_plan import GridPlan
-
-grid_group = typer.Typer(
-    help="Histograms over two or more ordered columns: any box, with its error.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+_Named = TypeVar("_Named")
+grid_group = shared.synopsis_group(
+    "grid", "Histograms over two or more ordered columns: any box, with its error."
 )
-application.add_typer(grid_group, name="grid")
 
 BoxesOption = Annotated[
     str,
@@ -53,129 +42,115 @@ GridEstimateOption = Annotated[
         help="divided (none negative, empty cells nearly exact) or least-squares (unbiased; cells may be negative).",
     ),
 ]
-_SHOWN = 40  # characters of what was found
 
 
 @command("plan", group=grid_group)
 def plan(
     *,
-    bins: Annotated[
-        str | None, typer.Option("--bins", help="Numbers of bins of the columns, as in 74x100.")
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--column", help="Or: a column declared in --schema; give two or more."),
-    ] = None,
-    schema: SchemaFileOption = None,
-    spending: options.SpendingOptions,
-    unit: options.UnitOptions,
+    bins: shared.BinsOption = None,
+    columns: shared.ColumnsOption = None,
+    schema: shared.MaybeSchemaOption = None,
+    asked: shared.PlanOptions,
     ranges: BoxesOption = "all",
     shapes: ShapesOption = "auto",
     n: Annotated[int | None, typer.Option("--n", help="Number of records, under replace.")] = None,
-    ordered: OrderedOption = False,
-    accept_draft: AcceptDraftOption = False,
+    ordered: shared.OrderedOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which blocks would be measured with how much noise, and the errors to expect: before any table is read."""
-    from dpopt.synopses.histograms.grids.grid_of_table import declared_axes
-    from dpopt.synopses.histograms.grids.grid_plan import plan_grid
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+    from dpopt.queries.ranges.grids import blocks_shape
+    from dpopt.synopses.histograms.grids.grid_plan import blocks_name, plan_grid
+    from dpopt.synopses.histograms.release_histogram import declared_bins
 
-    settings = HistogramSettings(
-        **asdict(spending),
-        reading=unit.reading(),
+    request, names = asked.request(), shared.named_columns(columns) or ()
+    shape = shared.planned_shape(bins, names, schema)
+    if shape is None and schema is not None:
+        axes = declared_bins(request, schema, _several(names, "--columns"), ordered=ordered)
+        shape = tuple(axis.number for axis in axes)
+    found = plan_grid(
+        _several(shape or (), "--bins"),
+        request.spending(),
         ranges=ranges,
-        ordered=ordered,
-        accept_draft=accept_draft,
-    )
-    if (bins is None) == (not columns) or (not columns) != (schema is None):
-        raise PlanError("name the bins: --bins with their numbers, or --column twice or more and --schema")
-    if columns and schema is not None:
-        _check_columns(len(columns))
-        shape = tuple(axis.number for axis in declared_axes(schema, tuple(columns), settings))
-    else:
-        shape = _shape(bins or "")
-    planned = plan_grid(
-        shape, settings.budget(), ranges=ranges, shapes=shapes, relation=settings.relation, size=n
+        shapes=shapes,
+        relation=request.relation,
+        size=n,
     )
     if as_json:
-        print_json(planned.to_json())
+        print_json(found.to_json())
         return
-    _print_plan(planned)
+    rows = [
+        (
+            blocks_name(level),
+            " x ".join(f"{number:,}" for number in blocks_shape(found.shape, level)),
+            f"{scale:.4g}",
+        )
+        for level, scale in zip(found.levels, found.scales, strict=True)
+    ]
+    shared.print_noise(("level", "blocks", "noise: scale"), rows, gaussian=found.gaussian)
+    for name, variance in found.predicted.items():
+        shared.say(
+            f"{name}: standard error {variance**0.5:,.2f} records (root of the mean variance), less where cells are empty"
+        )
 
 
 @command("release", group=grid_group)
 def release(
     *,
     table: options.TableArgument,
-    schema: Annotated[Path, typer.Option("--schema", help="Schema file (JSON). Public.")],
+    schema: shared.SchemaOption,
     columns: Annotated[
-        list[str], typer.Option("--column", help="A column declared in --schema; give two or more.")
+        str,
+        typer.Option(
+            "--columns",
+            help="Two or more columns declared in --schema, with commas between them (a comma in a name is written twice).",
+        ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the histogram.")],
-    spending: options.SpendingOptions,
-    paying: options.PayingOptions,
+    out: shared.OutOption,
+    asked: shared.ReleaseOptions,
     ranges: BoxesOption = "all",
     shapes: ShapesOption = "auto",
-    ordered: OrderedOption = False,
-    reading: options.ReadingOptions,
-    accept_draft: AcceptDraftOption = False,
+    ordered: shared.OrderedOption = False,
 ) -> None:
     """Release the histogram of several columns of TABLE as one file that answers any box."""
-    from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import console
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.grids.grid_of_table import histogram_of_columns
-    from dpopt.synopses.histograms.histogram_files import write_histogram
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+    from dpopt.synopses.histograms.grids.release_grid import grid
 
-    _check_columns(len(columns))
-    settings = HistogramSettings(
-        **asdict(spending),
-        ranges=ranges,
-        ordered=ordered,
-        reading=reading.reading(),
-        accept_draft=accept_draft,
+    names = _several(shared.named_columns(columns) or (), "--columns")
+    released = shared.make(
+        out,
+        lambda how: grid(table, schema, names, ranges=ranges, shapes=shapes, ordered=ordered, **how),
+        asked.asked(schema),
     )
-    check_new(out)
-    with TerminalProgress() as progress:
-        released = histogram_of_columns(
-            table, schema, tuple(columns), settings, shapes=shapes, progress=progress, budget=paying.ledger()
-        )
-        write_histogram(released, out)
-    print_spent(released.privacy)
-    shape = " x ".join(f"{bins:,}" for bins in released.plan.shape)
-    console().print(f"{shape} cells, some {released.total:,.0f} records; written to {out}")
+    cells = " x ".join(f"{bins:,}" for bins in released.plan.shape)
+    shared.say(f"{cells} cells, some {released.total:,.0f} records; written to {out}")
 
 
 @command("answer", group=grid_group)
 def answer(
     file: FileArgument,
-    boxes: Annotated[
+    queries: Annotated[
         list[str] | None,
         typer.Option(
-            "--range",
+            "--query",
             help="Box: a range a:b for each column, with commas between them, as in 20:40,0:10; may be repeated. Ranges as for "
             "'dpopt histogram answer'; ':' is all of a column.",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    confidence: shared.ConfidenceOption = 0.95,
     estimate: GridEstimateOption = "divided",
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer boxes from a released histogram of several columns, with errors. Costs no privacy."""
-    from dpopt.synopses.histograms.grids.grid_of_table import read_grid
+    from dpopt.cli.reports.reports import print_answers
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 
-    histogram = read_grid(file)
-    warn_if_not_private(histogram.privacy)
-    asked = boxes or [",".join(":" for _ in histogram.axes)]
-    found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
+    histogram = shared.opened(GridHistogram, file)
+    asked = queries or [",".join(":" for _ in histogram.axes)]
+    found = [histogram.answer(text, confidence=confidence, estimate=estimate) for text in asked]
     names = [bins.name for bins in histogram.axes]
     if as_json:
-        rows = [answer_json(text, found[text]) for text in asked]
-        print_json({"columns": names, "ranges": rows})
+        print_json({"columns": names, "answers": shared.answers_json(asked, found)})
         return
-    print_answers(", ".join(names), found, confidence)
+    print_answers(", ".join(names), dict(zip(asked, found, strict=True)), confidence)
 
 
 @command("export", group=grid_group)
@@ -194,59 +169,19 @@ def export(
 ) -> None:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures.grid_picture import draw_grid
-    from dpopt.cli.reports.reports import console
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.grids.grid_of_table import read_grid
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.grids.grid_table import write_cells
 
-    if out.suffix not in {".csv", ".png"}:
-        raise PlanError(f"found the file {out.name}; expected a name that ends in .csv or .png")
-    check_new(out)
-    histogram = read_grid(file)
-    warn_if_not_private(histogram.privacy)
+    shared.check_export(out, ".csv", ".png")
+    histogram = shared.opened(GridHistogram, file)
     if out.suffix == ".csv":
         write_cells(histogram, out, whole=whole, estimate=estimate)
     else:
         draw_grid(histogram, out, estimate)
-    console().print(f"written to {out}")
+    shared.say(f"written to {out}")
 
 
-def _shape(text: str) -> tuple[int, ...]:
-    from dpopt.synopses.histograms.counts_plan import whole_number
-
-    sides = text.split("x")
-    found = tuple(number for number in map(whole_number, sides) if number is not None)
-    if len(found) < len(sides):
-        raise PlanError(
-            f"found --bins {text[:_SHOWN]}; expected a number of bins for each column, as in 74x100"
-        )
+def _several(found: tuple[_Named, ...], option: str) -> tuple[_Named, ...]:
     if len(found) < 2:
-        raise PlanError(f"found --bins {text}; give two or more columns, or use 'dpopt histogram' for one")
+        raise PlanError(f"{option}: give two or more columns, or use 'dpopt histogram' for one")
     return found
-
-
-def _check_columns(number: int) -> None:
-    if number < 2:
-        raise PlanError("found one --column; give two or more, or use 'dpopt histogram' for one")
-
-
-def _print_plan(planned: GridPlan) -> None:
-    from rich.table import Table
-
-    from dpopt.cli.reports.reports import console
-    from dpopt.queries.ranges.grids import blocks_shape
-    from dpopt.synopses.histograms.grids.grid_plan import blocks_name
-
-    out = console()
-    noise = "Gaussian" if planned.gaussian else "Laplace"
-    table = Table(
-        "level", "blocks", "noise: scale", title=f"measured with {noise} noise", title_justify="left"
-    )
-    for level, scale in zip(planned.levels, planned.scales, strict=True):
-        blocks = " x ".join(f"{number:,}" for number in blocks_shape(planned.shape, level))
-        table.add_row(blocks_name(level), blocks, f"{scale:.4g}")
-    out.print(table)
-    for name, variance in planned.predicted.items():
-        out.print(
-            f"{name}: standard error {variance**0.5:,.2f} records (root of the mean variance), less where cells are empty"
-        )

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.reports import print_spent, warn_if_not_private
+from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
-if TYPE_CHECKING:
-    from dpopt.synopses.histograms.histogram import Histogram
-    from dpopt.synopses.histograms.tree_plan import TreePlan
-
-histogram_group = typer.Typer(
-    help="Histograms over ordered bins: any range, with its error.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+histogram_group = shared.synopsis_group(
+    "histogram", "Histograms over ordered bins: any range, with its error."
 )
-application.add_typer(histogram_group, name="histogram")
 
 RangesOption = Annotated[
     str | None,
@@ -44,20 +36,6 @@ HierarchyOption = Annotated[
         "Public.",
     ),
 ]
-ColumnOption = Annotated[
-    str | None, typer.Option("--column", help="Count the values of this column, declared in --schema.")
-]
-SchemaFileOption = Annotated[Path | None, typer.Option("--schema", help="Schema file (JSON). Public.")]
-CountsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--counts", help="Or: the table has one row for each bin, in order, with its count in this column."
-    ),
-]
-OrderedOption = Annotated[
-    bool, typer.Option("--ordered", help="The declared values of a categorical column stand in their order.")
-]
-AcceptDraftOption = Annotated[bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")]
 EstimateOption = Annotated[
     str,
     typer.Option(
@@ -72,96 +50,72 @@ FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt histogram rel
 @command("plan", group=histogram_group)
 def plan(
     *,
-    bins: Annotated[int | None, typer.Option("--bins", help="Number of bins.")] = None,
-    column: ColumnOption = None,
-    schema: SchemaFileOption = None,
-    spending: options.SpendingOptions,
-    unit: options.UnitOptions,
+    bins: shared.BinsOption = None,
+    column: shared.ColumnOption = None,
+    schema: shared.MaybeSchemaOption = None,
+    asked: shared.PlanOptions,
     ranges: RangesOption = None,
     hierarchy: HierarchyOption = None,
     n: Annotated[int | None, typer.Option("--n", help="Number of records, under replace.")] = None,
-    ordered: OrderedOption = False,
-    accept_draft: AcceptDraftOption = False,
+    ordered: shared.OrderedOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which levels would be measured with how much noise, and the errors to expect: before any table is read."""
     from dpopt.queries.ranges.bins import Bins
-    from dpopt.synopses.histograms.histogram_of_table import declared_bins, planned
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+    from dpopt.synopses.histograms.release_histogram import declared_bins, planned_histogram
 
-    settings = HistogramSettings(
-        **asdict(spending),
-        reading=unit.reading(),
-        ranges=ranges,
-        hierarchy=hierarchy,
-        ordered=ordered,
-        accept_draft=accept_draft,
-    )
-    if (bins is None) == (column is None) or (column is None) != (schema is None):
-        raise PlanError("name the bins: --bins with their number, or --column and --schema")
+    request, shape = asked.request(), shared.planned_shape(bins, column, schema)
     if column is not None and schema is not None:
-        found = planned(declared_bins(schema, column, settings), settings, n)
+        (named,) = declared_bins(request, schema, (column,), ordered=ordered)
+    elif shape is not None and len(shape) == 1:
+        named = Bins("bins", shape[0])
     else:
-        found = planned(Bins("bins", bins or 0), settings, n)
+        raise PlanError(f"found --bins {bins}; give one number, or use 'dpopt grid' for several columns")
+    found = planned_histogram(named, request, request.spending(), n, ranges=ranges, hierarchy=hierarchy)
     if as_json:
         print_json(found.to_json())
         return
-    _print_plan(found)
+    rows = [(level.name, f"{found.number_of_nodes(level):,}", f"{level.scale:.4g}") for level in found.levels]
+    shared.print_noise(("level", "counts", "noise: scale"), rows, gaussian=found.gaussian)
+    for name, variance in found.predicted.items():
+        shared.say(
+            f"{name}: standard error {variance**0.5:,.2f} records (root of the mean variance), less where bins are empty"
+        )
 
 
 @command("release", group=histogram_group)
 def release(
     *,
     table: options.TableArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the histogram.")],
-    column: ColumnOption = None,
-    schema: SchemaFileOption = None,
-    counts: CountsOption = None,
-    spending: options.SpendingOptions,
-    paying: options.PayingOptions,
+    out: shared.OutOption,
+    column: shared.ColumnOption = None,
+    schema: shared.MaybeSchemaOption = None,
+    counts: shared.CountsOption = None,
+    asked: shared.ReleaseOptions,
     ranges: RangesOption = None,
     hierarchy: HierarchyOption = None,
-    ordered: OrderedOption = False,
-    reading: options.ReadingOptions,
-    accept_draft: AcceptDraftOption = False,
+    ordered: shared.OrderedOption = False,
 ) -> None:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
-    from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram_files import write_histogram
-    from dpopt.synopses.histograms.histogram_of_table import histogram_of_column, histogram_of_counts
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
+    from dpopt.synopses.histograms.release_histogram import histogram
 
-    settings = HistogramSettings(
-        **asdict(spending),
-        ranges=ranges,
-        hierarchy=hierarchy,
-        ordered=ordered,
-        reading=reading.reading(),
-        accept_draft=accept_draft,
+    released = shared.make(
+        out,
+        lambda how: histogram(
+            table, schema, column, counts=counts, ranges=ranges, hierarchy=hierarchy, ordered=ordered, **how
+        ),
+        asked.asked(schema),
     )
-    check_source(column, schema, counts)
-    check_new(out)
-    with TerminalProgress() as progress:
-        if column is not None and schema is not None:
-            released = histogram_of_column(
-                table, schema, column, settings, progress=progress, budget=paying.ledger()
-            )
-        else:
-            released = histogram_of_counts(
-                table, str(counts), settings, progress=progress, budget=paying.ledger()
-            )
-        write_histogram(released, out)
-    _print_release(released, out)
+    shared.say(f"{released.bins.number:,} bins, some {released.total:,.0f} records; written to {out}")
 
 
 @command("answer", group=histogram_group)
 def answer(
     file: FileArgument,
-    ranges: Annotated[
+    queries: Annotated[
         list[str] | None,
         typer.Option(
-            "--range",
+            "--query",
             help="Range a:b; may be repeated. Numbers: a <= x < b, both edges of bins; positions: bins a to b - 1; values: "
             "from a to b, both included.",
         ),
@@ -169,30 +123,29 @@ def answer(
     quantiles: Annotated[
         list[float] | None, typer.Option("--quantile", help="Share between 0 and 1; may be repeated.")
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    confidence: shared.ConfidenceOption = 0.95,
     estimate: EstimateOption = "divided",
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
-    from dpopt.cli.reports.reports import answer_json, console, print_answers
-    from dpopt.synopses.histograms.histogram_files import read_histogram
+    from dpopt.cli.reports.reports import print_answers
+    from dpopt.synopses.histograms.histogram import Histogram
 
-    histogram = read_histogram(file)
-    warn_if_not_private(histogram.privacy)
-    asked = ranges or ([] if quantiles else [":"])
-    found = {text: histogram.between(text, confidence=confidence, estimate=estimate) for text in asked}
+    histogram = shared.opened(Histogram, file)
+    asked = queries or ([] if quantiles else [":"])
+    found = [histogram.answer(text, confidence=confidence, estimate=estimate) for text in asked]
     places = [histogram.quantile(share, estimate=estimate) for share in quantiles or []]
     shares = [
         {"quantile": share, "bin": place, "label": histogram.bins.label(place)}
         for share, place in zip(quantiles or [], places, strict=True)
     ]
     if as_json:
-        print_json({"ranges": [answer_json(text, found[text]) for text in asked], "quantiles": shares})
+        print_json({"answers": shared.answers_json(asked, found), "quantiles": shares})
         return
     if found:
-        print_answers("range", found, confidence)
+        print_answers("range", dict(zip(asked, found, strict=True)), confidence)
     for share in shares:
-        console().print(f"quantile {share['quantile']:g}: bin {share['label']}")
+        shared.say(f"quantile {share['quantile']:g}: bin {share['label']}")
 
 
 @command("export", group=histogram_group)
@@ -213,56 +166,13 @@ def export(
 ) -> None:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures.histogram_picture import draw_histogram
-    from dpopt.cli.reports.reports import console
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram_files import read_histogram
+    from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.histograms.histogram_table import write_table
 
-    if out.suffix not in {".csv", ".png"}:
-        raise PlanError(f"found the file {out.name}; expected a name that ends in .csv or .png")
-    check_new(out)
-    histogram = read_histogram(file)
-    warn_if_not_private(histogram.privacy)
+    shared.check_export(out, ".csv", ".png")
+    histogram = shared.opened(Histogram, file)
     if out.suffix == ".csv":
         write_table(histogram, out, whole=whole, estimate=estimate)
     else:
         draw_histogram(histogram, out, estimate=estimate)
-    console().print(f"written to {out}")
-
-
-def check_source(column: str | None, schema: Path | None, counts: str | None) -> None:
-    """Refuse a command that does not name what is counted.
-
-    Raises
-    ------
-    PlanError
-        With what to name.
-    """
-    if (column is None) == (counts is None) or (column is None) != (schema is None):
-        raise PlanError("name what is counted: --column and --schema, or --counts")
-
-
-def _print_plan(planned: TreePlan) -> None:
-    from rich.table import Table
-
-    from dpopt.cli.reports.reports import console
-
-    out = console()
-    noise = "Gaussian" if planned.gaussian else "Laplace"
-    table = Table(
-        "level", "counts", "noise: scale", title=f"measured with {noise} noise", title_justify="left"
-    )
-    for level in planned.levels:
-        table.add_row(level.name, f"{planned.number_of_nodes(level):,}", f"{level.scale:.4g}")
-    out.print(table)
-    for name, variance in planned.predicted.items():
-        out.print(
-            f"{name}: standard error {variance**0.5:,.2f} records (root of the mean variance), less where bins are empty"
-        )
-
-
-def _print_release(released: Histogram, out: Path) -> None:
-    from dpopt.cli.reports.reports import console
-
-    print_spent(released.privacy)
-    console().print(f"{released.bins.number:,} bins, some {released.total:,.0f} records; written to {out}")
+    shared.say(f"written to {out}")

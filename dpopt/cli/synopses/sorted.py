@@ -1,32 +1,25 @@
-"""`dpopt sorted release` and `export`: how many values of a column have how many records, and not which values.
-
-`dpopt degrees export` writes its tables by the same function (`export_sorted`).
-"""
+"""`dpopt sorted` and `dpopt degrees`: `release`, `answer` and `export` of counts in order, of columns and graphs."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
-from dpopt.cli.reports.reports import print_spent, warn_if_not_private
-from dpopt.cli.synopses.histogram import (
-    AcceptDraftOption,
-    ColumnOption,
-    CountsOption,
-    SchemaFileOption,
-    check_source,
-)
+from dpopt.cli.application import command
+from dpopt.cli.commands.plan import print_json
+from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 
-OutOption = Annotated[
+sorted_group = shared.synopsis_group("sorted", "Counts in order: how many values have how many records.")
+degrees_group = shared.synopsis_group("degrees", "Degree sequences of graphs whose edges are private.")
+
+TableOption = Annotated[
     Path, typer.Option("-o", "--out", help="New CSV file: each count that occurs, and how often.")
 ]
 EstimateOption = Annotated[
@@ -41,139 +34,196 @@ SequenceOption = Annotated[
     Path | None,
     typer.Option("--sequence", help="New CSV file beside it: the counts themselves, the largest first."),
 ]
-
-
-def export_sorted(
-    file: Path,
-    out: Path,
-    what: str,
-    *,
-    estimate: str,
-    sequence: Path | None,
-    total: int | None,
-    graphical: bool = False,
-) -> None:
-    """Write an estimate of released sorted counts as tables.
-
-    Parameters
-    ----------
-    what : str
-        What the file must hold: "degrees" or "counts".
-    total : int or None
-        What the counts add up to, if the user says so.
-    graphical : bool
-        Whether degrees become those of a graph near the estimate.
-
-    Raises
-    ------
-    PlanError
-        If the file holds something else, or both tables have one name.
-    DpoptError
-        For whatever else cannot be read, estimated or written.
-    """
-    from dpopt.cli.reports.reports import console
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram_files import read_sorted_counts
-    from dpopt.synopses.histograms.histogram_table import write_frequencies, write_sequence
-
-    for new in (out, *([] if sequence is None else [sequence])):
-        check_new(new)
-    if sequence == out:
-        raise PlanError(f"found {out.name} for both tables; give --sequence another name")
-    released = read_sorted_counts(file)
-    warn_if_not_private(released.privacy)
-    if released.what != what:
-        command = "dpopt sorted export" if what == "degrees" else "dpopt degrees export"
-        raise PlanError(f"{file.name} holds {released.what}, expected {what}; use '{command}'")
-    if total is not None:
-        released = released.with_total(total)
-    counts = released.estimate(estimate)
-    if graphical:
-        found = released.graphical(estimate)
-        counts = found.degrees
-        console().print(
-            f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} above the "
-            f"least; a graph with {len(found.edges()):,} edges has these degrees"
-        )
-    write_frequencies(counts, out)
-    if sequence is not None:
-        write_sequence(counts, sequence)
-    console().print(f"written to {out}" + ("" if sequence is None else f" and {sequence}"))
-
-
-sorted_group = typer.Typer(
-    help="Counts in order: how many values have how many records.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-application.add_typer(sorted_group, name="sorted")
+LeastOption = Annotated[
+    list[int], typer.Option("--query", help="How many have at least so many; may be repeated.")
+]
+DegreesFile = Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")]
+SortedFile = Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")]
+NOISY = "noisy"
+_SHOWN = 40  # characters of what was found
 
 
 @command("release", group=sorted_group)
 def release(
     *,
     table: options.TableArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="New file (JSON) for the sorted counts.")],
-    column: ColumnOption = None,
-    schema: SchemaFileOption = None,
-    counts: CountsOption = None,
-    spending: options.SpendingOptions,
-    paying: options.PayingOptions,
-    reading: options.ReadingOptions,
-    accept_draft: AcceptDraftOption = False,
+    out: shared.OutOption,
+    column: shared.ColumnOption = None,
+    schema: shared.MaybeSchemaOption = None,
+    counts: shared.CountsOption = None,
+    asked: shared.ReleaseOptions,
 ) -> None:
     """Release the counts of a column's values in order: how many values have how many records, and not which values."""
-    from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram_files import write_histogram
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
-    from dpopt.synopses.histograms.sorted.sorted_of_table import (
-        sorted_counts_of_column,
-        sorted_counts_of_counts,
+    from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts
+
+    released = shared.make(
+        out, lambda how: sorted_counts(table, schema, column, counts=counts, **how), asked.asked(schema)
+    )
+    found = released.counts
+    shared.say(
+        f"{found.size:,} counts, some {found.sum():,} records, largest count about {found[-1]:,}; written to {out}"
     )
 
-    settings = HistogramSettings(
-        **asdict(spending),
-        reading=reading.reading(),
-        accept_draft=accept_draft,
+
+@command("release", group=degrees_group)
+def release_degrees(
+    *,
+    edges: Annotated[
+        Path,
+        typer.Argument(
+            help="Two names of nodes in each line (also .gz), each edge once; lines that begin with # or % are no edges. Or a "
+            "table, with --columns. Private: read here and nowhere else."
+        ),
+    ],
+    nodes: Annotated[
+        str,
+        typer.Option(
+            "--nodes",
+            help="The declared number of nodes, those without an edge included; or 'noisy': the number of nodes with an edge "
+            "is bought with 5 % of the budget. It is never read off the file.",
+        ),
+    ],
+    out: shared.OutOption,
+    columns: shared.ColumnsOption = None,
+    asked: shared.TextReleaseOptions,
+    on_invalid: Annotated[
+        str,
+        typer.Option(
+            "--on-invalid",
+            help="Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run).",
+        ),
+    ] = "error",
+) -> None:
+    """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
+    from dpopt.synopses.histograms.sorted.release_sorted import degrees
+
+    declared, ends = _number(nodes), shared.named_columns(columns)
+    if ends is not None and (len(ends) != 2 or not all(ends)):
+        raise PlanError(f"found --columns {columns}; expected the two ends of an edge, as in from,to")
+    released = shared.make(
+        out,
+        lambda how: degrees(edges, declared, columns=None if ends is None else (ends[0], ends[1]), **how),
+        asked.asked(on_invalid),
     )
-    check_source(column, schema, counts)
-    check_new(out)
-    with TerminalProgress() as progress:
-        if column is not None and schema is not None:
-            released = sorted_counts_of_column(
-                table, schema, column, settings, progress=progress, budget=paying.ledger()
-            )
-        else:
-            released = sorted_counts_of_counts(
-                table, str(counts), settings, progress=progress, budget=paying.ledger()
-            )
-        write_histogram(released, out)
-    _print_release(released, out)
+    found = released.counts
+    shared.say(
+        f"{found.size:,} nodes, some {found.sum() // 2:,} edges, largest degree about {found[-1]:,}; written to {out}"
+    )
+
+
+@command("answer", group=sorted_group)
+def answer(
+    file: SortedFile,
+    queries: LeastOption,
+    estimate: EstimateOption = "posterior",
+    n: shared.PublicNOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Say how many values have at least so many records. Costs no privacy."""
+    _answer(file, "counts", queries, estimate, n, as_json=as_json)
+
+
+@command("answer", group=degrees_group)
+def answer_degrees(
+    file: DegreesFile,
+    queries: LeastOption,
+    estimate: EstimateOption = "posterior",
+    n: shared.PublicNOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Say how many nodes have at least so many edges. Costs no privacy."""
+    _answer(file, "degrees", queries, estimate, n, as_json=as_json)
 
 
 @command("export", group=sorted_group)
 def export(
-    file: Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")],
-    out: OutOption,
+    file: SortedFile,
+    out: TableOption,
     estimate: EstimateOption = "posterior",
     sequence: SequenceOption = None,
-    records: Annotated[
-        int | None,
-        typer.Option(
-            "--records", help="The number of records, if it is public; under replace it is known already."
-        ),
-    ] = None,
+    n: shared.PublicNOption = None,
 ) -> None:
     """Write how many values have how many records, and the counts in order. Costs no privacy."""
-    export_sorted(file, out, "counts", estimate=estimate, sequence=sequence, total=records)
+    _export(file, out, "counts", estimate, sequence, n)
 
 
-def _print_release(released: SortedCountsRelease, out: Path) -> None:
-    from dpopt.cli.reports.reports import console
+@command("export", group=degrees_group)
+def export_degrees(
+    file: DegreesFile,
+    out: TableOption,
+    estimate: EstimateOption = "posterior",
+    sequence: SequenceOption = None,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", help="Number of edges, if it is public; under replace it is known already."),
+    ] = None,
+    graphical: Annotated[
+        bool, typer.Option("--graphical", help="Of a sequence near it that a graph can have.")
+    ] = False,
+) -> None:
+    """Write how many nodes have how many edges. Costs no privacy."""
+    _export(file, out, "degrees", estimate, sequence, n, graphical=graphical)
 
-    print_spent(released.privacy)
-    counts = released.counts
-    console().print(
-        f"{counts.size:,} counts, some {counts.sum():,} records, largest count about {counts[-1]:,}; written to {out}"
-    )
+
+def _number(nodes: str) -> int | None:
+    from dpopt.synopses.histograms.counts_plan import whole_number
+
+    number = whole_number(nodes)
+    if number is None and nodes != NOISY:
+        raise PlanError(f"found --nodes {nodes[:_SHOWN]}; expected the number of nodes, or 'noisy'")
+    return number
+
+
+def _opened(file: Path, what: str, n: int | None) -> SortedCountsRelease:
+    from dpopt.synopses.histograms.sorted.sorted_counts import DEGREES, SortedCountsRelease
+
+    released = shared.opened(SortedCountsRelease, file)
+    if released.what != what:
+        other = "dpopt sorted" if what == DEGREES else "dpopt degrees"
+        raise PlanError(f"{file.name} holds {released.what}, expected {what}; use '{other}'")
+    return released if n is None else released.with_total(2 * n if what == DEGREES else n)
+
+
+def _answer(
+    file: Path, what: str, queries: list[int], estimate: str, n: int | None, *, as_json: bool
+) -> None:
+    released = _opened(file, what, n)
+    found = [released.answer(least, estimate=estimate) for least in queries]
+    if as_json:
+        rows = [{"query": least, "value": value} for least, value in zip(queries, found, strict=True)]
+        print_json({"answers": rows})
+        return
+    rows_shown = [(f"at least {least:,}", f"{one:,}") for least, one in zip(queries, found, strict=True)]
+    shared.print_table(("records" if what == "counts" else "edges", "number"), rows_shown)
+
+
+def _export(
+    file: Path,
+    out: Path,
+    what: str,
+    estimate: str,
+    sequence: Path | None,
+    n: int | None,
+    *,
+    graphical: bool = False,
+) -> None:
+    """Write an estimate of released sorted counts as tables."""
+    from dpopt.synopses.histograms.histogram_table import write_frequencies, write_sequence
+
+    for new in (out, *([] if sequence is None else [sequence])):
+        shared.check_export(new)
+    if sequence == out:
+        raise PlanError(f"found {out.name} for both tables; give --sequence another name")
+    released = _opened(file, what, n)
+    counts = released.estimate(estimate)
+    if graphical:
+        found = released.graphical(estimate)
+        counts = found.degrees
+        shared.say(
+            f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} above the "
+            f"least; a graph with {len(found.edges()):,} edges has these degrees"
+        )
+    write_frequencies(counts, out)
+    if sequence is not None:
+        write_sequence(counts, sequence)
+    shared.say(f"written to {out}" + ("" if sequence is None else f" and {sequence}"))

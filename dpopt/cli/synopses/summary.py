@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.reports import print_spent, warn_if_not_private
+from dpopt.cli.synopses import shared
 
 if TYPE_CHECKING:
     from dpopt.synopses.summaries.alternatives import Alternatives
     from dpopt.synopses.summaries.summary_plan import SummaryPlan
 
-summary_group = typer.Typer(
-    help="Summaries that answer conjunctions, disjunctions and r-of-k queries without the data, each with its bound.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+summary_group = shared.synopsis_group(
+    "summary",
+    "Summaries that answer conjunctions, disjunctions and r-of-k queries without the data, each with its bound.",
 )
-application.add_typer(summary_group, name="summary")
 
-SchemaOption = Annotated[Path, typer.Option("--schema", help="Schema file (JSON). Public.")]
 WidthOption = Annotated[int, typer.Option("--k", help="The largest number of conditions of a query.")]
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--columns", help="Columns that queries may ask of, with commas between them; all if left out."
-    ),
-]
 LiteralsOption = Annotated[
     str,
     typer.Option(
@@ -39,20 +29,12 @@ LiteralsOption = Annotated[
         help="What is counted: all (every value), or positive (of columns with two values only the second one).",
     ),
 ]
-ForOption = Annotated[
+PredicateOption = Annotated[
     str,
     typer.Option(
-        "--for",
+        "--predicate",
         help="For which queries the budget is spread: and (all conditions hold), or (at least one), atleast:R. Others are "
         "answered too.",
-    ),
-]
-SizeOption = Annotated[
-    int | None,
-    typer.Option(
-        "--n0",
-        help="Under add-remove a fixed public number that answers are shares of, at least that of the records. Left out, it is "
-        "measured with 1 % of the budget, and rounded up.",
     ),
 ]
 ErrorOption = Annotated[
@@ -76,36 +58,38 @@ SmallQueriesOption = Annotated[
 @command("plan", group=summary_group)
 def plan(
     *,
-    schema: SchemaOption,
+    schema: shared.SchemaOption,
     width: WidthOption,
-    n: Annotated[int, typer.Option("--n", help="Public number of records.")],
-    spending: options.SpendingOptions,
-    unit: options.UnitOptions,
-    columns: ColumnsOption = None,
+    n: shared.NOption = None,
+    n0: shared.N0Option = None,
+    asked: shared.PlanOptions,
+    columns: shared.ColumnsOption = None,
     literals: LiteralsOption = "all",
-    predicate: ForOption = "and",
+    predicate: PredicateOption = "and",
     error: ErrorOption = None,
     small_queries: SmallQueriesOption = 0.05,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
     from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-    from dpopt.schema.schema import Schema
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
     from dpopt.synopses.summaries.alternatives import alternatives
     from dpopt.synopses.summaries.error_goals import refuse_inaccurate
     from dpopt.synopses.summaries.summary_plan import plan_summary
 
-    settings = HistogramSettings(**asdict(spending), reading=unit.reading())
-    chosen = ChosenLiterals.of(Schema.read(schema), _names(columns), literals)
-    planned = plan_summary(
-        chosen,
-        width,
-        settings.budget(),
-        size=n,
-        predicate=predicate,
-        relation=settings.relation,
-        small_queries=small_queries,
+    request = asked.request()
+    chosen = ChosenLiterals.of(request.declared(schema), shared.named_columns(columns), literals)
+    planned = request.plan(
+        lambda budget, size: plan_summary(
+            chosen,
+            width,
+            budget,
+            size=size or 0,
+            predicate=predicate,
+            relation=request.relation,
+            small_queries=small_queries,
+        ),
+        n,
+        n0,
     )
     if error is not None:
         refuse_inaccurate(planned, error, small_queries)
@@ -128,54 +112,38 @@ def plan(
 def release(
     *,
     table: options.TableArgument,
-    schema: SchemaOption,
+    schema: shared.SchemaOption,
     width: WidthOption,
-    out: Annotated[Path, typer.Option("-o", "--out", help="New file for the summary.")],
-    spending: options.SpendingOptions,
-    paying: options.PayingOptions,
-    columns: ColumnsOption = None,
+    out: shared.OutOption,
+    asked: shared.ReleaseOptions,
+    columns: shared.ColumnsOption = None,
     literals: LiteralsOption = "all",
-    predicate: ForOption = "and",
-    n0: SizeOption = None,
+    predicate: PredicateOption = "and",
+    n0: shared.N0Option = None,
     error: ErrorOption = None,
     small_queries: SmallQueriesOption = 0.05,
-    reading: options.ReadingOptions,
-    accept_draft: Annotated[
-        bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")
-    ] = False,
 ) -> None:
     """Release a summary of TABLE that answers queries of up to k conditions."""
-    from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import console
-    from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram_settings import HistogramSettings
-    from dpopt.synopses.summaries.release_summary import summary_of_table
-    from dpopt.synopses.summaries.summary import write_summary
+    from dpopt.synopses.summaries.release_summary import summary
 
-    settings = HistogramSettings(**asdict(spending))
-    check_new(out)
-    with TerminalProgress() as progress:
-        released = summary_of_table(
+    released = shared.make(
+        out,
+        lambda how: summary(
             table,
             schema,
             width,
-            settings.budget(),
-            columns=_names(columns),
+            columns=shared.named_columns(columns),
             literals=literals,
             predicate=predicate,
-            relation=settings.relation,
-            size=n0,
+            n0=n0,
             small_queries=small_queries,
             error=error,
-            reading=reading.reading(),
-            accept_draft=accept_draft,
-            progress=progress,
-            ledger=paying.ledger(),
-        )
-        write_summary(released, out)
-    print_spent(released.privacy)
+            **how,
+        ),
+        asked.asked(schema),
+    )
     counted = sum(noisy.size for noisy in released.noisy)
-    console().print(
+    shared.say(
         f"{counted:,} noisy counts; queries of {width} conditions within {released.plan.predicted:.4g}, all of them with "
         f"probability 95 %; written to {out}"
     )
@@ -192,9 +160,7 @@ def answer(
             "written twice. May be repeated.",
         ),
     ],
-    predicate: Annotated[
-        str, typer.Option("--predicate", help="and (all conditions hold), or (at least one), atleast:R.")
-    ] = "and",
+    predicate: shared.PredicateOption = "and",
     estimate: Annotated[
         str,
         typer.Option(
@@ -203,65 +169,40 @@ def answer(
             "polynomial (a weighted sum of noisy counts).",
         ),
     ] = "consistent",
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the bounds, each for itself.")] = 0.95,
+    confidence: shared.ConfidenceOption = 0.95,
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer queries from a released summary, with bounds. Costs no privacy."""
-    from dataclasses import asdict
+    from dpopt.synopses.summaries.summary import Summary
 
-    from rich.table import Table
-
-    from dpopt.cli.reports.reports import console
-    from dpopt.synopses.summaries.summary import read_summary
-
-    summary = read_summary(file)
-    warn_if_not_private(summary.privacy)
-    found = {
-        query: summary.answer(query, predicate, confidence=confidence, estimate=estimate) for query in queries
-    }
+    released = shared.opened(Summary, file)
+    found = [released.answer(query, predicate, confidence=confidence, estimate=estimate) for query in queries]
     if as_json:
-        print_json(
-            {
-                "predicate": predicate,
-                "answers": [{"query": query, **asdict(found[query])} for query in queries],
-            }
-        )
+        print_json({"predicate": predicate, "answers": shared.answers_json(queries, found)})
         return
-    table = Table(title_justify="left")
-    table.add_column("query", overflow="fold")
-    for heading in ("share of records", f"within ({100 * confidence:g}%)", "from", "to", "by"):
-        table.add_column(heading)
-    for query, one in found.items():
-        shares = (f"{share:.4f}" for share in (one.value, one.bound, one.low, one.high))
-        table.add_row(query, *shares, one.estimate)
-    console().print(table)
-    for query, one in found.items():
+    shared.print_table(
+        ("query", "share of records", f"within ({100 * confidence:g}%)", "from", "to", "by"),
+        [
+            (query, *(f"{share:.4f}" for share in (one.value, one.bound, one.low, one.high)), one.estimate)
+            for query, one in zip(queries, found, strict=True)
+        ],
+        fold=True,
+    )
+    for query, one in zip(queries, found, strict=True):
         if one.note:
-            console().print(f"{query}: {one.note}")
-
-
-def _names(columns: str | None) -> tuple[str, ...] | None:
-    return None if columns is None else tuple(name.strip() for name in columns.split(","))
+            shared.say(f"{query}: {one.note}")
 
 
 def _print_plan(planned: SummaryPlan) -> None:
-    from rich.table import Table
-
-    from dpopt.cli.reports.reports import console
-
-    out = console()
-    noise = "Gaussian" if planned.gaussian else "Laplace"
-    table = Table(
-        "conjunctions of",
-        "number",
-        "noise: scale",
-        title=f"measured with {noise} noise",
-        title_justify="left",
+    shared.print_noise(
+        ("conjunctions of", "number", "noise: scale"),
+        [
+            (f"{size} literals", f"{planned.literals.groups.conjunctions(size):,}", f"{scale:.4g}")
+            for size, scale in zip(planned.sizes, planned.scales, strict=True)
+        ],
+        gaussian=planned.gaussian,
     )
-    for size, scale in zip(planned.sizes, planned.scales, strict=True):
-        table.add_row(f"{size} literals", f"{planned.literals.groups.conjunctions(size):,}", f"{scale:.4g}")
-    out.print(table)
-    out.print(
+    shared.say(
         f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them with "
         f"probability 95 %; {planned.approximation:.2g} of it is the polynomial's"
     )
@@ -271,28 +212,27 @@ def _print_alternatives(planned: SummaryPlan, others: Alternatives) -> None:
     """Say what other ways would promise, and why this one is taken."""
     from math import isfinite
 
-    from dpopt.cli.reports.reports import console
     from dpopt.synopses.summaries.summary_plan import MOST_COUNTED, columns_that_do
 
-    out, k = console(), planned.width
+    k = planned.width
     if isfinite(others.direct):
-        out.print(f"each of them counted with noise of its own: within {others.direct:.4g}")
-    out.print(
+        shared.say(f"each of them counted with noise of its own: within {others.direct:.4g}")
+    shared.say(
         f"records made to agree with noisy counts of up to {others.marginal_size} conditions: guaranteed within "
         f"{others.marginals:.4g}, typically nearer"
     )
     if k not in planned.sizes and planned.literals.groups.conjunctions(k) > MOST_COUNTED:
-        out.print(
+        shared.say(
             f"conjunctions of {k} literals are more than the {MOST_COUNTED:,} that are counted; those of the "
             f"{columns_that_do(planned.literals, k):,} columns with the fewest values are not"
         )
     if others.least == "polynomial":
-        out.print("the summary is the best of these")
+        shared.say("the summary is the best of these")
     elif others.least == "marginals":
-        out.print(
+        shared.say(
             "records made to agree promise more than the summary: see 'dpopt release --algorithm projection'"
         )
     elif k in planned.sizes:
-        out.print(
+        shared.say(
             "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 does not"
         )

@@ -1,4 +1,4 @@
-"""The files of summaries of decision lists, of declarations and of points."""
+"""Declarations of decision lists, and points, from files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import WorkloadError
 from dpopt.files.array_files import read_array
 from dpopt.files.codec import decode
@@ -17,38 +16,8 @@ from dpopt.files.json_files import json_object
 from dpopt.files.reading import read_text
 from dpopt.files.strict_json import parse_json
 from dpopt.queries.decision_lists.families import DeclaredRows, ListFamily
-from dpopt.releases.archives import Numbers, read_archive, write_archive
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_summary import ListSummary
 
 _LOOKS_LIKE_A_FILE = (".txt", ".json", ".csv", "/", "\\")
-
-
-def write_list_summary(summary: ListSummary, path: str | os.PathLike[str]) -> None:
-    """Write a summary, whole or not at all; a file that is there is not replaced.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is there already, or cannot be written.
-    """
-    counts = {_name(size): noisy for size, noisy in zip(summary.plan.sizes, summary.noisy, strict=True)}
-    write_archive(path, "summary", summary.statement(), counts)
-
-
-def read_list_summary(path: str | os.PathLike[str]) -> ListSummary:
-    """Read what `write_list_summary` wrote.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing.
-    TranscriptError
-        If it is no such summary, or damaged.
-    """
-    return read_archive(
-        path, "summary of decision lists", "dpopt_list_summary", "'dpopt lists release'", _summary
-    )
 
 
 def read_declaration(
@@ -121,14 +90,3 @@ def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.
         raise WorkloadError(f"{source} holds no points: {problem}") from problem
     order = [names.index(name) for name in family.variables]
     return family.checked(values[:, order])
-
-
-def _summary(statement: dict[str, Any], numbers: Numbers) -> ListSummary:
-    plan = ListPlan.from_json(statement["plan"])
-    privacy = stated_privacy(statement["privacy"], plan)
-    conjunctions = plan.coefficients.conjunctions
-    return ListSummary(plan, tuple(numbers(_name(size), conjunctions(size)) for size in plan.sizes), privacy)
-
-
-def _name(size: int) -> str:
-    return f"conjunctions_of_{size}"

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
+from dpopt.synopses.synopsis import Synopsis
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class ListAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class ListSummary:
+class ListSummary(Synopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -53,6 +55,9 @@ class ListSummary:
         What was spent, charge by charge.
     """
 
+    KEY = "dpopt_list_summary"
+    WHAT = "summary of decision lists"
+    MADE_BY = "'dpopt lists release'"
     plan: ListPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -146,6 +151,16 @@ class ListSummary:
             counts[size] = noisy
         return polynomial_in_bits(counts, len(self.plan.family.variables))
 
-    def statement(self) -> dict[str, Any]:
-        """Return all but the counts, as JSON."""
-        return {"dpopt_list_summary": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}
+    def own_statement(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {"plan": self.plan.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy counts."""
+        return self.noisy
+
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> ListSummary:
+        """Return the summary of a statement and its noisy counts."""
+        plan = ListPlan.from_json(stated["plan"])
+        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, SchemaError
 from dpopt.private.readers.open_table import open_table
@@ -13,12 +17,15 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.schema.schema import AttributeKind, Schema
 
+if TYPE_CHECKING:
+    from dpopt.private.readers.open_table import AnyTable
+
 
 def declared_columns(
-    table: str | os.PathLike[str],
+    table: AnyTable | NDArray[np.float64],
     names: tuple[str, ...] | None,
     bounds: str | None,
-    schema: str | os.PathLike[str] | None,
+    schema: Schema | None,
     *,
     normalise: bool,
     reading: TableReading | None = None,
@@ -27,14 +34,14 @@ def declared_columns(
 
     Parameters
     ----------
-    table : path
-        Only its names of columns are read here, and only where none are given: they are taken to be public. The columns of a
-        .npy file are called x1, x2, ...
+    table : path, DataFrame or array
+        Only its names of columns are read here, and only where none are given: they are taken to be public. The columns of an
+        array, or of a .npy file, are called x1, x2, ...
     names : tuple of str or None
         None: all numeric attributes of the schema, or all columns of the table.
     bounds : str or None
         "LOW:HIGH" for all columns.
-    schema : path or None
+    schema : Schema or None
         Bounds of each column, from its numeric attributes.
     normalise : bool
     reading : TableReading, optional
@@ -52,8 +59,8 @@ def declared_columns(
             "found more than one scaling; give --normalise, --bounds or --schema, or none of them"
         )
     if schema is not None:
-        return _with_schema(names, Schema.read(schema))
-    named = _of_table(Path(table), reading) if names is None else names
+        return _with_schema(names, schema)
+    named = _of_table(table, reading) if names is None else names
     if bounds is None:
         return PointColumns(named, Scaling.NORMALISE if normalise else Scaling.UNIT)
     low, found, high = bounds.partition(":")
@@ -81,8 +88,12 @@ def _with_schema(names: tuple[str, ...] | None, schema: Schema) -> PointColumns:
     return PointColumns(chosen, Scaling.BOUNDS, tuple(numeric[name] for name in chosen))
 
 
-def _of_table(table: Path, reading: TableReading | None) -> tuple[str, ...]:
-    number = columns_of_array(table)
+def _of_table(table: AnyTable | NDArray[np.float64], reading: TableReading | None) -> tuple[str, ...]:
+    number = None
+    if isinstance(table, np.ndarray):
+        number = table.shape[-1]
+    elif isinstance(table, str | os.PathLike):
+        number = columns_of_array(Path(table))
     if number is not None:
         return tuple(f"x{place + 1}" for place in range(number))
     return open_table(table, reading).names

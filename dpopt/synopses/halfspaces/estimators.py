@@ -58,7 +58,7 @@ class Answering:
             raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
         if estimator is Estimator.REGRESSION and plan.features > MOST_REGRESSED:
             raise PlanError(
-                f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use --estimator "
+                f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use --estimate "
                 "debiased, or release fewer"
             )
         self.plan, self.estimator, self.margin = plan, estimator, margin

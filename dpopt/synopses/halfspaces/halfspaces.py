@@ -6,7 +6,6 @@ below 0 and nearest to the noisy ones can be asked for (`nonnegative_bins`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,11 +20,12 @@ from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
 from dpopt.queries.ranges.tree import Tree
-from dpopt.releases.archives import Numbers, read_archive, write_archive
+from dpopt.releases.plan import choice
 from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan
 from dpopt.synopses.halfspaces.side_sums import half_circles
+from dpopt.synopses.synopsis import Synopsis
 
 
 def nonnegative_bins(
@@ -95,7 +95,7 @@ class HalfspaceAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class Halfspaces:
+class Halfspaces(Synopsis):
     """Noisy sides of projected points under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -107,6 +107,9 @@ class Halfspaces:
         What was spent, charge by charge.
     """
 
+    KEY = "dpopt_halfspaces"
+    WHAT = "release of halfspaces"
+    MADE_BY = "'dpopt halfspaces release'"
     plan: HalfspacePlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -164,7 +167,7 @@ class Halfspaces:
         query: str | NDArray[np.float64],
         *,
         margin: float | None = None,
-        estimator: Estimator | None = None,
+        estimate: str | Estimator | None = None,
         confidence: float = 0.95,
         nonnegative: bool = False,
     ) -> HalfspaceAnswer:
@@ -174,7 +177,7 @@ class Halfspaces:
         ----------
         query : str or (d,) float64
             y: numbers with commas between them, or an array. Only its direction counts.
-        margin, estimator, confidence, nonnegative :
+        margin, estimate, confidence, nonnegative :
             As for `answers`.
         """
         vector = (
@@ -185,7 +188,7 @@ class Halfspaces:
         return self.answers(
             vector[None, :],
             margin=margin,
-            estimator=estimator,
+            estimate=estimate,
             confidence=confidence,
             nonnegative=nonnegative,
         )[0]
@@ -195,7 +198,7 @@ class Halfspaces:
         queries: NDArray[np.float64],
         *,
         margin: float | None = None,
-        estimator: Estimator | None = None,
+        estimate: str | Estimator | None = None,
         confidence: float = 0.95,
         nonnegative: bool = False,
         turns: int = TURNS,
@@ -209,8 +212,9 @@ class Halfspaces:
         margin : float, optional
             gamma: the promise that no record has |<x, y>| < gamma for the scaled record and the unit vector y; the planned one
             if left out.
-        estimator : Estimator, optional
-            The regression, or with more than `MOST_REGRESSED` halfspaces the debiased average.
+        estimate : str or Estimator, optional
+            "regression", "debiased" or "average". The regression if left out, or with more than
+            `MOST_REGRESSED` halfspaces the debiased average.
         confidence : float
             Of each bound by itself.
         nonnegative : bool
@@ -229,7 +233,9 @@ class Halfspaces:
             raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
         vectors = unit_queries(np.asarray(queries, dtype=np.float64), self.plan.columns.dimension)
         gamma = self.plan.margin if margin is None else margin
-        answering = self._answering(estimator, gamma)
+        answering = self._answering(
+            choice(Estimator, estimate, "estimate") if isinstance(estimate, str) else estimate, gamma
+        )
         sums = (self.nonnegative_sums if nonnegative else self.signed_sums).ravel()
         beta, size, found = (1.0 - confidence) / 2.0, self.plan.size, []
         for bias in answering.of_queries(vectors, turns=turns):
@@ -261,45 +267,16 @@ class Halfspaces:
     def _kept(self) -> dict[tuple[Estimator, float], Answering]:
         return {}
 
-    def statement(self) -> dict[str, Any]:
-        """Return all but the noisy numbers, as JSON."""
-        return {"dpopt_halfspaces": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}
+    def own_statement(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {"plan": self.plan.to_json()}
 
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy numbers."""
+        return self.noisy
 
-def write_halfspaces(halfspaces: Halfspaces, path: str | os.PathLike[str]) -> None:
-    """Write a release, whole or not at all; a file that is there is not replaced.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is there already, or cannot be written.
-    """
-    numbers = {_name(place): values for place, values in enumerate(halfspaces.noisy)}
-    write_archive(path, "release", halfspaces.statement(), numbers)
-
-
-def read_halfspaces(path: str | os.PathLike[str]) -> Halfspaces:
-    """Read what `write_halfspaces` wrote.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing.
-    TranscriptError
-        If it is no such release, or damaged.
-    """
-    return read_archive(
-        path, "release of halfspaces", "dpopt_halfspaces", "'dpopt halfspaces release'", _halfspaces
-    )
-
-
-def _halfspaces(statement: dict[str, Any], numbers: Numbers) -> Halfspaces:
-    plan = HalfspacePlan.from_json(statement["plan"])
-    privacy = stated_privacy(statement["privacy"], plan)
-    return Halfspaces(
-        plan, tuple(numbers(_name(place), size) for place, size in enumerate(plan.numbers)), privacy
-    )
-
-
-def _name(place: int) -> str:
-    return f"measured_{place}"
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Halfspaces:
+        """Return the release of a statement and its noisy numbers."""
+        plan = HalfspacePlan.from_json(stated["plan"])
+        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))

@@ -40,6 +40,35 @@ class Shape:
     heights: tuple[int, ...] = ()
 
 
+def named_shapes(
+    dimension: int | None, projections: int | None, directions: int | None, measured: str
+) -> list[Shape] | None:
+    """Return the one shape that a user names, or none.
+
+    Raises
+    ------
+    PlanError
+        If it is named in part, or there is no such shape.
+    """
+    if measured not in {"sides", "arcs", "bins"}:
+        raise PlanError(f"found --measured {measured}; expected sides, arcs or bins")
+    given = (dimension, projections, directions)
+    if all(one is None for one in given) and measured == "sides":
+        return None
+    if dimension is None or projections is None or directions is None:
+        raise PlanError("give --projected-to, --projections and --directions together, or none of them")
+    if directions % 2 or directions < 2:
+        raise PlanError(f"found {directions} directions; expected an even number: each with its antipode")
+    if measured == "sides":
+        return [Shape(dimension, projections, directions // 2, SIDES)]
+    if directions & (directions - 1) or dimension != 2:
+        raise PlanError(
+            f"found T = {dimension} and {directions} directions; arcs need T = 2 and a power of two of directions"
+        )
+    levels = tuple(range(directions.bit_length() - 1)) if measured == "arcs" else (0,)
+    return [Shape(dimension, projections, directions // 2, ARCS, levels)]
+
+
 def plan_halfspaces(
     columns: PointColumns,
     budget: Budget,

@@ -2,58 +2,146 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Account
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import privacy_statement
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints
-from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_numbers import HalfspacePoints, read_points
 from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
-from dpopt.releases.ledgers import open_account, reserved_ledger
-from dpopt.releases.measured_size import is_measured, size_of, with_size_measured
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.schema.schema import Schema
+from dpopt.synopses.halfspaces.declared_columns import declared_columns
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
-from dpopt.transcript.budget_ledger import BudgetLedger
+from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
+from dpopt.synopses.release import Asked, Request, Running, reserved
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
-    from dpopt.private.readers.table_reading import TableReading
 
 
-def release_halfspaces(
-    points: HalfspacePoints,
-    plan: HalfspacePlan,
+def halfspaces(
+    table: AnyTable | NDArray[np.float64],
+    margin: float,
     *,
-    noise: Noise | None = None,
-    progress: Progress | None = None,
-    account: Account | None = None,
+    columns: PointColumns | Sequence[str] | None = None,
+    normalise: bool = False,
+    bounds: str | None = None,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    projected_to: int | None = None,
+    projections: int | None = None,
+    directions: int | None = None,
+    measured: str = "sides",
+    n0: int | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    copies: int = COPIES,
+    **asked: Unpack[Asked],
 ) -> Halfspaces:
-    """Measure what a plan says and return the release.
+    """Release noisy sides of projected points, which say for any halfspace which share of the records lies in it.
 
-    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
+    Parameters
+    ----------
+    table : path, DataFrame or (n, d) array
+        CSV (also .gz), Parquet or .npy; or in memory. Private.
+    margin : float
+        gamma: errors are predicted for queries y (of length 1) with |<x, y>| of at least gamma for all records x.
+    columns : sequence of str or PointColumns, optional
+        Columns of the coordinates; all columns if left out.
+    normalise : bool
+        Divide each row by its length; else rows must have length 1.
+    bounds : str, optional
+        Or: public bounds "LOW:HIGH" of all columns; each is centred and scaled, so that rows have length 1 at most.
+    schema : Schema or path, optional
+        Or: its numeric attributes have the bounds of the columns. Public.
+    projected_to, projections, directions : int, optional
+        T, the dimension of the projections; m, how many; and |U|, how many canonical directions each has, antipodes among them.
+        Chosen if left out.
+    measured : str
+        "sides" (one number for each pair of antipodal directions), "arcs" (a circular tree of bins of angles) or "bins" (its
+        leaves alone).
+    n0 : int, optional
+        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
+        Under replace the number of records is public, and read off the table.
+    queries : int
+        For how many queries together errors are predicted.
+    seed : int
+        Of the projections. Public; no private draw depends on it.
+    copies : int
+        Signs that an entry of a projection adds up; 1 are the paper's matrices.
+    **asked
+        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget,
+        accept_draft, reading (how a text file is written): see `dpopt.synopses.release.Asked`.
+
+    Returns
+    -------
+    Halfspaces
+        Answers by `answer("0.6,0.8")`, and is kept by `write(path)`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, numpy
+    >>> points = numpy.array([[0.6, 0.8], [-0.6, -0.8]] * 500)
+    >>> shape = {"projected_to": 2, "projections": 8, "directions": 8}
+    >>> released = dpopt.halfspaces(points, 0.5, **shape, n0=1000, epsilon=5)
+    >>> one = released.answer("0.6,0.8", confidence=0.9999)
+    >>> abs(one.value - 0.5) <= one.bound
+    True
+    """
+    request = Request(**asked)
+    request.refuse_reading("each row of coordinates is a record; leave them out")
+    if isinstance(columns, PointColumns):
+        chosen = columns
+    else:
+        chosen = declared_columns(
+            table,
+            None if columns is None else tuple(columns),
+            bounds,
+            None if schema is None else request.declared(schema),
+            normalise=normalise,
+            reading=request.reading,
+        )
+    shapes = named_shapes(projected_to, projections, directions, measured)
+    return request.release(
+        "halfspaces",
+        lambda budget, size: plan_halfspaces(
+            chosen,
+            budget,
+            size=size or 0,
+            margin=margin,
+            relation=request.relation,
+            shapes=shapes,
+            queries=queries,
+            seed=seed,
+            copies=copies,
+        ),
+        lambda: read_points(table, chosen, request.reading),
+        release_halfspaces,
+        size=n0,
+        margin=0.0,
+    )
+
+
+def release_halfspaces(points: HalfspacePoints, plan: HalfspacePlan, **how: Unpack[Running]) -> Halfspaces:
+    """Measure what a plan says and return the release.
 
     Parameters
     ----------
     points : HalfspacePoints
         Private.
     plan : HalfspacePlan
-    noise : Noise, optional
-        Anything but the default marks the release as not private.
-    progress : Progress, optional
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
+    **how
+        As `dpopt.synopses.release.Running` says.
 
     Raises
     ------
@@ -62,79 +150,9 @@ def release_halfspaces(
     BudgetError
         If the plan costs more than its budget.
     """
-    told = progress or Silent()
-    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
+    run = reserved(plan, plan.charges(), how)
     held = ProjectedPoints.of(points, plan.projections)
-    curator = CountingCurator(held, ledger, MemoryJournal(keep=False), size=plan.size, noise=noise)
-    with stage(told, "measuring"):
+    curator = CountingCurator(held, run.ledger, MemoryJournal(keep=False), size=plan.size, noise=run.noise)
+    with run.stage("measuring"):
         noisy = tuple(curator.measure(one).values for one in plan.measurements())
-    return Halfspaces(plan, noisy, privacy_statement(plan, ledger))
-
-
-def halfspaces_of_table(
-    table: AnyTable | NDArray[np.float64],
-    columns: PointColumns,
-    budget: Budget,
-    *,
-    margin: float,
-    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
-    shapes: Sequence[Shape] | None = None,
-    queries: int = 1000,
-    seed: int = 0,
-    copies: int = COPIES,
-    reading: TableReading | None = None,
-    progress: Progress | None = None,
-    ledger: BudgetLedger | None = None,
-) -> Halfspaces:
-    """Release halfspaces of a table.
-
-    Parameters
-    ----------
-    table : path, DataFrame or (n, d) array
-        CSV (also .gz), Parquet or .npy; or in memory. Private.
-    columns : PointColumns
-    budget : Budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    margin, relation, shapes, queries, seed, copies :
-        As for `plan_halfspaces`.
-    size : int, optional
-        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
-        Under replace-one the number of records is public, and read from the table.
-    reading : TableReading, optional
-        How a text file is written.
-    progress : Progress, optional
-    ledger : BudgetLedger, optional
-        The owner's budget over many releases, from which this one is paid.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
-    """
-    told = progress or Silent()
-    make = partial(
-        plan_halfspaces,
-        columns,
-        margin=margin,
-        relation=relation,
-        shapes=shapes,
-        queries=queries,
-        seed=seed,
-        copies=copies,
-    )
-    plan = None
-    if is_measured(relation, size):
-        with stage(told, "planning"):
-            make(budget=with_size_measured(budget), size=1)  # refuses what cannot be planned
-    if size is not None:
-        with stage(told, "planning"):
-            plan = make(budget=budget, size=size)  # refuses what cannot be planned before the table is read
-    account = open_account(ledger, "halfspaces", budget, relation)
-    with stage(told, "reading the table"):
-        points = read_points(table, columns, reading)
-    public = size_of(points, relation, size, budget, account=account)
-    if plan is None:
-        with stage(told, "planning"):
-            plan = make(budget=public.budget, size=public.number)
-    return release_halfspaces(points, plan, progress=told, account=account)
+    return Halfspaces(plan, noisy, run.privacy())

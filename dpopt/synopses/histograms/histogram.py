@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.stated_privacy import stated_privacy
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_least_squares import range_variances
@@ -24,6 +24,7 @@ from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
 from dpopt.synopses.histograms.tree_plan import TreePlan
+from dpopt.synopses.synopsis import Synopsis
 
 CONFIDENCE = 0.95
 
@@ -90,7 +91,7 @@ class _Estimated:
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(Synopsis):
     """Counts of ordered bins under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -103,6 +104,9 @@ class Histogram:
         What was spent, charge by charge.
     """
 
+    KEY = "dpopt_histogram"
+    WHAT = "histogram"
+    MADE_BY = "'dpopt histogram release'"
     bins: Bins
     plan: TreePlan
     noisy: tuple[NDArray[np.int64], ...]
@@ -169,7 +173,7 @@ class Histogram:
         """
         return self.ranges([(start, stop)], confidence=confidence, estimate=estimate)[0]
 
-    def between(
+    def answer(
         self, text: str, *, confidence: float = CONFIDENCE, estimate: str | Estimate = Estimate.DIVIDED
     ) -> RangeAnswer:
         """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`).
@@ -222,40 +226,24 @@ class Histogram:
         """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""
         return np.asarray(np.diff(np.rint(self._estimate(estimate).sums)), dtype=np.int64)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all that is to be kept, as JSON."""
-        return {
-            "dpopt_histogram": 1,
-            "privacy": dict(self.privacy),
-            "bins": encode(self.bins),
-            "plan": self.plan.to_json(),
-            "noisy": [values.tolist() for values in self.noisy],
-            "counts": np.round(self.counts, 6).tolist(),
-        }
+    def own_statement(self) -> dict[str, Any]:
+        """Return bins and plan as JSON."""
+        return {"bins": encode(self.bins), "plan": self.plan.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy counts."""
+        return self.noisy
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Histogram:
-        """Read what `to_json` gave; the estimates are computed again.
-
-        Raises
-        ------
-        TranscriptError
-            If it is no histogram, or damaged.
-        """
-        if given.get("dpopt_histogram") != 1:
-            raise TranscriptError(
-                "found no histogram of this version; expected a file of 'dpopt histogram release'"
-            )
-        try:
-            plan = read_histogram_plan(given["plan"])
-            return cls(
-                decode(Bins, given["bins"], "bins", WorkloadError),
-                plan,
-                tuple(frozen(values, np.int64) for values in given["noisy"]),
-                stated_privacy(given["privacy"], plan),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise TranscriptError(f"the histogram on file is damaged: {error}") from error
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Histogram:
+        """Return the histogram of a statement and its noisy counts."""
+        plan = read_histogram_plan(stated["plan"])
+        return cls(
+            decode(Bins, stated["bins"], "bins", WorkloadError),
+            plan,
+            noisy,
+            stated_privacy(stated["privacy"], plan),
+        )
 
     @cached_property
     def _node_values(self) -> NDArray[np.float64]:

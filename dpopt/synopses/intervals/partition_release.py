@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.stated_privacy import stated_privacy
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_gains import TreeGains
@@ -24,8 +24,8 @@ from dpopt.synopses.intervals.any_partition_plan import PartitionPlan, read_part
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.noise_reach import reach_of_sums
 from dpopt.synopses.intervals.partition import Partition
+from dpopt.synopses.synopsis import Synopsis
 
-VERSION = "dpopt_intervals"
 _AT_ONCE = 2**22  # numbers in a table of parts or of weights
 
 
@@ -52,7 +52,7 @@ class PartitionAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionRelease:
+class PartitionRelease(Synopsis):
     """Boxes of a grid with weights under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -68,6 +68,9 @@ class PartitionRelease:
         What was spent, charge by charge.
     """
 
+    KEY = "dpopt_intervals"
+    WHAT = "release of intervals"
+    MADE_BY = "'dpopt intervals release'"
     axes: tuple[Bins, ...]
     plan: PartitionPlan
     partition: Partition
@@ -124,7 +127,7 @@ class PartitionRelease:
         """The estimate of the number of records."""
         return float(self.weights.sum())
 
-    def between(self, text: str, *, confidence: float = CONFIDENCE) -> PartitionAnswer:
+    def answer(self, text: str, *, confidence: float = CONFIDENCE) -> PartitionAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
 
         Raises
@@ -189,44 +192,29 @@ class PartitionRelease:
         sums[-1] = records
         return np.asarray(np.diff(sums, prepend=0.0), dtype=np.int64)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all that is to be kept, as JSON."""
+    def own_statement(self) -> dict[str, Any]:
+        """Return columns, plan and boxes as JSON."""
         return {
-            VERSION: 1,
-            "privacy": dict(self.privacy),
             "axes": [encode(bins) for bins in self.axes],
             "plan": self.plan.to_json(),
             "partition": self.partition.to_json(),
-            "noisy": [values.tolist() for values in self.noisy],
-            "weights": np.round(self.weights, 6).tolist(),
         }
 
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> PartitionRelease:
-        """Read what `to_json` gave; the weights are computed again.
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy sums."""
+        return self.noisy
 
-        Raises
-        ------
-        TranscriptError
-            If it is no release of intervals, or damaged.
-        """
-        if given.get(VERSION) != 1:
-            raise TranscriptError(
-                "found no release of intervals of this version; expected a file of 'dpopt intervals release'"
-            )
-        try:
-            plan = read_partition_plan(given["plan"])
-            return cls(
-                tuple(decode(Bins, bins, "bins", WorkloadError) for bins in given["axes"]),
-                plan,
-                Partition.from_json(given["partition"]),
-                tuple(frozen(values, np.int64) for values in given["noisy"]),
-                stated_privacy(given["privacy"], plan),
-            )
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, TranscriptError):
-                raise
-            raise TranscriptError(f"the release of intervals on file is damaged: {error}") from error
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> PartitionRelease:
+        """Return the release of a statement and its noisy sums."""
+        plan = read_partition_plan(stated["plan"])
+        return cls(
+            tuple(decode(Bins, bins, "bins", WorkloadError) for bins in stated["axes"]),
+            plan,
+            Partition.from_json(stated["partition"]),
+            noisy,
+            stated_privacy(stated["privacy"], plan),
+        )
 
     @cached_property
     def _variances(self) -> NDArray[np.float64]:

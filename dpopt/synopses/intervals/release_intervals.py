@@ -12,35 +12,203 @@ and ends, at most K - 1 searches are made and all are charged, and weights add u
 
 from __future__ import annotations
 
-from dpopt.accounting.ledger import Account
-from dpopt.algorithms.statement import privacy_statement
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import IntervalSearch, SearchingCurator
 from dpopt.private.measurements.bin_measurement import GroupSums
-from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.box_cells import box_of_cells
-from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.progress import stage
+from dpopt.schema.schema import Schema
+from dpopt.synopses.histograms.release_histogram import declared_attributes, named_bins
+from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
 from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan
+from dpopt.synopses.intervals.interval_planning import BETA, MEASURED, plan_intervals
 from dpopt.synopses.intervals.partition import interval_partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease
+from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.split_plan import SplitPlan
+from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
 from dpopt.transcript.journal import MemoryJournal
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.open_table import AnyTable
+
+
+_TRIED_SIZE = 10_000_000
+"""What cannot be planned for so many records is refused before the table is read, where their number is not declared."""
+
+
+def plan_partition(
+    shape: tuple[int, ...],
+    budget: Budget,
+    size: int | None,
+    *,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    weights: str = MEASURED,
+    intervals: int | None = None,
+    cuts: int | None = None,
+    atom: int = 1,
+    error: float | None = None,
+    beta: float = BETA,
+) -> PartitionPlan:
+    """Return the plan of intervals of one column, or of boxes of several, for a public number of records.
+
+    Parameters as for `dpopt.intervals`; `shape` has the bins of each column.
+
+    Raises
+    ------
+    DpoptError
+        For whatever cannot be planned.
+    """
+    if len(shape) > 1:
+        if intervals is not None or weights != MEASURED or atom != 1:
+            raise PlanError("--intervals, --weights and --atom are for one column; for several give --cuts")
+        return plan_split(shape, budget, size, relation=relation, rounds=cuts, error=error, beta=beta)
+    if cuts is not None:
+        raise PlanError("--cuts is for several columns; for one give --intervals")
+    return plan_intervals(
+        shape[0],
+        budget,
+        size,
+        relation=relation,
+        weights=weights,
+        intervals=intervals,
+        atom=atom,
+        error=error,
+        beta=beta,
+    )
+
+
+def intervals(
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    columns: str | Sequence[str] = (),
+    *,
+    counts: str | None = None,
+    n0: int | None = None,
+    weights: str = MEASURED,
+    intervals: int | None = None,
+    cuts: int | None = None,
+    atom: int = 1,
+    error: float | None = None,
+    beta: float = BETA,
+    ordered: bool = False,
+    **asked: Unpack[Asked],
+) -> PartitionRelease:
+    """Release intervals of a column, or boxes of several, each with nearly equally many records.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
+    schema : Schema or path, optional
+        Declares the columns' bins or values. Public; other attributes are not looked at.
+    columns : str or sequence of str
+        One column for intervals, or several different ones for boxes; at most 4,194,304 cells together.
+    counts : str, optional
+        In place of schema and columns: the table has one row for each bin, in order, with its count in this column. A record is
+        in one bin, and the number of rows is public.
+    n0 : int, optional
+        Under add-remove a fixed public number near that of the records; measured with 1 % of the budget if left out.
+    weights : str
+        "measured" or "printed", of one column.
+    intervals : int, optional
+        The most intervals, of one column; the best number if left out.
+    cuts : int, optional
+        How often each column is cut, of several; the best number if left out.
+    atom : int
+        The most records of one bin, for the error of printed weights.
+    error : float, optional
+        Refuse unless the proven error is at most this share of the records.
+    beta : float
+        With which probability it may be exceeded.
+    ordered : bool
+        Whether the declared values of categorical columns stand in their order.
+    **asked
+        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        progress, budget: see `dpopt.synopses.release.Asked`.
+
+    Returns
+    -------
+    PartitionRelease
+        Answers by `answer("20:40")`, and is kept by `write(path)`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60, 80))
+    >>> table = pandas.DataFrame({"age": [15, 25, 35, 45, 55, 65] * 500})
+    >>> released = dpopt.intervals(table, dpopt.Schema((ages,)), "age", n0=3000, epsilon=1)
+    >>> one = released.answer("20:60")
+    >>> one.low <= 2000 <= one.high
+    True
+    """
+    request = Request(**asked)
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    one_source(names, schema, counts)
+
+    def planned(shape: tuple[int, ...], budget: Budget, size: int | None) -> PartitionPlan:
+        return plan_partition(
+            shape,
+            budget,
+            size,
+            relation=request.relation,
+            weights=weights,
+            intervals=intervals,
+            cuts=cuts,
+            atom=atom,
+            error=error,
+            beta=beta,
+        )
+
+    if schema is None:
+        account = request.account("intervals")
+        with stage(request.told, "reading the table"):
+            read = request.counts(table, str(counts))
+        axes: tuple[Bins, ...] = (Bins(str(counts), public_number_of_bins(read)),)
+        plan = partial(planned, (axes[0].number,))
+        request.try_plan(plan, n0, _TRIED_SIZE)
+        return request.release_read(read, account, plan, partial(release_partition, axes=axes), size=n0)
+    attributes = declared_attributes(request, schema, names)
+    axes = tuple(Bins.of_attribute(attribute, ordered=ordered) for attribute in attributes)
+    return request.release(
+        "intervals",
+        partial(planned, tuple(bins.number for bins in axes)),
+        lambda: BinCounts.of_columns(request.table(table, Schema(attributes)), names),
+        partial(release_partition, axes=axes),
+        size=n0,
+        tried=_TRIED_SIZE,
+    )
+
+
+def release_partition(
+    counts: BinCounts, plan: PartitionPlan, axes: tuple[Bins, ...] | None = None, **how: Unpack[Running]
+) -> PartitionRelease:
+    """Find intervals or boxes as `release_intervals` or `release_split`, whichever the plan is for."""
+    if isinstance(plan, SplitPlan):
+        return release_split(counts, plan, axes, **how)
+    return release_intervals(counts, plan, None if axes is None else axes[0], **how)
 
 
 def release_intervals(
-    counts: BinCounts,
-    plan: IntervalPlan,
-    bins: Bins | None = None,
-    *,
-    noise: Noise | None = None,
-    progress: Progress | None = None,
-    account: Account | None = None,
+    counts: BinCounts, plan: IntervalPlan, bins: Bins | None = None, **how: Unpack[Running]
 ) -> PartitionRelease:
     """Find the intervals of a plan, measure them if it says so, and return them with weights.
-
-    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
 
     Parameters
     ----------
@@ -49,31 +217,19 @@ def release_intervals(
     plan : IntervalPlan
     bins : Bins, optional
         What the bins are; positions 0, 1, ... if left out.
-    noise : Noise, optional
-        Anything but the default marks the release as not private.
-    progress : Progress, optional
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
+    **how
+        As `dpopt.synopses.release.Running` says.
 
     Raises
     ------
-    PlanError
-        If plan and bins have different numbers of bins.
-    PrivateDataError
-        If the counts do not have the plan's number of bins, or under replace-one another number of records.
-    BudgetError
-        If the plan costs more than its budget.
+    PlanError, PrivateDataError, BudgetError
+        As `dpopt.synopses.histograms.release_histogram.release_histogram`.
     """
-    told = progress or Silent()
-    named = Bins("bins", plan.bins) if bins is None else bins
-    if named.number != plan.bins:
-        raise PlanError(
-            f"found {named.number:,} bins for a plan of {plan.bins:,}; plan for the bins that are there"
-        )
-    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
-    with stage(told, "searching intervals"):
+    named = named_bins(plan.bins, bins)
+    run = reserved(plan, plan.charges(), how)
+    with run.stage("searching intervals"):
         curator = SearchingCurator(
-            counts, ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size, noise=noise
+            counts, run.ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size, noise=run.noise
         )
         ends: list[int] = []
         start = 0
@@ -84,8 +240,8 @@ def release_intervals(
             end = int(curator.search(search).ends[0])
             ends.append(end)
             start = end + 1
-            told.share(len(ends) / plan.searches)
-    with stage(told, "counting intervals"):
+            run.progress.share(len(ends) / plan.searches)
+    with run.stage("counting intervals"):
         measured = plan.mass_scale is not None
         found = [end for end in ends if end < plan.bins - 1]  # a search that ended there found nothing
         partition = interval_partition(plan.bins, found, last_bins_alone=measured, measured=measured)
@@ -95,7 +251,6 @@ def release_intervals(
             sums = GroupSums(MASSES, plan.mass_scale, plan.gaussian, groups, len(partition))
             noisy.append(curator.measure(sums).values)
         curator.spend_the_rest()
-    privacy = privacy_statement(plan, ledger)
-    released = PartitionRelease((named,), plan, partition, tuple(noisy), privacy)
+    released = PartitionRelease((named,), plan, partition, tuple(noisy), run.privacy())
     _ = released.weights
     return released

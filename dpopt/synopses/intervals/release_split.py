@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
-from dpopt.accounting.ledger import Account
-from dpopt.algorithms.statement import privacy_statement
 from dpopt.arrays import freeze
-from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.measurements.bin_measurement import GroupSums
-from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.box_cells import box_of_cells, cut_boxes, whole_box
-from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.synopses.histograms.release_histogram import named_axes
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.split_plan import SplitPlan, boxes_after
+from dpopt.synopses.release import Running, reserved
 from dpopt.transcript.journal import MemoryJournal
 
 
 def release_split(
-    counts: BinCounts,
-    plan: SplitPlan,
-    axes: tuple[Bins, ...] | None = None,
-    *,
-    noise: Noise | None = None,
-    progress: Progress | None = None,
-    account: Account | None = None,
+    counts: BinCounts, plan: SplitPlan, axes: tuple[Bins, ...] | None = None, **how: Unpack[Running]
 ) -> PartitionRelease:
     """Cut as a plan says, count the boxes, and return them with weights.
-
-    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
 
     Parameters
     ----------
@@ -42,45 +32,29 @@ def release_split(
     plan : SplitPlan
     axes : tuple of Bins, optional
         What the bins of each column are; positions 0, 1, ... if left out.
-    noise : Noise, optional
-        Anything but the default marks the release as not private.
-    progress : Progress, optional
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
+    **how
+        As `dpopt.synopses.release.Running` says.
 
     Raises
     ------
-    PlanError
-        If plan and axes have different numbers of bins.
-    PrivateDataError
-        If the counts do not have the plan's number of cells, or under replace-one another number of records.
-    BudgetError
-        If the plan costs more than its budget.
+    PlanError, PrivateDataError, BudgetError
+        As `dpopt.synopses.histograms.release_histogram.release_histogram`.
     """
-    told = progress or Silent()
-    named = (
-        tuple(Bins(f"column {place}", bins) for place, bins in enumerate(plan.shape))
-        if axes is None
-        else axes
-    )
-    if tuple(bins.number for bins in named) != plan.shape:
-        raise PlanError(
-            f"found columns of {[bins.number for bins in named]} bins for a plan of {list(plan.shape)}"
-        )
-    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
+    named = named_axes(plan.shape, axes)
+    run = reserved(plan, plan.charges(), how)
     starts, stops = whole_box(plan.shape)
     boxes = [(starts, stops)]  # after each number of cuts
     lines = [np.zeros(1, dtype=np.int64)]  # for each box the one that it was cut from
-    with stage(told, "cutting boxes"):
+    with run.stage("cutting boxes"):
         curator = SearchingCurator(
-            counts, ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=noise
+            counts, run.ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=run.noise
         )
         for cut in plan.cuts:
             starts, stops, parts = cut_boxes(starts, stops, cut.axis, curator.cut(cut).ends)
             boxes.append((starts, stops))
             lines.append(np.repeat(np.arange(parts.size, dtype=np.int64), parts))
-            told.share(cut.number / len(plan.cuts))
-    with stage(told, "counting boxes"):
+            run.progress.share(cut.number / len(plan.cuts))
+    with run.stage("counting boxes"):
         groups, noisy = [], []
         descent = np.arange(len(starts), dtype=np.int64)  # of each last box, the box after so many cuts
         sizes = {}
@@ -94,7 +68,6 @@ def release_split(
             groups.append(freeze(sizes[depth]))
         curator.spend_the_rest()
     partition = Partition(plan.shape, freeze(starts.copy()), freeze(stops.copy()), tuple(groups))
-    privacy = privacy_statement(plan, ledger)
-    released = PartitionRelease(named, plan, partition, tuple(noisy), privacy)
+    released = PartitionRelease(named, plan, partition, tuple(noisy), run.privacy())
     _ = released.weights
     return released

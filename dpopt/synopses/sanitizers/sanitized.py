@@ -5,7 +5,6 @@ A file holds the statement and the noisy coefficients.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.queries.conjunctions.monomials import LISTED
-from dpopt.releases.archives import Numbers, read_archive, write_archive
 from dpopt.synopses.sanitizers.sanitizer_plan import BETA, SanitizerFigures
+from dpopt.synopses.synopsis import Synopsis
 
 CHUNK = 2**20
 """Numbers of monomials that many queries are evaluated with at a time."""
@@ -51,7 +50,7 @@ class SanitizedAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class SanitizedPolynomial:
+class SanitizedPolynomial(Synopsis):
     """Noisy sums of coefficients under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -63,6 +62,9 @@ class SanitizedPolynomial:
         What was spent.
     """
 
+    KEY = "dpopt_sanitizer"
+    WHAT = "released polynomial"
+    MADE_BY = "dpopt.sanitize"
     figures: SanitizerFigures
     noisy: NDArray[np.int64]
     privacy: Mapping[str, Any]
@@ -143,9 +145,25 @@ class SanitizedPolynomial:
             values[part] += coefficients[monomials.true_at_each(points[part])].sum(axis=1)
         return values, self.figures.error_bound(number, 1.0 - confidence)
 
-    def statement(self) -> dict[str, Any]:
-        """Return all but the noisy sums, as JSON."""
-        return {"dpopt_sanitizer": 1, "privacy": dict(self.privacy), "figures": self.figures.to_json()}
+    def own_statement(self) -> dict[str, Any]:
+        """Return the figures as JSON."""
+        return {"figures": self.figures.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy sums, in one array."""
+        return (self.noisy,)
+
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> SanitizedPolynomial:
+        """Return the release of a statement and its noisy sums.
+
+        What it states of its privacy is taken as it is: the family of polynomials, which decides what it cost, is not on file.
+        """
+        privacy = dict(stated["privacy"])
+        if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
+            raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+        (sums,) = noisy
+        return cls(SanitizerFigures.from_json(stated["figures"]), sums, privacy)
 
     def _variable(self, one: int | str) -> int:
         if isinstance(one, str):
@@ -164,40 +182,3 @@ class SanitizedPolynomial:
             )
         if not 0.0 < confidence < 1.0:
             raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
-
-
-_NOISY = "noisy"
-
-
-def write_sanitized(released: SanitizedPolynomial, path: str | os.PathLike[str]) -> None:
-    """Write a released polynomial, whole or not at all; a file that is there is not replaced.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is there already, or cannot be written.
-    """
-    write_archive(path, "released polynomial", released.statement(), {_NOISY: released.noisy})
-
-
-def read_sanitized(path: str | os.PathLike[str]) -> SanitizedPolynomial:
-    """Read what `write_sanitized` wrote.
-
-    What it states of its privacy is taken as it is: the family of polynomials, which decides what it cost, is not on file.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing.
-    TranscriptError
-        If it is no released polynomial, or damaged.
-    """
-    return read_archive(path, "released polynomial", "dpopt_sanitizer", "write_sanitized", _released)
-
-
-def _released(statement: dict[str, Any], numbers: Numbers) -> SanitizedPolynomial:
-    privacy = dict(statement["privacy"])
-    if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
-        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
-    figures = SanitizerFigures.from_json(statement["figures"])
-    return SanitizedPolynomial(figures, numbers(_NOISY, figures.monomials.count), privacy)

@@ -3,57 +3,128 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Account
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.release import refuse_unreviewed
-from dpopt.algorithms.statement import privacy_statement
-from dpopt.errors import PlanError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
-from dpopt.private.mechanisms.noise import Noise
-from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.releases.ledgers import for_unit, open_account, reserved_ledger
-from dpopt.releases.measured_size import MARGIN, PublicSize, is_measured, size_of, with_size_measured
-from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.schema.schema import Schema
+from dpopt.synopses.release import Asked, Request, Running, reserved
 from dpopt.synopses.summaries.error_goals import refuse_inaccurate
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SMALL_QUERIES, SummaryPlan, plan_summary
-from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 
-def release_summary(
-    dataset: PrivateDataset,
-    plan: SummaryPlan,
+def summary(
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str],
+    k: int,
     *,
-    noise: Noise | None = None,
-    progress: Progress | None = None,
-    account: Account | None = None,
+    columns: Sequence[str] | None = None,
+    literals: str = "all",
+    predicate: str = "and",
+    n0: int | None = None,
+    small_queries: float = SMALL_QUERIES,
+    error: float | None = None,
+    **asked: Unpack[Asked],
 ) -> Summary:
-    """Measure what a plan says and return the summary.
+    """Release a summary of a table, which answers queries of up to k conditions with their bounds.
 
-    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
+    Parameters
+    ----------
+    table : path or DataFrame
+        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
+    schema : Schema or path
+        Public.
+    k : int
+        The largest number of conditions of a query.
+    columns : sequence of str, optional
+        The columns that queries may ask of; all if left out.
+    literals : str
+        What is counted: "all" (every value) or "positive" (of columns with two values only the second one).
+    predicate : str
+        "and", "or" or "atleast:R": for which queries the budget is spread. Others are answered, too.
+    n0 : int, optional
+        Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of the
+        budget, and rounded up so that hardly any table has more. Under replace the number of records is public, and read off
+        the table.
+    small_queries : float
+        The share of the budget that is kept for queries of fewer conditions.
+    error : float, optional
+        Refuse a release whose predicted error is above: with a declared number of records before the table is read, under
+        replace, where the table says the number, before anything is drawn, and else once the number is measured.
+    **asked
+        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        progress, budget: see `dpopt.synopses.release.Asked`.
+
+    Returns
+    -------
+    Summary
+        Answers by `answer("smoker=yes,age>=50")`, and is kept by `write(path)`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> bits = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member")]
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 300, "member": [True, True, False] * 200})
+    >>> released = dpopt.summary(table, dpopt.Schema(tuple(bits)), 2, n0=600, epsilon=5)
+    >>> one = released.answer("smoker=true,member=true", confidence=0.9999)
+    >>> one.low <= 1 / 3 <= one.high
+    True
+    """
+    request = Request(**asked)
+    names = None if columns is None else tuple(columns)
+    chosen = ChosenLiterals.of(request.declared(schema), names, literals)
+
+    def planned(budget: Budget, size: int | None) -> SummaryPlan:
+        return plan_summary(
+            chosen,
+            k,
+            budget,
+            size=size or 0,
+            predicate=predicate,
+            relation=request.relation,
+            small_queries=small_queries,
+        )
+
+    def accurate(budget: Budget, size: int | None) -> SummaryPlan:
+        made = planned(budget, size)
+        if error is not None:
+            refuse_inaccurate(made, error, small_queries)
+        return made
+
+    return request.release(
+        "summary",
+        accurate,
+        lambda: request.table(table, chosen.schema),
+        release_summary,
+        size=n0,
+        check=planned if n0 is None else accurate,
+    )
+
+
+def release_summary(dataset: PrivateDataset, plan: SummaryPlan, **how: Unpack[Running]) -> Summary:
+    """Measure what a plan says and return the summary.
 
     Parameters
     ----------
     dataset : PrivateDataset
         The records, with the attributes of the plan's literals. Private.
     plan : SummaryPlan
-    noise : Noise, optional
-        Anything but the default marks the summary as not private.
-    progress : Progress, optional
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
+    **how
+        As `dpopt.synopses.release.Running` says.
 
     Raises
     ------
@@ -62,113 +133,18 @@ def release_summary(
     BudgetError
         If the plan costs more than its budget.
     """
-    told = progress or Silent()
-    ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
+    run = reserved(plan, plan.charges(), how)
     held = ConjunctionTable.of(dataset, plan.literals)
     curator = CountingCurator(
         held,
-        ledger,
+        run.ledger,
         MemoryJournal(keep=False),
         size=plan.size,
-        noise=noise,
-        progress=told.share,
+        noise=run.noise,
+        progress=run.progress.share,
     )
-    with stage(told, "counting conjunctions"):
-        held.count(plan.sizes[-1], progress=told.share)
-    with stage(told, "measuring"):
+    with run.stage("counting conjunctions"):
+        held.count(plan.sizes[-1], progress=run.progress.share)
+    with run.stage("measuring"):
         noisy = tuple(curator.measure(one).values for one in plan.measurements())
-    return Summary(plan, noisy, privacy_statement(plan, ledger))
-
-
-def summary_of_table(
-    table: AnyTable,
-    schema: Schema | str | os.PathLike[str],
-    width: int,
-    budget: Budget,
-    *,
-    columns: tuple[str, ...] | None = None,
-    literals: str = "all",
-    predicate: str = "and",
-    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
-    small_queries: float = SMALL_QUERIES,
-    error: float | None = None,
-    reading: TableReading | None = None,
-    accept_draft: bool = False,
-    progress: Progress | None = None,
-    ledger: BudgetLedger | None = None,
-) -> Summary:
-    """Release a summary of a table that answers queries of up to k literals.
-
-    Parameters
-    ----------
-    table : path or DataFrame
-        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
-    schema : Schema or path
-        Public.
-    width : int
-        k, the largest number of conditions of a query.
-    budget : Budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    columns : tuple of str, optional
-        The columns that queries may ask of; all if left out.
-    literals : str
-        "all" or "positive" (`ChosenLiterals`).
-    predicate : str
-        "and", "or" or "atleast:R": for which queries the budget is spread.
-    relation : NeighbouringRelation
-    size : int, optional
-        Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of the
-        budget, and rounded up so that hardly any table has more. Under replace-one it is public, and read from the table.
-    small_queries : float
-        As for `plan_summary`.
-    error : float, optional
-        Refuse a release whose predicted error is above: with a declared number of records before the table is read, under
-        replace-one, where the table says the number, before anything is drawn, and else once the number is measured.
-    reading : TableReading, optional
-        How the table is read.
-    accept_draft : bool
-        Whether a drafted, unreviewed schema may be used.
-    progress : Progress, optional
-    ledger : BudgetLedger, optional
-        The owner's budget over many releases, from which this one is paid.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
-    """
-    told = progress or Silent()
-    budget = for_unit(budget, reading)
-    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
-    refuse_unreviewed(declared, accepted=accept_draft)
-    chosen = ChosenLiterals.of(declared, columns, literals)
-    if relation is NeighbouringRelation.REPLACE_ONE and size is not None:
-        raise PlanError(
-            "n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out"
-        )
-
-    def planned(public: PublicSize) -> SummaryPlan:
-        return plan_summary(
-            chosen,
-            width,
-            public.budget,
-            size=public.number,
-            predicate=predicate,
-            relation=relation,
-            small_queries=small_queries,
-        )
-
-    # Refuses what cannot be planned, or not accurately enough, before the table is read.
-    trial_budget = with_size_measured(budget) if is_measured(relation, size) else budget
-    trial = planned(PublicSize(1 if size is None else size, trial_budget))
-    if error is not None and size is not None:
-        refuse_inaccurate(trial, error, small_queries)
-    (reading or AS_USUAL).check_relation(relation)
-    account = open_account(ledger, "summary", budget, relation, reading)
-    with stage(told, "reading the table"):
-        dataset = read_table(table, chosen.schema, reading)
-    plan = planned(size_of(dataset, relation, size, budget, margin=MARGIN, account=account))
-    if error is not None:
-        refuse_inaccurate(plan, error, small_queries)
-    return release_summary(dataset, plan, progress=told, account=account)
+    return Summary(plan, noisy, run.privacy())

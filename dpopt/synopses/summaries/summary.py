@@ -5,7 +5,6 @@ A file holds the statement and the noisy counts of each size.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +21,6 @@ from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
 from dpopt.polynomials.targets import Target
-from dpopt.releases.archives import Numbers, read_archive, write_archive
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 from dpopt.synopses.summaries.summary_answer import (
@@ -36,12 +34,13 @@ from dpopt.synopses.summaries.summary_answer import (
 )
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
+from dpopt.synopses.synopsis import Synopsis
 
 Values = tuple[Fraction | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(Synopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -53,6 +52,9 @@ class Summary:
         What was spent, charge by charge.
     """
 
+    KEY = "dpopt_summary"
+    WHAT = "summary"
+    MADE_BY = "'dpopt summary release'"
     plan: SummaryPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -316,47 +318,21 @@ class Summary:
         )
         return polynomial.approximation + noise
 
-    def statement(self) -> dict[str, Any]:
-        """Return all but the counts, as JSON."""
-        return {"dpopt_summary": 1, "privacy": dict(self.privacy), "plan": self.plan.to_json()}
+    def own_statement(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {"plan": self.plan.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy counts."""
+        return self.noisy
+
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Summary:
+        """Return the summary of a statement and its noisy counts."""
+        plan = SummaryPlan.from_json(stated["plan"])
+        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))
 
 
 def _way_of(literals: Iterable[int], target: Values) -> Way:
     """Return the way of a query of single literals."""
     return Way(tuple((one,) for one in literals), (), 0, tuple((value,) for value in target))
-
-
-def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
-    """Write a summary, whole or not at all; a file that is there is not replaced.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is there already, or cannot be written.
-    """
-    counts = {_name(size): noisy for size, noisy in zip(summary.plan.sizes, summary.noisy, strict=True)}
-    write_archive(path, "summary", summary.statement(), counts)
-
-
-def read_summary(path: str | os.PathLike[str]) -> Summary:
-    """Read what `write_summary` wrote.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing.
-    TranscriptError
-        If it is no summary, or damaged.
-    """
-    return read_archive(path, "summary", "dpopt_summary", "'dpopt summary release'", _summary)
-
-
-def _summary(statement: dict[str, Any], numbers: Numbers) -> Summary:
-    plan = SummaryPlan.from_json(statement["plan"])
-    privacy = stated_privacy(statement["privacy"], plan)
-    conjunctions = plan.literals.groups.conjunctions
-    return Summary(plan, tuple(numbers(_name(size), conjunctions(size)) for size in plan.sizes), privacy)
-
-
-def _name(size: int) -> str:
-    return f"conjunctions_of_{size}"

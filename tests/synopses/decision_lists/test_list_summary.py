@@ -27,14 +27,12 @@ from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_files import (
     read_declaration,
-    read_list_summary,
     read_points,
-    write_list_summary,
 )
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.list_summary import ListSummary
-from dpopt.synopses.decision_lists.release_lists import release_lists, summary_of_lists
+from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
 from tests.tiny_lists import Row, family_of, output_at, points_of, private, rows_of, text_of
 from tests.tiny_runs import REPLACE
 
@@ -140,10 +138,10 @@ def texts(number: int = 50) -> list[str]:
 
 def test_a_summary_of_texts_is_released_under_both_relations() -> None:
     family = family_of(3, 3)
-    made = summary_of_lists(texts(), family, PURE, size=60)
+    made = decision_lists(texts(), family, epsilon=1.0, n0=60)
     assert made.plan.size == 60
     assert made.privacy["epsilon"] <= 1.0
-    again = summary_of_lists(texts(), family, RHO, relation=REPLACE)
+    again = decision_lists(texts(), family, rho=0.1, neighbours="replace")
     assert again.plan.size == 50
     assert repr(again).startswith("ListSummary(3 variables, lists of up to 3 literals, epsilon=")
 
@@ -151,31 +149,31 @@ def test_a_summary_of_texts_is_released_under_both_relations() -> None:
 def test_what_is_missing_is_refused_before_the_table_is_read() -> None:
     family = family_of(3, 3)
     with pytest.raises(PlanError, match="found 0 rows"):
-        summary_of_lists("none.txt", family, PURE, size=0)
+        decision_lists("none.txt", family, epsilon=1.0, n0=0)
     with pytest.raises(PlanError, match="Leave n0 out"):
-        summary_of_lists(texts(), family, PURE, size=50, relation=REPLACE)
+        decision_lists(texts(), family, epsilon=1.0, n0=50, neighbours="replace")
     with pytest.raises(PrivateDataError, match="cannot be read"):
-        summary_of_lists("none.txt", family, PURE, size=5)
+        decision_lists("none.txt", family, epsilon=1.0, n0=5)
     with pytest.raises(PrivateDataError, match="another declaration"):
         release_lists(private(family_of(4, 3), [((), (1,))]), plan_of("lists", None))
 
 
 @pytest.fixture(scope="module")
 def made() -> ListSummary:
-    return summary_of_lists(texts(), family_of(3, 3), RHO, size=50)
+    return decision_lists(texts(), family_of(3, 3), rho=0.1, n0=50)
 
 
 def test_a_summary_is_read_back_as_it_was(made: ListSummary, tmp_path: Path) -> None:
-    write_list_summary(made, tmp_path / "lists.npz")
-    again = read_list_summary(tmp_path / "lists.npz")
+    made.write(tmp_path / "lists.npz")
+    again = ListSummary.read(tmp_path / "lists.npz")
     assert again.statement() == made.statement()
     assert [noisy.tolist() for noisy in again.noisy] == [noisy.tolist() for noisy in made.noisy]
     assert again.answer("011") == made.answer("011")
     assert [path.name for path in tmp_path.iterdir()] == ["lists.npz"]
     with pytest.raises(ReleaseFolderError, match="exists already"):
-        write_list_summary(made, tmp_path / "lists.npz")
+        made.write(tmp_path / "lists.npz")
     with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        read_list_summary(tmp_path / "none.npz")
+        ListSummary.read(tmp_path / "none.npz")
 
 
 def rewritten(path: Path, target: Path, change: Any) -> Path:
@@ -190,7 +188,7 @@ def rewritten(path: Path, target: Path, change: Any) -> Path:
 
 
 CHANGES: list[tuple[Any, str]] = [
-    (lambda statement, arrays: statement.update(dpopt_list_summary=2), "not of this version"),
+    (lambda statement, arrays: statement.update(dpopt_list_summary=2), "of this version"),
     (lambda statement, arrays: statement["privacy"].pop("epsilon"), "epsilon missing"),
     (lambda statement, arrays: statement["plan"].update(scales=[1.0]), "1 scales"),
     (
@@ -198,31 +196,31 @@ CHANGES: list[tuple[Any, str]] = [
         "coefficient of 2 and 2",
     ),
     (lambda statement, arrays: statement["plan"]["family"].update(variables=["a", "b"]), "found k = 3"),
-    (lambda statement, arrays: arrays.pop("conjunctions_of_0"), "conjunctions_of_0"),
+    (lambda statement, arrays: arrays.pop("noisy_0"), "longer|shorter"),
     (
-        lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(2, dtype=np.int64)),
-        "expected 1 numbers",
+        lambda statement, arrays: arrays.update(noisy_0=np.zeros(2, dtype=np.int64)),
+        "expected 1",
     ),
-    (lambda statement, arrays: arrays.update(conjunctions_of_0=np.zeros(1)), "of the type float64"),
+    (lambda statement, arrays: arrays.update(noisy_0=np.zeros(1)), "of the type float64"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES)
 def test_damaged_files_are_refused(made: ListSummary, tmp_path: Path, change: Any, message: str) -> None:
-    write_list_summary(made, tmp_path / "lists.npz")
+    made.write(tmp_path / "lists.npz")
     with pytest.raises(TranscriptError, match=message):
-        read_list_summary(rewritten(tmp_path / "lists.npz", tmp_path / "other.npz", change))
+        ListSummary.read(rewritten(tmp_path / "lists.npz", tmp_path / "other.npz", change))
 
 
 def test_no_cut_and_no_lost_byte_goes_unexplained(made: ListSummary, tmp_path: Path) -> None:
-    write_list_summary(made, tmp_path / "lists.npz")
+    made.write(tmp_path / "lists.npz")
     raw = (tmp_path / "lists.npz").read_bytes()
     statement, damaged = json.dumps(made.statement()), tmp_path / "damaged.npz"
     for place in range(0, len(raw), 7):
         for changed in (raw[:place], raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :]):
             damaged.write_bytes(changed)
             try:
-                again = read_list_summary(damaged)
+                again = ListSummary.read(damaged)
             except TranscriptError as problem:
                 assert "damaged.npz is no summary of decision lists, or damaged" in str(problem)  # noqa: PT017
                 continue

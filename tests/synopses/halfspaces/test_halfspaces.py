@@ -19,9 +19,9 @@ from dpopt.errors import (
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
-from dpopt.synopses.halfspaces.halfspaces import Halfspaces, read_halfspaces, write_halfspaces
+from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
-from dpopt.synopses.halfspaces.release_halfspaces import halfspaces_of_table, release_halfspaces
+from dpopt.synopses.halfspaces.release_halfspaces import halfspaces, release_halfspaces
 from dpopt.synopses.halfspaces.side_sums import SideSums, arc_rows, half_circles
 from tests.synopses.halfspaces.small_halfspaces import (
     AMPLE,
@@ -89,7 +89,7 @@ def test_errors_are_within_bound_and_prediction(
     planned = plan(kind, PURE if budget is PURE else RHO, relation)
     released = release_halfspaces(read_points(POINTS, COLUMNS), planned)
     for estimator in Estimator:
-        answers = released.answers(queries(), estimator=estimator, confidence=0.999)
+        answers = released.answers(queries(), estimate=estimator, confidence=0.999)
         errors = np.abs(np.array([one.value for one in answers]) - TRUTH)
         assert (errors <= [one.bound for one in answers]).all()
     best = released.answers(queries())
@@ -101,7 +101,7 @@ def test_the_regression_is_better_than_the_debiased_average_and_that_than_the_av
     released = silent("sides", ADD_REMOVE)
     worst = {}
     for estimator in Estimator:
-        answers = released.answers(queries(), estimator=estimator)
+        answers = released.answers(queries(), estimate=estimator)
         worst[estimator] = float(np.abs(np.array([one.value for one in answers]) - TRUTH).max())
     assert worst[Estimator.REGRESSION] < 0.6 * worst[Estimator.DEBIASED] < 0.6 * worst[Estimator.AVERAGE]
 
@@ -177,29 +177,29 @@ def test_questions_out_of_range_are_refused() -> None:
 @EACH
 def test_what_is_written_is_read_back(kind: str, tmp_path: Path) -> None:
     released = release_halfspaces(read_points(POINTS, COLUMNS), plan(kind))
-    write_halfspaces(released, tmp_path / "out.npz")
-    again = read_halfspaces(tmp_path / "out.npz")
+    released.write(tmp_path / "out.npz")
+    again = Halfspaces.read(tmp_path / "out.npz")
     assert again.statement() == released.statement()
     assert again.plan.to_json() == released.plan.to_json()
     assert again.answer("1,2,3,4") == released.answer("1,2,3,4")
     with pytest.raises(ReleaseFolderError, match="exists already"):
-        write_halfspaces(released, tmp_path / "out.npz")
+        released.write(tmp_path / "out.npz")
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     released = silent("bins", ADD_REMOVE)
     file = tmp_path / "out.npz"
-    write_halfspaces(released, file)
+    released.write(file)
     data = file.read_bytes()
     with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        read_halfspaces(tmp_path / "none.npz")
+        Halfspaces.read(tmp_path / "none.npz")
     for damaged in (b"", b"PK", data[:-40], data[: len(data) // 2], b"\x00" * 100):
         file.write_bytes(damaged)
         with pytest.raises(TranscriptError, match="no release of halfspaces, or damaged"):
-            read_halfspaces(file)
+            Halfspaces.read(file)
     np.savez(file, statement=np.frombuffer(b'{"dpopt_halfspaces": 2}', dtype=np.uint8))
-    with pytest.raises(TranscriptError, match="not of this version"):
-        read_halfspaces(file)
+    with pytest.raises(TranscriptError, match="of this version"):
+        Halfspaces.read(file)
 
 
 def test_noisy_numbers_of_the_wrong_length_are_refused() -> None:
@@ -211,14 +211,17 @@ def test_noisy_numbers_of_the_wrong_length_are_refused() -> None:
 def test_tables_are_released_from_the_outside(tmp_path: Path) -> None:
     np.save(tmp_path / "p.npy", POINTS)
     for relation, size in ((ADD_REMOVE, 4000), (REPLACE, None)):
-        released = halfspaces_of_table(
+        released = halfspaces(
             tmp_path / "p.npy",
-            COLUMNS,
-            PURE,
-            margin=0.45,
-            relation=relation,
-            size=size,
-            shapes=[SHAPES["bins"]],
+            0.45,
+            columns=COLUMNS,
+            neighbours=relation.value,
+            n0=size,
+            epsilon=1.0,
+            projected_to=2,
+            projections=60,
+            directions=8,
+            measured="bins",
         )
         assert released.plan.size == 4000
         assert released.privacy["private"]
@@ -229,9 +232,11 @@ def test_tables_are_released_from_the_outside(tmp_path: Path) -> None:
 def test_refusals_come_before_the_table_is_read(tmp_path: Path) -> None:
     absent = tmp_path / "absent.csv"
     with pytest.raises(PlanError, match="margin"):
-        halfspaces_of_table(absent, COLUMNS, PURE, margin=2.0, size=10)
+        halfspaces(absent, 2.0, columns=COLUMNS, epsilon=1.0, n0=10)
     with pytest.raises(PrivateDataError, match="there is no file"):
-        halfspaces_of_table(absent, COLUMNS, PURE, margin=0.45, size=10, shapes=[Shape(1, 5, 1)])
+        halfspaces(
+            absent, 0.45, columns=COLUMNS, epsilon=1.0, n0=10, projected_to=1, projections=5, directions=2
+        )
 
 
 def test_scripted_noise_is_not_private() -> None:

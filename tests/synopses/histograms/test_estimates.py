@@ -97,7 +97,7 @@ def test_answers_and_quantiles_follow_the_estimate(name: str) -> None:
     assert answer.value == pytest.approx(counts[3:21].sum())
     assert answer.standard_error == error
     assert (answer.low, answer.high) == (found.range(3, 21).low, found.range(3, 21).high)
-    assert found.between("3:21", estimate=name) == answer
+    assert found.answer("3:21", estimate=name) == answer
     sums = np.cumsum(counts)
     for share in (0.0, 0.2, 0.7, 1.0):
         first = next(place for place in range(64) if sums[place] >= (share - 1e-9) * sums[-1])

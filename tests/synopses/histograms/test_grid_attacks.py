@@ -82,11 +82,11 @@ def ranked() -> SortedCountsRelease:
 def test_missing_values_and_labels_with_marks_are_named(
     grid: GridHistogram, text: str, expected: int
 ) -> None:
-    assert grid.between(text).value == pytest.approx(expected)
+    assert grid.answer(text).value == pytest.approx(expected)
 
 
 def test_quantiles_of_numbers_leave_missing_values_out(histogram: Histogram) -> None:
-    assert histogram.between(":").value == pytest.approx(100)
+    assert histogram.answer(":").value == pytest.approx(100)
     assert histogram.bins.label(histogram.quantile(1.0)) == "[18, 65]"
     assert histogram.bins.label(histogram.quantile(0.3)) == "[0, 18)"
 
@@ -257,7 +257,7 @@ def test_a_plan_is_made_from_declared_columns(tmp_path: Path) -> None:
             }
         )
     )
-    columns = ["--schema", schema, "--column", "age", "--column", "hours"]
+    columns = ["--schema", schema, "--columns", "age,hours"]
     plan = ["grid", "plan", "--epsilon", 1, "--json"]
     assert json.loads(succeed(*plan, *columns)) == json.loads(succeed(*plan, "--bins", "3x5"))
     for wrong in ([], [*columns, "--bins", "3x5"], columns[2:], columns[:2]):
@@ -289,7 +289,7 @@ def test_files_that_are_none_are_named(tmp_path: Path) -> None:
     assert "damaged" in refuse("grid", "answer", deep)
     other = tmp_path / "other.json"
     other.write_text("{}")
-    assert "'dpopt grid release'" in refuse("grid", "answer", other)
+    assert "no histogram of several columns" in refuse("grid", "answer", other)
 
 
 def test_confidence_and_small_budgets_are_shown_as_they_are(tmp_path: Path) -> None:

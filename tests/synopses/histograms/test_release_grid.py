@@ -67,12 +67,12 @@ def test_without_noise_the_counts_are_exact(
 
 def test_boxes_are_named_by_a_range_for_each_column() -> None:
     found = released(Silence())
-    assert found.between("young:grown,2:8").value == pytest.approx(55)
-    assert found.between(":,:").value == pytest.approx(CELLS.sum())
+    assert found.answer("young:grown,2:8").value == pytest.approx(55)
+    assert found.answer(":,:").value == pytest.approx(CELLS.sum())
     with pytest.raises(WorkloadError, match="expected 2 ranges with commas between them, for age, income"):
-        found.between("young:old")
+        found.answer("young:old")
     with pytest.raises(WorkloadError, match="'baby' is none of its values"):
-        found.between("baby:old,:")
+        found.answer("baby:old,:")
     with pytest.raises(WorkloadError, match="confidence"):
         found.box((0, 1), (0, 1), confidence=1.0)
 

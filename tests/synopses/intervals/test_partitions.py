@@ -158,10 +158,10 @@ def test_printed_weights_state_the_error_of_the_plan() -> None:
 
 
 def test_ranges_and_boxes_are_named_as_elsewhere() -> None:
-    assert intervals().between("30:40").value == intervals().boxes([[(30, 40)]])[0].value
-    assert boxes().between("2:5,:").value == boxes().boxes([[(2, 5), (0, 12)]])[0].value
+    assert intervals().answer("30:40").value == intervals().boxes([[(30, 40)]])[0].value
+    assert boxes().answer("2:5,:").value == boxes().boxes([[(2, 5), (0, 12)]])[0].value
     with pytest.raises(WorkloadError, match="expected 2 ranges"):
-        boxes().between("1:2")
+        boxes().answer("1:2")
     with pytest.raises(WorkloadError, match="expected 0 <= start < stop"):
         intervals().boxes([[(5, 5)]])
     with pytest.raises(WorkloadError, match="confidence"):

@@ -23,8 +23,8 @@ from dpopt.errors import (
 )
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.polynomial_families.family import PolynomialFamily
-from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize_table
-from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial, read_sanitized, write_sanitized
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize
+from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
 from tests.exact_sanitizer_loss import FAMILIES, function_family, listed, modest, sums_of, symmetric
 from tests.exact_summary_loss import MIXED, UNIVERSES
@@ -138,47 +138,47 @@ def test_it_says_what_it_is() -> None:
 @pytest.mark.parametrize("name", ["released.npz", "released"])
 def test_a_release_is_read_back_as_it_was(kind: str, name: str, tmp_path: Path) -> None:
     made, path = released(FAMILIES[kind], budget=RHO, exact=False), tmp_path / name
-    write_sanitized(made, path)
-    again = read_sanitized(path)
+    made.write(path)
+    again = SanitizedPolynomial.read(path)
     assert again.statement() == made.statement()
     assert again.noisy.tolist() == made.noisy.tolist()
     assert again.answer([0]) == made.answer([0])
     assert repr(again) == repr(made)
     assert not again.noisy.flags.writeable
     with pytest.raises(ReleaseFolderError, match="exists already"):
-        write_sanitized(made, path)
+        made.write(path)
     assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     made, path = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0))), tmp_path / "released.npz"
     with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        read_sanitized(path)
-    write_sanitized(made, path)
+        SanitizedPolynomial.read(path)
+    made.write(path)
     whole = path.read_bytes()
     for place in range(0, len(whole), 7):
         path.write_bytes(whole[:place])
         with pytest.raises(TranscriptError, match="is no released polynomial, or damaged"):
-            read_sanitized(path)
+            SanitizedPolynomial.read(path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dpopt_sanitizer": 2}, "not of this version"),
+        ({"dpopt_sanitizer": 2}, "of this version"),
         ({"privacy": {}}, "does not say what it cost"),
         ({"figures": {}}, "'noise'"),
         ({"noisy": np.zeros(6)}, "of the type float64"),
-        ({"noisy": np.zeros(5, dtype=np.int64)}, "expected 6 numbers"),
+        ({"noisy": np.zeros(5, dtype=np.int64)}, "expected 6"),
     ],
 )
 def test_files_of_something_else_are_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
     made = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0)))
     statement = made.statement() | {key: value for key, value in change.items() if key != "noisy"}
     text = np.frombuffer(json.dumps(statement).encode(), dtype=np.uint8)
-    np.savez(tmp_path / "released.npz", statement=text, noisy=change.get("noisy", made.noisy))  # type: ignore[arg-type]
+    np.savez(tmp_path / "released.npz", statement=text, noisy_0=change.get("noisy", made.noisy))  # type: ignore[arg-type]
     with pytest.raises(TranscriptError, match=message):
-        read_sanitized(tmp_path / "released.npz")
+        SanitizedPolynomial.read(tmp_path / "released.npz")
 
 
 @pytest.mark.parametrize("budget", [PURE, RHO])
@@ -192,7 +192,14 @@ def test_a_file_is_sanitized_from_reading_to_the_release(
     family = symmetric(UNIVERSES["mixed"])
     (tmp_path / "table.csv").write_text("a,b\n" + "true,x\nfalse,y\ntrue,z\n" * 4, encoding="utf-8")
     size = 12 if relation is ADD_REMOVE else None
-    made = sanitize_table(tmp_path / "table.csv", family, budget, relation=relation, size=size)
+    made = sanitize(
+        tmp_path / "table.csv",
+        family,
+        epsilon=budget.epsilon,
+        rho=budget.rho,
+        neighbours=relation.value,
+        n0=size,
+    )
     assert made.figures.size == 12
     assert made.privacy["private"]
     assert np.isfinite(made.answer(["a=true", "b=x"]).value)
@@ -203,9 +210,9 @@ def test_what_is_wrong_with_a_table_is_said_before_anything_is_spent(tmp_path: P
     path = tmp_path / "table.csv"
     path.write_text("a,b\ntrue,x\nfalse,w\n", encoding="utf-8")
     with pytest.raises(PrivateDataError, match="'w'|w"):
-        sanitize_table(path, family, PURE, size=2)
+        sanitize(path, family, epsilon=1, n0=2)
     with pytest.raises(PlanError, match="found the sensitivity"):
-        sanitize_table(tmp_path / "missing.csv", family, PURE, size=2, sensitivity="none")
+        sanitize(tmp_path / "missing.csv", family, epsilon=1, n0=2, sensitivity="none")
 
 
 def test_a_draft_of_a_schema_is_refused(tmp_path: Path) -> None:
@@ -214,7 +221,7 @@ def test_a_draft_of_a_schema_is_refused(tmp_path: Path) -> None:
     draft = replace(MIXED, draft=True)
     family = replace(function_family(modest), schema=draft)
     with pytest.raises(SchemaError, match="draft"):
-        sanitize_table(tmp_path / "table.csv", family, PURE, size=2)
+        sanitize(tmp_path / "table.csv", family, epsilon=1, n0=2)
 
 
 def test_a_function_of_many_attributes_is_asked_record_by_record() -> None:

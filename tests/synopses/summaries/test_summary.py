@@ -23,7 +23,7 @@ from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_an
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.synopses.summaries import summary as summary_module
-from dpopt.synopses.summaries.release_summary import release_summary, summary_of_table
+from dpopt.synopses.summaries.release_summary import release_summary, summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from tests.exact_summary_loss import tiny_plan
@@ -351,15 +351,15 @@ def test_a_table_is_read_planned_and_released() -> None:
     table = pd.DataFrame(
         {"a": [True, False] * 50, "b": [5, 15, 25, 29] * 25, "c": ["yes", "no"] * 50, "other": 1}
     )
-    made = summary_of_table(table, SCHEMA, 2, RHO, columns=("c", "a"), size=100)
+    made = summary(table, SCHEMA, 2, rho=RHO.rho, columns=("c", "a"), n0=100)
     assert made.plan.literals.schema.names == ("c", "a")
     assert made.plan.size == 100
     assert (
         abs(made.answer("a=true,c=yes", confidence=1 - 1e-9).value - 0.5)
         <= made.answer("a=true,c=yes", confidence=1 - 1e-9).bound
     )
-    replaced = summary_of_table(table, SCHEMA, 2, PURE, relation=REPLACE, literals="positive")
+    replaced = summary(table, SCHEMA, 2, epsilon=PURE.epsilon, neighbours="replace", literals="positive")
     assert replaced.plan.size == 100
     assert replaced.plan.literals.groups.sizes == (1, 3, 1)
     with pytest.raises(PlanError, match="Leave n0 out"):
-        summary_of_table(table, SCHEMA, 2, RHO, relation=REPLACE, size=100)
+        summary(table, SCHEMA, 2, rho=RHO.rho, neighbours="replace", n0=100)

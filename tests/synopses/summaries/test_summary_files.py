@@ -14,7 +14,7 @@ import pytest
 from dpopt.errors import ReleaseFolderError, TranscriptError
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
 from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary import Summary, read_summary, write_summary
+from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import plan_summary
 from tests.synopses.summaries.tiny_summaries import PURE, RHO, SCHEMA
 from tests.tiny_runs import dataset_of
@@ -29,7 +29,7 @@ def made(which: str = "all", budget: Any = RHO) -> Summary:
 @pytest.fixture
 def written(tmp_path: Path) -> tuple[Summary, Path]:
     summary, path = made(), tmp_path / "summary.npz"
-    write_summary(summary, path)
+    summary.write(path)
     return summary, path
 
 
@@ -38,8 +38,8 @@ def written(tmp_path: Path) -> tuple[Summary, Path]:
 @pytest.mark.parametrize("name", ["summary.npz", "summary"])
 def test_a_summary_is_read_back_as_it_was(which: str, budget: Any, name: str, tmp_path: Path) -> None:
     summary, path = made(which, budget), tmp_path / name
-    write_summary(summary, path)
-    again = read_summary(path)
+    summary.write(path)
+    again = Summary.read(path)
     assert again.statement() == summary.statement()
     assert [noisy.tolist() for noisy in again.noisy] == [noisy.tolist() for noisy in summary.noisy]
     assert again.answer("a=true,b>=10") == summary.answer("a=true,b>=10")
@@ -50,7 +50,7 @@ def test_a_summary_is_read_back_as_it_was(which: str, budget: Any, name: str, tm
 def test_the_same_summary_has_the_same_bytes(tmp_path: Path) -> None:
     summary = made()
     for name in ("one.npz", "two.npz"):
-        write_summary(summary, tmp_path / name)
+        summary.write(tmp_path / name)
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.npz", "two.npz"]
 
@@ -59,17 +59,17 @@ def test_a_file_that_is_there_is_not_written_over(written: tuple[Summary, Path])
     summary, path = written
     before = path.read_bytes()
     with pytest.raises(ReleaseFolderError, match="exists already"):
-        write_summary(summary, path)
+        summary.write(path)
     assert path.read_bytes() == before
 
 
 def test_a_folder_that_is_not_there_is_named(written: tuple[Summary, Path]) -> None:
     with pytest.raises(ReleaseFolderError, match="there is no folder"):
-        write_summary(written[0], written[1].parent / "none" / "summary.npz")
+        written[0].write(written[1].parent / "none" / "summary.npz")
     with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        read_summary(written[1].parent / "none.npz")
+        Summary.read(written[1].parent / "none.npz")
     with pytest.raises(ReleaseFolderError, match="it is a folder"):
-        read_summary(written[1].parent)
+        Summary.read(written[1].parent)
 
 
 def test_no_damage_of_a_byte_goes_unexplained(written: tuple[Summary, Path]) -> None:
@@ -85,7 +85,7 @@ def test_no_damage_of_a_byte_goes_unexplained(written: tuple[Summary, Path]) -> 
     for content in [*broken, *(raw[:end] for end in range(0, len(raw), 5))]:
         damaged.write_bytes(content)
         try:
-            found = read_summary(damaged)
+            found = Summary.read(damaged)
         except TranscriptError as error:
             outcomes["refused" if "damaged.npz is no summary, or damaged" in str(error) else "unclear"] += 1
         else:
@@ -100,7 +100,7 @@ def test_no_damage_of_a_byte_goes_unexplained(written: tuple[Summary, Path]) -> 
 def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(content)
     with pytest.raises(TranscriptError, match="is no summary, or damaged"):
-        read_summary(tmp_path / "other")
+        Summary.read(tmp_path / "other")
 
 
 def test_other_archives_and_arrays_are_refused(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_other_archives_and_arrays_are_refused(tmp_path: Path) -> None:
         archive.writestr("statement", b"{}")
     for path in sorted(tmp_path.iterdir()):
         with pytest.raises(TranscriptError, match="is no summary"):
-            read_summary(path)
+            Summary.read(path)
 
 
 def rewritten(path: Path, change: Any) -> Path:
@@ -126,15 +126,15 @@ def rewritten(path: Path, change: Any) -> Path:
 
 
 def lose_a_size(statement: Any, arrays: Any) -> None:
-    del arrays["conjunctions_of_2"]
+    del arrays["noisy_1"]
 
 
 def lose_a_count(statement: Any, arrays: Any) -> None:
-    arrays["conjunctions_of_1"] = arrays["conjunctions_of_1"][1:]
+    arrays["noisy_0"] = arrays["noisy_0"][1:]
 
 
 def take_fractions(statement: Any, arrays: Any) -> None:
-    arrays["conjunctions_of_1"] = arrays["conjunctions_of_1"] + 0.5
+    arrays["noisy_0"] = arrays["noisy_0"] + 0.5
 
 
 def be_of_another_version(statement: Any, arrays: Any) -> None:
@@ -188,10 +188,10 @@ def have_a_charge_that_is_none(statement: Any, arrays: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lose_a_size, "conjunctions_of_2"),
-        (lose_a_count, "expected 7 numbers"),
+        (lose_a_size, "shorter"),
+        (lose_a_count, "expected 7"),
         (take_fractions, "of the type float64"),
-        (be_of_another_version, "is no summary, or damaged: not of this version"),
+        (be_of_another_version, "is no summary, or damaged: found no summary of this version"),
         (lose_what_it_cost, "it does not say what it cost: epsilon missing"),
         (lose_the_plan, "plan"),
         (change_the_noise, "found the noise 'none'"),
@@ -209,8 +209,8 @@ def test_files_that_contradict_themselves_are_refused(
     change: Any, message: str, written: tuple[Summary, Path]
 ) -> None:
     with pytest.raises(TranscriptError, match=message):
-        read_summary(rewritten(written[1], change))
+        Summary.read(rewritten(written[1], change))
 
 
 def test_a_file_that_is_written_again_unchanged_is_read(written: tuple[Summary, Path]) -> None:
-    assert read_summary(rewritten(written[1], lambda *_: None)).statement() == written[0].statement()
+    assert Summary.read(rewritten(written[1], lambda *_: None)).statement() == written[0].statement()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.stated_privacy import stated_privacy
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.grid_descent import halve_from_the_whole
@@ -23,8 +23,7 @@ from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes,
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
-
-VERSION = "dpopt_grid_histogram"
+from dpopt.synopses.synopsis import Synopsis
 
 
 class GridEstimate(enum.Enum):
@@ -40,7 +39,7 @@ class GridEstimate(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class GridHistogram:
+class GridHistogram(Synopsis):
     """Counts of the cells of a grid under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -54,6 +53,9 @@ class GridHistogram:
         What was spent, charge by charge.
     """
 
+    KEY = "dpopt_grid_histogram"
+    WHAT = "histogram of several columns"
+    MADE_BY = "'dpopt grid release'"
     axes: tuple[Bins, ...]
     plan: GridPlan
     noisy: tuple[NDArray[np.int64], ...]
@@ -127,7 +129,7 @@ class GridHistogram:
         """
         return self.boxes([sides], confidence=confidence, estimate=estimate)[0]
 
-    def between(
+    def answer(
         self,
         text: str,
         *,
@@ -175,40 +177,20 @@ class GridHistogram:
         flat = np.concatenate(([0.0], np.cumsum(self.estimate(estimate))))
         return np.asarray(np.diff(np.rint(flat)), dtype=np.int64).reshape(self.plan.shape)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all that is to be kept, as JSON."""
-        return {
-            VERSION: 1,
-            "privacy": dict(self.privacy),
-            "axes": [encode(bins) for bins in self.axes],
-            "plan": self.plan.to_json(),
-            "noisy": [values.tolist() for values in self.noisy],
-            "counts": np.round(self.counts, 6).tolist(),
-        }
+    def own_statement(self) -> dict[str, Any]:
+        """Return columns and plan as JSON."""
+        return {"axes": [encode(bins) for bins in self.axes], "plan": self.plan.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy counts."""
+        return self.noisy
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> GridHistogram:
-        """Read what `to_json` gave; the estimates are computed again.
-
-        Raises
-        ------
-        TranscriptError
-            If it is no histogram of several columns, or damaged.
-        """
-        if given.get(VERSION) != 1:
-            raise TranscriptError(
-                "found no histogram of several columns of this version; expected a file of 'dpopt grid release'"
-            )
-        try:
-            plan = GridPlan.from_json(given["plan"])
-            return cls(
-                tuple(decode(Bins, bins, "bins", WorkloadError) for bins in given["axes"]),
-                plan,
-                tuple(frozen(values, np.int64) for values in given["noisy"]),
-                stated_privacy(given["privacy"], plan),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise TranscriptError(f"the histogram on file is damaged: {error}") from error
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> GridHistogram:
+        """Return the histogram of a statement and its noisy counts."""
+        plan = GridPlan.from_json(stated["plan"])
+        axes = tuple(decode(Bins, bins, "bins", WorkloadError) for bins in stated["axes"])
+        return cls(axes, plan, noisy, stated_privacy(stated["privacy"], plan))
 
     def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.

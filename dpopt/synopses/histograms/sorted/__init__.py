@@ -2,7 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| sorted_of_table.py | from what a user says to what is released |
-| release_sorted.py | from exact counts behind their door to a release |
+| release_sorted.py | from a table, counts or edges to sorted counts |
 | sorted_counts.py | the release: sorted noisy counts, and what is made of them |
 """

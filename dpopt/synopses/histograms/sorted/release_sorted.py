@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from math import isqrt
+from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, SortedCounts
-from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.private.tables.public_facts import public_number_of_bins
+from dpopt.releases.progress import stage
+from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.histograms.release_histogram import declared_attributes
 from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
+from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
 from dpopt.transcript.journal import MemoryJournal
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.open_table import AnyTable
 
 LENGTH_SHARE = 0.05
 """Share of the budget for the number of nodes, where that is not declared."""
@@ -56,6 +62,15 @@ class SortedPlan:
     scale: float
     length_scale: float | None
     size: int | None
+
+    def __post_init__(self) -> None:
+        if self.what == DEGREES and self.length is not None and self.size is not None:
+            needed = nodes_needed(self.size)
+            if self.length < needed:
+                raise PlanError(
+                    f"found {self.size:,} edges among {self.length:,} nodes; expected at least {needed:,} nodes in a graph "
+                    "without loops and double edges"
+                )
 
     @property
     def what(self) -> str:
@@ -114,11 +129,6 @@ def plan_sorted(
         raise PlanError(
             "the number of bins is declared by the schema; only that of nodes can be bought with budget"
         )
-    if graph and length is not None and size is not None and length < nodes_needed(size):
-        raise PlanError(
-            f"found {size:,} edges among {length:,} nodes; expected at least {nodes_needed(size):,} nodes in a graph without "
-            "loops and double edges"
-        )
     gaussian, bins = is_gaussian(budget), 2 if graph else 1
     amount = whole_amount(budget)
     moved = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
@@ -132,17 +142,132 @@ def plan_sorted(
     return SortedPlan(relation, budget, gaussian, bins, length, scale, length_scale, size)
 
 
-def release_sorted(
-    counts: BinCounts,
-    plan: SortedPlan,
+def sorted_counts(
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    column: str | None = None,
     *,
-    noise: Noise | None = None,
-    progress: Progress | None = None,
-    account: Account | None = None,
+    counts: str | None = None,
+    **asked: Unpack[Asked],
 ) -> SortedCountsRelease:
-    """Measure sorted counts as planned.
+    """Release how many values of a column have how many records, and not which values.
 
-    Everything is charged before it is drawn. If the run ends before it returns, nothing has left the private side.
+    Parameters
+    ----------
+    table : path or DataFrame
+        CSV (also .gz), Parquet, or a pandas DataFrame. Private.
+    schema : Schema or path, optional
+        Declares the column's values or bins, in any order; their number is public.
+    column : str, optional
+        The column that is counted.
+    counts : str, optional
+        In place of schema and column: the table has one row for each bin, with its count in this column. A record is in one
+        bin, and the number of rows is public.
+    **asked
+        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        progress, budget: see `dpopt.synopses.release.Asked`.
+
+    Returns
+    -------
+    SortedCountsRelease
+        `counts` are the estimate, and `answer(10)` says how many values have at least 10 records; kept by `write(path)`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> towns = dpopt.Attribute("town", dpopt.AttributeKind.CATEGORICAL, values=("A", "B", "C"))
+    >>> table = pandas.DataFrame({"town": ["A"] * 300 + ["B"] * 100})
+    >>> released = dpopt.sorted_counts(table, dpopt.Schema((towns,)), "town", epsilon=1)
+    >>> released.answer(50)
+    2
+    """
+    request = Request(**asked)
+    one_source(column, schema, counts)
+    if column is None or schema is None:
+        _planned(1, request, request.spending(), None)  # refuses what cannot be planned
+        account = request.account("sorted")
+        with stage(request.told, "reading the table"):
+            read = request.counts(table, str(counts))
+        number = public_number_of_bins(read)
+        return request.release_read(
+            read,
+            account,
+            lambda budget, size: _planned(number, request, budget, size),
+            release_sorted,
+            counted=False,
+        )
+    (attribute,) = declared_attributes(request, schema, (column,))
+    return request.release(
+        "sorted",
+        lambda budget, size: _planned(attribute.size, request, budget, size),
+        lambda: BinCounts.of_column(request.table(table, Schema((attribute,))), column),
+        release_sorted,
+        tried=None,
+    )
+
+
+def degrees(
+    edges: AnyTable, nodes: int | None, *, columns: tuple[str, str] | None = None, **asked: Unpack[Asked]
+) -> SortedCountsRelease:
+    """Release the degree sequence of an undirected graph; a record is an edge.
+
+    Parameters
+    ----------
+    edges : path or DataFrame
+        Edges, each once (`dpopt.private.readers.read_edges`). Private.
+    nodes : int or None
+        The declared number of nodes, those without an edge included; None buys the number of nodes with an edge with 5 % of the
+        budget. It is never read off the file.
+    columns : tuple of str, optional
+        The two columns of a table that has names.
+    **asked
+        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, progress, budget:
+        see `dpopt.synopses.release.Asked`.
+
+    Returns
+    -------
+    SortedCountsRelease
+        `counts` are the estimate, and `answer(10)` says how many nodes have at least 10 edges; kept by `write(path)`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the edges.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> ring = pandas.DataFrame({"from": range(100), "to": [(node + 1) % 100 for node in range(100)]})
+    >>> released = dpopt.degrees(ring, 100, columns=("from", "to"), epsilon=1)
+    >>> 120 <= released.counts.sum() <= 280
+    True
+    """
+    request = Request(**asked)
+    if request.reading.person is not None:
+        raise PlanError(
+            "--person: a record of degrees is an edge, which belongs to two nodes; ask for an epsilon that is small enough for "
+            "all edges of a node together, or release a histogram of a table with a row for each person"
+        )
+    return request.release(
+        "degrees",
+        lambda budget, size: plan_sorted(nodes, budget, graph=True, relation=request.relation, size=size),
+        lambda: read_degrees(edges, columns, request.reading),
+        release_sorted,
+        tried=None,
+    )
+
+
+def _planned(length: int, request: Request, budget: Budget, size: int | None) -> SortedPlan:
+    return plan_sorted(length, budget, graph=False, relation=request.relation, size=size)
+
+
+def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) -> SortedCountsRelease:
+    """Measure sorted counts as planned.
 
     Parameters
     ----------
@@ -150,37 +275,38 @@ def release_sorted(
         Private.
     plan : SortedPlan
         Of the same kind of records.
-    noise, progress
-        As for `release_histogram`.
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
+    **how
+        As `dpopt.synopses.release.Running` says.
 
     Raises
     ------
     PrivateDataError
         Under replace-one, if there is another number of records than planned.
     """
-    told = progress or Silent()
     length_measurement = (
         None if plan.length_scale is None else BinsInUse(IN_USE, plan.length_scale, plan.gaussian)
     )
     trial = SortedCounts(SORTED, plan.scale, plan.gaussian, plan.length or 1)
     planned: list[BinMeasurement] = [trial] if length_measurement is None else [length_measurement, trial]
-    charges = [measurement.charge(plan.bins_of_a_record, plan.relation) for measurement in planned]
-    ledger = reserved_ledger(plan.budget, plan.relation, charges, account)
-    with stage(told, "measuring"):
+    run = reserved(plan, [measurement.charge(plan.bins_of_a_record, plan.relation) for measurement in planned], how)
+    with run.stage("measuring"):
         curator = CountingCurator(
-            counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
+            counts,
+            run.ledger,
+            MemoryJournal(keep=False),
+            size=plan.size or 0,
+            noise=run.noise,
+            progress=run.progress.share,
         )
         length = plan.length
         if length is None and length_measurement is not None:
             found = int(curator.measure(length_measurement).values[0])
             length = plan.possible_length(found)
         measured = curator.measure(SortedCounts(SORTED, plan.scale, plan.gaussian, int(length or 1)))
-    privacy = privacy_statement(plan, ledger)
+    privacy = run.privacy()
     if plan.relation is NeighbouringRelation.ADD_REMOVE and plan.what == DEGREES:
         privacy["neighbours"] = "one edge more or less (add-remove)"
-    with stage(told, "making the counts consistent"):
+    with run.stage("making the counts consistent"):
         released = SortedCountsRelease(
             what=plan.what,
             noisy=measured.values,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
@@ -28,6 +28,7 @@ from dpopt.inference.histograms.tree_least_squares import whole_of_total
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, gaussian_noise
+from dpopt.synopses.synopsis import Synopsis
 
 
 class SortedEstimate(enum.Enum):
@@ -83,7 +84,7 @@ DEGREES, COUNTS = "degrees", "counts"
 
 
 @dataclass(frozen=True, eq=False)
-class SortedCountsRelease:
+class SortedCountsRelease(Synopsis):
     """Noisy counts that were sorted before the noise came, and what they say. Everything it holds may be published.
 
     Attributes
@@ -106,6 +107,9 @@ class SortedCountsRelease:
         Whether n itself was bought with budget.
     """
 
+    KEY = "dpopt_sorted_counts"
+    WHAT = "release of sorted counts"
+    MADE_BY = "'dpopt sorted release' or 'dpopt degrees release'"
     what: str
     noisy: NDArray[np.int64]
     gaussian: bool
@@ -213,50 +217,47 @@ class SortedCountsRelease:
             )
         return replace(self, total=total)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all that is to be kept, as JSON."""
+    def answer(self, least: int, *, estimate: str | SortedEstimate | None = None) -> int:
+        """Return how many of the counts are at least `least`, by an estimate; the default one if left out.
+
+        Raises
+        ------
+        PlanError
+            If there is no such estimate.
+        """
+        counts = self.estimate(self.default if estimate is None else estimate)
+        return int(counts.size - np.searchsorted(counts, least))
+
+    def own_statement(self) -> dict[str, Any]:
+        """Return what is counted, noise and bounds as JSON."""
         return {
-            "dpopt_sorted_counts": 1,
             "what": self.what,
-            "privacy": dict(self.privacy),
             "noise": self.law,
             "scale": self.scale,
             "largest": self.largest,
             "total": self.total,
             "length_from_budget": self.noisy_length,
-            "noisy": self.noisy.tolist(),
-            "estimate": self.default.value,
-            "counts": self.counts.tolist(),
         }
 
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> SortedCountsRelease:
-        """Read what `to_json` gave; the estimates are computed again.
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy counts, in one array."""
+        return (self.noisy,)
 
-        Raises
-        ------
-        TranscriptError
-            If it is something else, or damaged.
-        """
-        if given.get("dpopt_sorted_counts") != 1:
-            raise TranscriptError(
-                "found no sorted counts of this version; expected a file of 'dpopt degrees release' or 'dpopt "
-                "sorted release'"
-            )
-        try:
-            largest, total = given["largest"], given["total"]
-            return cls(
-                what=str(given["what"]),
-                noisy=frozen(given["noisy"], np.int64),
-                gaussian=gaussian_noise(given["noise"]),
-                scale=float(given["scale"]),
-                largest=None if largest is None else int(largest),
-                privacy=dict(given["privacy"]),
-                total=None if total is None else int(total),
-                noisy_length=bool(given["length_from_budget"]),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise TranscriptError(f"the sorted counts on file are damaged: {error}") from error
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> SortedCountsRelease:
+        """Return the release of a statement and its noisy counts."""
+        largest, total = stated["largest"], stated["total"]
+        (counts,) = noisy
+        return cls(
+            what=str(stated["what"]),
+            noisy=counts,
+            gaussian=gaussian_noise(stated["noise"]),
+            scale=float(stated["scale"]),
+            largest=None if largest is None else int(largest),
+            privacy=dict(stated["privacy"]),
+            total=None if total is None else int(total),
+            noisy_length=bool(stated["length_from_budget"]),
+        )
 
     def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:
         wanted = name if isinstance(name, SortedEstimate) else choice(SortedEstimate, name, "estimate")

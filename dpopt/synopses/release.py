@@ -1,0 +1,377 @@
+"""The one path of every release that answers by itself: refuse, plan, read, count the records, plan, reserve, measure, wrap.
+
+A kind says how it plans, reads and measures (`Request.release`); what all kinds share is here: what a user may say of any of
+them (`Asked`), and the ledger in which a plan is reserved before it is measured (`reserved`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Account, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.release import refuse_unreviewed
+from dpopt.algorithms.statement import Spending, privacy_statement
+from dpopt.errors import PlanError
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.readers.read_numbers import read_counts
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import AS_USUAL, OnInvalid, TableReading
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import public_size
+from dpopt.releases.ledgers import open_account, reserved_ledger
+from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
+from dpopt.releases.plan import DEFAULT_DELTA, choice
+from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.schema.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.open_table import AnyTable
+
+_Records = TypeVar("_Records", bound=Closed)
+_Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
+_Plan = TypeVar("_Plan")
+_Plan_contra = TypeVar("_Plan_contra", contravariant=True)
+_Released = TypeVar("_Released")
+_Released_co = TypeVar("_Released_co", covariant=True)
+
+
+class Asked(TypedDict, total=False):
+    """Keywords of every release that answers by itself; the options of the same names of its command.
+
+    Attributes
+    ----------
+    epsilon, delta, rho : float
+        The budget. epsilon alone asks for pure differential privacy, with Laplace noise; epsilon and delta, or rho of zCDP, for
+        Gaussian noise. With rho, delta is that at which epsilon is reported: 1e-9 if left out.
+    neighbours : str
+        "add-remove" (one record more or less), the default; or "replace" (one record changed, their number public).
+    reading : TableReading
+        How the table is read.
+    accept_draft : bool
+        Whether a drafted, unreviewed schema may be used.
+    progress : Progress
+        Told about stages.
+    budget : BudgetLedger
+        The owner's budget over many releases, from which this one is paid.
+    """
+
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    neighbours: str
+    reading: TableReading
+    accept_draft: bool
+    progress: Progress | None
+    budget: BudgetLedger | None
+
+
+class Running(TypedDict, total=False):
+    """How a plan is measured. Everything is charged before it is drawn; if a run ends early, nothing has left the private side.
+
+    Attributes
+    ----------
+    noise : Noise
+        Anything but the default marks the release as not private.
+    progress : Progress
+    account : Account
+        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
+    """
+
+    noise: Noise | None
+    progress: Progress | None
+    account: Account | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A plan that is reserved in its ledger, before anything is drawn."""
+
+    plan: Spending
+    ledger: Ledger
+    noise: Noise | None
+    progress: Progress
+
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Return a stage of the run, by name."""
+        return stage(self.progress, name)
+
+    def privacy(self) -> dict[str, Any]:
+        """Return what was spent, charge by charge."""
+        return privacy_statement(self.plan, self.ledger)
+
+
+def reserved(plan: Spending, charges: Sequence[Charge], how: Running) -> Reserved:
+    """Reserve the whole cost of a plan: these charges.
+
+    Raises
+    ------
+    BudgetError
+        If the plan costs more than its budget.
+    """
+    ledger = reserved_ledger(plan.budget, plan.relation, charges, how.get("account"))
+    return Reserved(plan, ledger, how.get("noise"), how.get("progress") or Silent())
+
+
+class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
+    """Measures what a plan says: a function `release_...` of a kind."""
+
+    def __call__(
+        self, records: _Records_contra, plan: _Plan_contra, /, *, progress: Progress, account: Account | None
+    ) -> _Released_co:
+        """Return the release."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks of any release that answers by itself; the fields are those of `Asked`."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    neighbours: str = "add-remove"
+    reading: TableReading = AS_USUAL
+    accept_draft: bool = False
+    progress: Progress | None = None
+    budget: BudgetLedger | None = None
+
+    @property
+    def relation(self) -> NeighbouringRelation:
+        """The neighbouring relation."""
+        relation: NeighbouringRelation = choice(NeighbouringRelation, self.neighbours, "neighbours")
+        return relation
+
+    @property
+    def replaced(self) -> bool:
+        """Whether the number of records is public, and read off the table."""
+        return self.relation is NeighbouringRelation.REPLACE_ONE
+
+    @property
+    def told(self) -> Progress:
+        """Who is told of stages."""
+        return self.progress or Silent()
+
+    def spending(self) -> Budget:
+        """Return the budget of this release.
+
+        Raises
+        ------
+        PlanError
+            If there is none, or more than one.
+        """
+        if (self.epsilon is None) == (self.rho is None):
+            found = "no budget" if self.epsilon is None else "two budgets"
+            raise PlanError(f"found {found}: give --epsilon, --epsilon and --delta, or --rho")
+        delta, accountant = self.delta, Accountant.ZCDP
+        if self.rho is not None:
+            delta = DEFAULT_DELTA if delta is None else delta
+        elif delta is None:
+            delta, accountant = 0.0, Accountant.PURE
+        self.reading.check_relation(self.relation)
+        return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
+
+    def declared(self, schema: Schema | str | os.PathLike[str]) -> Schema:
+        """Return a schema that may be used.
+
+        Raises
+        ------
+        SchemaError
+            If it cannot be read, or is a draft that nobody reviewed.
+        """
+        found = schema if isinstance(schema, Schema) else Schema.read(schema)
+        refuse_unreviewed(found, accepted=self.accept_draft)
+        return found
+
+    def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
+        """Read a table. Private.
+
+        Raises
+        ------
+        PrivateDataError
+            If it cannot be read, or does not follow the schema; the message may quote it.
+        """
+        self.reading.check_relation(self.relation)
+        return read_table(table, schema, self.reading)
+
+    def counts(self, table: AnyTable, column: str) -> BinCounts:
+        """Read counts that were made already, one row for each bin. Private; errors as for `table`.
+
+        Raises
+        ------
+        PlanError
+            If `reading` is about the rows of records.
+        """
+        self.refuse_reading(
+            "counts that were made already have a row for each bin; leave them out, or give the table of records with --column "
+            "and --schema"
+        )
+        return read_counts(table, column, self.reading)
+
+    def refuse_reading(self, why: str) -> None:
+        """Refuse what is said about the rows of records, where there are none.
+
+        Raises
+        ------
+        PlanError
+            If anything is said.
+        """
+        if self.reading.on_invalid is not OnInvalid.ERROR or self.reading.person is not None:
+            raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
+
+    def account(self, command: str) -> Account | None:
+        """Return from where the release is paid besides, before its table is read.
+
+        Raises
+        ------
+        BudgetError
+            If what is asked is more than is left there, or holds for other neighbours or another unit.
+        """
+        return open_account(self.budget, command, self.spending(), self.relation, self.reading)
+
+    def plan(
+        self, plan: Callable[[Budget, int | None], _Plan], n: int | None, n0: int | None = None
+    ) -> _Plan:
+        """Return the plan for a number of records, without a table.
+
+        Parameters
+        ----------
+        plan : callable
+            As for `release`.
+        n : int or None
+            The number of records: public under replace-one; under add-remove a guess, as a release measures it.
+        n0 : int or None
+            Under add-remove the number that a release would declare.
+
+        Raises
+        ------
+        PlanError
+            If there is no number, or both, or whatever the kind refuses.
+        """
+        if n0 is not None and self.replaced:
+            raise PlanError("under replace the public number of records is --n; leave --n0 out")
+        if (n is None) == (n0 is None):
+            found = "neither" if n is None else "both"
+            raise PlanError(
+                f"give --n, the number of records (a guess under add-remove, where it is measured), or --n0, one that is "
+                f"declared; found {found}"
+            )
+        budget = self.spending()
+        measured = is_measured(self.relation, n0)
+        return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
+
+    def try_plan(
+        self, plan: Callable[[Budget, int | None], _Plan], size: int | None, tried: int | None
+    ) -> _Plan:
+        """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused.
+
+        Raises
+        ------
+        PlanError
+            If a number is declared under replace-one, or whatever the kind refuses.
+        """
+        if tried is None:
+            return plan(self.spending(), 0 if self.replaced else None)
+        if size is not None and self.replaced:
+            raise PlanError(
+                "n0 belongs to add-remove; under replace the number of records is read off the table. Leave n0 out"
+            )
+        return self.plan(plan, tried if size is None else None, size)
+
+    def release(
+        self,
+        command: str,
+        plan: Callable[[Budget, int | None], _Plan],
+        read: Callable[[], _Records],
+        measure: Measure[_Records, _Plan, _Released],
+        *,
+        size: int | None = None,
+        tried: int | None = 1,
+        check: Callable[[Budget, int | None], object] | None = None,
+        margin: float = MARGIN,
+    ) -> _Released:
+        """Release a table: what cannot be planned or paid is refused before it is read.
+
+        Parameters
+        ----------
+        command : str
+            The kind, as the owner's budget names it.
+        plan : callable
+            Makes the plan for a budget and a number of records.
+        read : callable
+            Reads the table. Private.
+        measure : callable
+            Measures the plan on what was read.
+        size : int, optional
+            Under add-remove the public number of records; measured with 1 % of the budget if left out.
+        tried : int or None
+            The number of records for which a plan is tried before the table is read. None: the kind needs no number of records
+            under add-remove, and under replace-one nothing but the size of its plan depends on it.
+        check : callable, optional
+            Tried in place of `plan`, where that is slow.
+        margin : float
+            Standard deviations by which a measured number of records is raised.
+
+        Raises
+        ------
+        DpoptError
+            For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+        """
+        with stage(self.told, "planning"):
+            made = self.try_plan(check or plan, size, tried)
+        account = self.account(command)
+        with stage(self.told, "reading the table"):
+            records = read()
+
+        def plan_again(budget: Budget, number: int | None) -> _Plan:
+            if tried is None:
+                return made if number is None else replace(made, size=number)  # type: ignore[type-var,return-value]
+            return plan(budget, number) if size is None or check is not None else made  # type: ignore[return-value]
+
+        return self.release_read(
+            records, account, plan_again, measure, size=size, counted=tried is not None, margin=margin
+        )
+
+    def release_read(
+        self,
+        records: _Records,
+        account: Account | None,
+        plan: Callable[[Budget, int | None], _Plan],
+        measure: Measure[_Records, _Plan, _Released],
+        *,
+        size: int | None = None,
+        counted: bool = True,
+        margin: float = MARGIN,
+    ) -> _Released:
+        """Release what was read: the second half of `release`, whose parameters these are."""
+        budget, relation, number = self.spending(), self.relation, None
+        if counted:
+            public = size_of(records, relation, size, budget, margin=margin, account=account)
+            budget, number = public.budget, public.number
+        elif self.replaced:
+            number = public_size(records, relation, None)
+        with stage(self.told, "planning"):
+            made = plan(budget, number)
+        return measure(records, made, progress=self.told, account=account)
+
+
+def one_source(column: object, schema: object, counts: object) -> None:
+    """Refuse a request that does not name what is counted: columns and their schema, or counts.
+
+    Raises
+    ------
+    PlanError
+        With what to name.
+    """
+    if (not column) == (counts is None) or (not column) != (schema is None):
+        raise PlanError("name what is counted: --column and --schema, or --counts")

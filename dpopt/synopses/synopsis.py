@@ -1,0 +1,179 @@
+"""What every release that answers by itself is, and its file: an .npz archive with a statement and arrays of noisy numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
+from dpopt.files.array_files import ArrayFile, open_arrays
+from dpopt.files.json_files import json_object
+from dpopt.files.strict_json import parse_json
+from dpopt.releases.folder_files import check_new, write_whole
+
+_STATEMENT, _NOISY = "statement", "noisy"
+_MOST_BYTES, _LONGEST_STATEMENT = 2**32, 2**26  # of all arrays of a file, unpacked; of the statement
+_DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
+
+
+class Synopsis(ABC):
+    """A release that answers queries by itself. Everything it holds may be published.
+
+    Attributes
+    ----------
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    KEY: ClassVar[str]
+    """Whose value in the statement is 1, the version."""
+    WHAT: ClassVar[str]
+    """What it is, in words."""
+    MADE_BY: ClassVar[str]
+    """The command or function that releases it."""
+    privacy: Mapping[str, Any]
+
+    @abstractmethod
+    def own_statement(self) -> dict[str, Any]:
+        """Return what this kind states beside its privacy, as JSON."""
+
+    @abstractmethod
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return what was measured."""
+
+    @classmethod
+    @abstractmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
+        """Return the release of a statement and what was measured; whatever its parts raise if they are damaged."""
+
+    def statement(self) -> dict[str, Any]:
+        """Return all but the noisy numbers, as JSON."""
+        return {self.KEY: 1, "privacy": dict(self.privacy), **self.own_statement()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is kept, as JSON."""
+        return {**self.statement(), _NOISY: [values.tolist() for values in self.noisy_arrays()]}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Self:
+        """Read what `to_json` gave; estimates are computed again.
+
+        Raises
+        ------
+        TranscriptError
+            If it is no such release, or damaged.
+        """
+        cls._check_version(given)
+        try:
+            return cls.of_parts(given, tuple(frozen(values, np.int64) for values in given[_NOISY]))
+        except _DAMAGED as error:
+            if isinstance(error, TranscriptError):
+                raise
+            raise TranscriptError(f"the {cls.WHAT} on file is damaged: {error}") from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write it as one .npz file, whole or not at all; a file that is there is not replaced.
+
+        Raises
+        ------
+        ReleaseFolderError
+            If the file is there already, or cannot be written.
+        """
+        target = Path(path)
+        check_new(target)
+        arrays: dict[str, Any] = {
+            f"{_NOISY}_{place}": values for place, values in enumerate(self.noisy_arrays())
+        }
+        arrays[_STATEMENT] = np.frombuffer(json.dumps(self.statement()).encode(), dtype=np.uint8)
+
+        def write(stream: IO[bytes]) -> None:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+        write_whole(target, write, self.WHAT)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `write` wrote; what it says of its privacy is held against its own plan.
+
+        Raises
+        ------
+        ReleaseFolderError
+            If the file is missing.
+        TranscriptError
+            If it is something else, or damaged.
+        """
+        source = _source(path, f"a {cls.WHAT} (--out of {cls.MADE_BY})")
+        place = f"{source} is no {cls.WHAT}, or damaged"
+        with open_arrays(source, place, TranscriptError, _MOST_BYTES) as stored:
+            try:
+                stated = _statement(stored)
+                cls._check_version(stated)
+                names = (f"{_NOISY}_{number}" for number in range(_number_of_arrays(stored)))
+                return cls.of_parts(stated, tuple(_numbers(stored, name) for name in names))
+            except DpoptError as problem:
+                raise TranscriptError(f"{place}: {problem}") from problem
+
+    @classmethod
+    def _check_version(cls, stated: Mapping[str, Any]) -> None:
+        if stated.get(cls.KEY) != 1:
+            raise TranscriptError(f"found no {cls.WHAT} of this version; expected a file of {cls.MADE_BY}")
+
+
+def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:
+    """Return which of these keys the statement of a file has.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file is missing.
+    TranscriptError
+        If it is something else, or damaged.
+    """
+    source = _source(path, "the file of a release (--out)")
+    with open_arrays(source, f"{source} is no release, or damaged", TranscriptError, _MOST_BYTES) as stored:
+        found = sorted(keys.intersection(_statement(stored)))
+    if len(found) != 1:
+        raise TranscriptError(
+            f"{source} is no release of this version; expected the file of a release (--out)"
+        )
+    return found[0]
+
+
+def _source(path: str | os.PathLike[str], expected: str) -> Path:
+    source = Path(path)
+    if not source.is_file():
+        reason = "it is a folder" if source.is_dir() else "there is no such file"
+        raise ReleaseFolderError(f"cannot read {source}: {reason}; expected {expected}")
+    return source
+
+
+def _statement(stored: ArrayFile) -> dict[str, Any]:
+    shape, kind = stored.header(_STATEMENT)
+    if kind != np.uint8 or len(shape) != 1 or shape[0] > _LONGEST_STATEMENT:
+        raise TranscriptError(
+            f"the statement has the type {kind} and the shape {shape}; expected at most {_LONGEST_STATEMENT:,} bytes of text"
+        )
+    text = bytes(stored.array(_STATEMENT)).decode()
+    return json_object(parse_json(text, "its statement", TranscriptError), "it", TranscriptError)
+
+
+def _number_of_arrays(stored: ArrayFile) -> int:
+    number = 0
+    while f"{_NOISY}_{number}" in stored:
+        number += 1
+    return number
+
+
+def _numbers(stored: ArrayFile, name: str) -> NDArray[np.int64]:
+    shape, kind = stored.header(name)
+    if kind != np.int64:
+        raise TranscriptError(f"found {name!r} of the type {kind} and the shape {shape}; expected int64")
+    return freeze(stored.array(name))
