@@ -17,9 +17,9 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import LISTED, POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,

@@ -22,7 +22,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.conjunction_curator import ConjunctionCounts, ConjunctionCurator
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan

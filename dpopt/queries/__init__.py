@@ -8,9 +8,8 @@ imported here but by their users.
 
 | file | what it holds |
 |---|---|
-| named_attributes.py | queries over their own attributes alone |
+| marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses, some at a time |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
-| marginal_set.py, marginal_cells.py | marginals as shapes; their cells as clauses, some at a time |
 | conjunctions/ | conjunctions of few literals, and monomials |
 | counting/ | exact counts on arrays, by whatever kernel is the cheapest |
 | decision_lists/ | rows that are decision lists |

@@ -24,8 +24,7 @@ from dpopt.private.curators.conjunction_curator import ConjunctionCounts, Conjun
 from dpopt.private.curators.door import Door
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from dpopt.transcript.released import NoisyAnswers

@@ -16,7 +16,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import plan_summary

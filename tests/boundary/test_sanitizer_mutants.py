@@ -20,7 +20,7 @@ from dpopt.private.curators.door import Door
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     Moves,
     PolynomialFamily,

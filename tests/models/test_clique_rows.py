@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpopt.models import Formulation, max_csp_as_mip
-from dpopt.models.best_responses.rows.exclusive_clauses import REPEATS, exclusive_clauses
+from dpopt.models.best_responses.rows.clique_rows import REPEATS, exclusive_clauses
 from dpopt.programs import MaxCsp
 from tests.models.linear_programs import optimum, relaxed
 from tests.models.test_max_csp_as_mip import rows_of

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ProgramError
-from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
-from dpopt.inference.histograms.sorted.graphical_relaxation import cut_violations, parity_changes, relax
+from dpopt.inference.histograms.sorted.degree_sequences import (
+    cut_violations,
+    is_graphical,
+    nearest_graphical,
+    parity_changes,
+    relax,
+)
 from dpopt.inference.histograms.sorted.isotonic import isotonic_integers
 from dpopt.models.histograms.graphical_sequence import degrees_of, graphical_program, graphical_relaxation
 from dpopt.programs import SolveLimits

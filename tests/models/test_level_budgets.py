@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
 from dpopt.queries.ranges.grids import block_of_cells, grid_levels, levels_that_tell, loads_of_boxes
-from dpopt.queries.ranges.range_loads import height_of, loads_of, loads_of_all_ranges, loads_of_size
+from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_all_ranges, loads_of_size
 
 
 def powers(levels: int) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from dpopt.programs import (
     SolveResult,
     Termination,
 )
-from dpopt.programs.enumeration import best_record
+from dpopt.programs.components import best_record
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from tests.circuits import among, best_legal_value, circuit_of, circuits, some

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
+from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.integer_tree import best_integer_tree
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
-from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
 from dpopt.models.histograms.tree_consistency import tree_program, whole_tree_program
 from dpopt.programs import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram

@@ -19,7 +19,7 @@ from dpopt.private.curators.conjunction_curator import ConjunctionCounts, Conjun
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_bin_loss import AMPLE
 from tests.exact_summary_loss import UNIVERSES, counted, table_neighbours

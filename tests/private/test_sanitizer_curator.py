@@ -18,9 +18,9 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator, moved_and_scale
 from dpopt.private.measurements.sanitizer_sums import coefficient_sums
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import FunctionFamily, PolynomialFamily, TableFamily
+from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, TableFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_bin_loss import AMPLE
 from tests.exact_sanitizer_loss import (

@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
 from dpopt.programs import MaxCsp, circuit_reduction, dominance, reduce_max_csp
-from dpopt.programs.circuit_propagation import impossible_columns, simplified
-from dpopt.programs.circuit_reduction import codes_told_apart, with_codes
-from dpopt.programs.components import attribute_labels, components
-from dpopt.programs.dominance import dominators
-from dpopt.programs.enumeration import MOST_RECORDS, best_record, is_small
-from dpopt.programs.presolve import presolve
+from dpopt.programs.circuit_reduction import codes_told_apart, impossible_columns, simplified, with_codes
+from dpopt.programs.components import MOST_RECORDS, attribute_labels, best_record, components, is_small
+from dpopt.programs.presolve import dominators, presolve
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import (

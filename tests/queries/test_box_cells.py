@@ -7,8 +7,14 @@ import pytest
 
 from dpopt.errors import WorkloadError
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells, cut_boxes, sums_before, sums_of_boxes, whole_box
-from dpopt.queries.ranges.grids import sides_of
+from dpopt.queries.ranges.grids import (
+    box_of_cells,
+    cut_boxes,
+    sides_of,
+    sums_before,
+    sums_of_boxes,
+    whole_box,
+)
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 4), (3, 4, 2)])

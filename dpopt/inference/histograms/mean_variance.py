@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.tree_gains import TreeGains
+from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 
@@ -63,8 +63,11 @@ class MeanVariance:
             One over the variance of a count of each level, from the root's down; 0 for a level that is not measured, above 0
             for the lowest.
         """
-        from dpopt.inference.histograms.range_slope_kernels import climb_and_return, return_from_siblings
-        from dpopt.inference.histograms.tree_kernels import sibling_sums
+        from dpopt.inference.histograms.tree_kernels import (
+            climb_and_return,
+            return_from_siblings,
+            sibling_sums,
+        )
 
         tree, ranges = self.tree, self.ranges
         gains = TreeGains.of(tree, self._variances(precisions))

@@ -17,8 +17,7 @@ from dpopt.private.curators.door import Door, is_trusted
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LARGEST_SIZE
+from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers
 

@@ -19,7 +19,7 @@ from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.measurements.sanitizer_sums import coefficient_sums
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,

@@ -17,7 +17,7 @@ from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.interval_curator import SearchingCurator, comparisons_needed
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.queries.ranges.box_cells import cut_boxes, sums_before, sums_of_boxes, whole_box
+from dpopt.queries.ranges.grids import cut_boxes, sums_before, sums_of_boxes, whole_box
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.noisy_search import NoisySearch
 

@@ -13,7 +13,7 @@ from dpopt.errors import PrivateDataError, WorkloadError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.conjunctions.monomials import SETS
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,

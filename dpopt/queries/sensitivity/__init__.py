@@ -2,6 +2,5 @@
 
 | file | what it holds |
 |---|---|
-| clauses.py, tables.py, dual.py | by how much one record moves the counts of clauses |
-| kernels.py, sensitivity_limits.py | its inner loops, compiled, and their limits |
+| clauses.py, tables.py, dual.py, kernels.py | by how much one record moves the counts of clauses; its inner loops, compiled, and their limits |
 """

@@ -1,4 +1,6 @@
-"""By how much one record moves the counts of clauses: whole numbers that are never below the truth.
+"""How wide the tables of a sensitivity may be.
+
+By how much one record moves the counts of clauses: whole numbers that are never below the truth.
 
 Write q_i(x) in {0, 1} for whether clause i is true of record x. One record added or removed moves the counts by q(x),
 replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 and squared L2 are one number, at most
@@ -33,6 +35,10 @@ from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.sensitivity.dual import dual_bound, largest_entries
 from dpopt.queries.sensitivity.tables import ClauseSets, gather, largest_without_tables
+
+WIDEST = 8
+"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
+
 
 # pairs of cells of one set that are compared for its largest distance, times words of clauses
 MOST_PAIRS = 1 << 16

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.sensitivity.sensitivity_limits import WIDEST
+from dpopt.queries.sensitivity.clauses import WIDEST
 
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 

@@ -17,7 +17,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, moved_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     LARGEST_NORM,
     FunctionFamily,
     PolynomialFamily,

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.sorted.degree_sequences import (
     erdos_gallai_slacks,
+    evened,
     graph_with_degrees,
     is_graphical,
     nearest_graphical,
 )
-from dpopt.inference.histograms.sorted.graphical_repair import evened
 from dpopt.inference.histograms.sorted.isotonic import isotonic_integers
 
 

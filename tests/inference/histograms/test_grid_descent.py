@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.grid_descent import halve_from_the_whole
+from dpopt.inference.histograms.grid_least_squares import halve_from_the_whole
 
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.integer_tree import IntegerTree, best_integer_tree
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
+from dpopt.inference.histograms.tree_least_squares import nonnegative_least_squares
 from dpopt.queries.ranges.tree import Tree
 from tests.inference.histograms.small_trees import coverage, dense_fit, random_measurements, random_tree
 

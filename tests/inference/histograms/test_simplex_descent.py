@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.simplex_descent import divide_from_the_root
-from dpopt.inference.histograms.simplex_kernels import project
-from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.inference.histograms.tree_kernels import project
+from dpopt.inference.histograms.tree_least_squares import divide_from_the_root, least_squares
 from dpopt.queries.ranges.tree import Tree
 
 

@@ -2,8 +2,5 @@
 
 | file | what it holds |
 |---|---|
-| isotonic.py, isotonic_kernels.py | nearest nondecreasing sequences |
-| degree_sequences.py, degree_kernels.py | degree sequences that a graph can have |
-| graphical_relaxation.py, graphical_repair.py | the nearest one: relaxed with cuts, rounded and mended |
-| monotone_posterior.py, monotone_posterior_kernels.py | nondecreasing sequences by the law of the noise |
+| isotonic.py, kernels.py, degree_sequences.py, monotone_posterior.py | nearest nondecreasing sequences; degree sequences that a graph can have; the nearest one: relaxed with cuts, rounded and mended; nondecreasing sequences by the law of the noise |
 """
