@@ -8,7 +8,8 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 
 | file | what it holds |
 |---|---|
-| targets.py, polynomial.py | what is approximated; polynomials in three bases, exact; "at least r of k" as a sum of disjunctions |
+| targets.py | what is approximated; "at least r of k" as a sum of disjunctions |
+| polynomial.py | polynomials in three bases, exact |
 | certificates.py | problems, solutions, witnesses, and `verify`, which trusts nothing |
 | references.py, minimax.py | levelled errors and exchange; best approximations and least degrees |
 | coefficient_budgets.py, joint.py | least coefficients for an error; least error with noise |

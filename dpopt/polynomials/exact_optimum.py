@@ -13,7 +13,7 @@ Source: Edmonds (1967), "Systems of distinct representatives and linear algebra"
 A problem on coefficients solved exactly: its linear program in Fractions, begun from a solver's polynomial.
 
 With x_j = x_j^+ - x_j^-, both >= 0, the problem of `certificates` is a linear program; its multipliers are the witness. A
-solver says which coefficients are not 0 and at which points the error is largest; `exact_simplex` does the rest.
+solver says which coefficients are not 0 and at which points the error is largest; an exact simplex method does the rest.
 """
 
 from __future__ import annotations

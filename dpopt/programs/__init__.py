@@ -12,7 +12,8 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 | max_csp.py, mixed_integer.py, quadratic.py, mps.py | the problems; mixed-integer programs as text |
 | solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it says |
 | verification.py, certificate.py | what is true of an answer, computed outside the solver |
-| duality.py, components.py, presolve.py | bounds by weak duality, in exact arithmetic; small problems by enumeration; a `MaxCsp` made smaller, with the same optimum |
+| duality.py | bounds by weak duality, in exact arithmetic |
+| presolve.py, components.py | a `MaxCsp` made smaller, with the same optimum; its parts, small ones by enumeration |
 | reduction.py, circuit_reduction.py | attributes and codes that cannot matter; the same for rules |
 """
 

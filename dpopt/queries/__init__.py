@@ -14,7 +14,7 @@ imported here but by their users.
 | counting/ | exact counts on arrays, by whatever kernel is the cheapest |
 | decision_lists/ | rows that are decision lists |
 | halfspaces/ | halfspaces of points, and public projections |
-| polynomial_families/ | families of polynomials, one for each possible record |
+| polynomial_families.py | families of polynomials, one for each possible record |
 | ranges/ | ranges and boxes of ordered bins, and trees over bins |
 | sensitivity/ | by how much one record moves the counts of clauses |
 | workloads/ | workloads, and the texts and files that name them |

@@ -28,7 +28,6 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers import cvxpy_convex as cvxpy_status
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 if TYPE_CHECKING:
@@ -298,9 +297,7 @@ class _Library:
         """Return what a status means; SCS says in words only that a limit was reached."""
         found = self.statuses.get(native, UNKNOWN_STATUS)
         if self.name == "SCS" and found[0] in {Termination.IMPRECISE, Termination.FAILED}:
-            found = next(
-                (meaning for text, meaning in cvxpy_status.SCS_LIMITS.items() if text in words), found
-            )
+            found = next((meaning for text, meaning in SCS_LIMITS.items() if text in words), found)
         return found
 
 
@@ -374,9 +371,9 @@ def _highs_says(answer: object) -> tuple[str, str]:
 
 
 LIBRARIES: dict[str, _Library] = {
-    "clarabel": _Library("CLARABEL", "clarabel", cvxpy_status.CLARABEL, _clarabel, _clarabel_says),
-    "osqp": _Library("OSQP", "osqp", cvxpy_status.OSQP, _osqp, _osqp_says),
-    "scs": _Library("SCS", "scs", cvxpy_status.SCS, _scs, _scs_says),
-    "cvxpy-highs": _Library("HIGHS", "highspy", cvxpy_status.HIGHS, _highs, _highs_says, iterates=False),
+    "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, _clarabel_says),
+    "osqp": _Library("OSQP", "osqp", OSQP, _osqp, _osqp_says),
+    "scs": _Library("SCS", "scs", SCS, _scs, _scs_says),
+    "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _highs_says, iterates=False),
 }
 """Names in the registry."""

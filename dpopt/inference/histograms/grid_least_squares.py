@@ -17,11 +17,10 @@ Cells of a grid without negative counts whose totals stay unbiased: from the who
 
 Problem at each block, from the whole grid down: minimize sum_u (x_u - z_u)^2 / V_u over its two halves u, subject to
 x_u >= l_u and x_1 + x_2 = the block's own value; z_u is the least-squares estimate of the half, and l_u what its cells hold
-beyond any noise that is to be expected (`simplex_descent`). Blocks are halved along each side in turn (`halving_order`). The
-two halves of a
-block have the same variance, and so V_u is how much of the half lies in the grid: 0 beyond the last bins.
+beyond any noise that is to be expected (`divide_from_the_root`). Blocks are halved along each side in turn (`halving_order`).
+The two halves of a block have the same variance, and so V_u is how much of the half lies in the grid: 0 beyond the last bins.
 
-Source: as `simplex_descent`. Halves rather than the measured levels, because boxes cut through blocks: on grids with few
+Source: as `divide_from_the_root`. Halves rather than the measured levels, because boxes cut through blocks: on grids with few
 occupied cells the mean squared error of random boxes was up to ten times smaller than with all measured parts at once. A short
 side must not be left to the end: divided among two values within single cells alone, nearly empty ones go half and half, and
 the sums over one value were off by some twenty standard errors (75 ages by 100 hours by two sexes).

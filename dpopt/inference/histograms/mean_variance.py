@@ -1,7 +1,7 @@
 """The mean variance of ranges of a consistent tree as a function of how precisely each level is measured, with its slopes.
 
 With V_v the variance of the best estimate of node v from the measurements in its subtree and V_C their sum over its children,
-1 / V_v = p + 1 / V_C at the precision p of v's level (`tree_gains`), and what varies in a range depends on V and the shares
+1 / V_v = p + 1 / V_C at the precision p of v's level (`TreeGains`), and what varies in a range depends on V and the shares
 V_u / V_C alone (`tree_kernels`). So slopes are had by going back: from the ranges to V and the shares, and from the root down
 
     dF/dV_C = - sum_u dF/dshare_u share_u / V_C + dF/dV_v (V_v / V_C)^2,  dF/dV_u += dF/dshare_u / V_C + dF/dV_C,

@@ -1,10 +1,6 @@
-"""Variances of ranges of a consistent tree. Compiled; importing this module imports numba.
+"""The compiled loops over trees: variances of ranges and their mean; bins above 0 of the nearest tree; division from the root.
 
-The mean variance of ranges of a consistent tree, and what it depends on. Compiled; importing this module imports numba.
-
-Which bins of the nearest non-negative tree are positive. Compiled; importing this module imports numba.
-
-The loop of `simplex_descent`. Compiled; importing this module imports numba.
+Importing this module imports numba.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Source: Hay et al. 2010, Theorem 3, for equal variances and full trees; here for
 The consistent tree nearest to noisy counts of its nodes, and how much any range of it still varies.
 
 Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of
-its children's x, for every node v with children. Two passes over the levels solve it; see `tree_gains`.
+its children's x, for every node v with children. Two passes over the levels solve it; see `TreeGains`.
 
 Among all linear unbiased estimates from these counts, its answer to every range has the least variance.
 
@@ -20,7 +20,7 @@ Source: Hay et al. 2010, Theorems 3 and 4.
 below them.
 
 What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more. The exact
-answer to the same wish is `nonnegative_tree`.
+answer to the same wish is `nonnegative_least_squares`.
 
 Source: Hay et al. 2010, section 4.2.
 
@@ -49,12 +49,12 @@ A consistent tree without negative counts whose totals stay unbiased: from the r
 
 Problem at each node, from the root down: minimize sum_u (x_u - z_u)^2 / V_u over the children u of a node, subject to
 x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u from its own subtree, V_u its variance
-(`tree_gains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most nodes: it adds up
+(`TreeGains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most nodes: it adds up
 what bins hold beyond any noise that is to be expected, so that a total that came out far too small cannot wipe out bins that
 are surely there.
 
-Nearest in the sense of `nonnegative_tree` it is not, and that is the point: there, the many bins that are raised to 0 raise
-every node above them that was measured less well than they were. Here a node is what least squares says unless it would be
+Nearest in the sense of `nonnegative_least_squares` it is not, and that is the point: there, the many bins that are raised to 0
+raise every node above them that was measured less well than they were. Here a node is what least squares says unless it would be
 negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096 sparse bins and
 the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with equal noise
 at all levels the two differ little.

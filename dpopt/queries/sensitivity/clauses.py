@@ -36,10 +36,6 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.sensitivity.dual import dual_bound, largest_entries
 from dpopt.queries.sensitivity.tables import ClauseSets, gather, largest_without_tables
 
-WIDEST = 8
-"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
-
-
 # pairs of cells of one set that are compared for its largest distance, times words of clauses
 MOST_PAIRS = 1 << 16
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.sensitivity.clauses import WIDEST
+
+WIDEST = 8
+"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
 
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 

@@ -5,7 +5,7 @@ rules).
 
 Method. A legal record is found first: the hint or the background record, walked towards the rules if it breaks some.
 From there the annealing stays legal: heat-bath moves among codes that break nothing, and compound moves that change
-several attributes at once where rules tie them together (`compound_move_kernels`, `legal_search_kernels`). At the end
+several attributes at once where rules tie them together (`rules_kernels`). At the end
 every code of every attribute is tried as a compound move followed by exact descent, until none improves.
 
 Measured before this was chosen (24 attributes with the rules of a census table, and tic-tac-toe): penalties for broken rules

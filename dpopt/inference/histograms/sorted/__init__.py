@@ -2,5 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| isotonic.py, kernels.py, degree_sequences.py, monotone_posterior.py | nearest nondecreasing sequences; degree sequences that a graph can have; the nearest one: relaxed with cuts, rounded and mended; nondecreasing sequences by the law of the noise |
+| isotonic.py | nearest nondecreasing sequences |
+| degree_sequences.py | degree sequences that a graph can have; the nearest one: relaxed with cuts, rounded and mended |
+| monotone_posterior.py, kernels.py | nondecreasing sequences by the distribution of the noise; the compiled loops |
 """

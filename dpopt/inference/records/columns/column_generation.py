@@ -1,7 +1,7 @@
 """Column generation: weighted records whose answers are the nearest of all distributions on legal records, with a proof.
 
 Problem (models/projection, PJ-1 to PJ-3, over all legal records): minimize f(p). Every round solves the master problem over the
-records in hand (`master`), looks for records along which f still falls (`pricing`), and adds them. With the gradient s of
+records in hand (`best_weights`), looks for records along which f still falls (`pricing`), and adds them. With the gradient s of
 f in the answers at the weights p, for every distribution p'
 
     f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
