@@ -10,7 +10,7 @@ Which "attribute = value" of a schema are literals of a summary, and what a quer
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import SchemaError, WorkloadError
+from dpopt.files.json_files import json_object, refuse_unknown_keys, shown
 from dpopt.schema.rules.builders import literal
 from dpopt.schema.rules.code_sets import Columns
 from dpopt.schema.rules.values import Named
@@ -192,11 +193,10 @@ class Condition:
     false_by: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, eq=False)
 class ChosenLiterals:
     """Literals of some attributes of a schema.
 
-    Attributes
+    Parameters
     ----------
     schema : Schema
         With the chosen attributes alone, in the order of the groups.
@@ -204,12 +204,10 @@ class ChosenLiterals:
         "all": every value of each attribute. "positive": of attributes with two values only the second one, such as 1 or true.
     """
 
-    schema: Schema
-    which: str
-
-    def __post_init__(self) -> None:
-        if self.which not in {EVERY, POSITIVE}:
-            raise WorkloadError(f"found the literals {self.which!r}; expected {EVERY} or {POSITIVE}")
+    def __init__(self, schema: Schema, which: str) -> None:
+        if which not in {EVERY, POSITIVE}:
+            raise WorkloadError(f"found the literals {shown(which)}; expected {EVERY} or {POSITIVE}")
+        self.schema, self.which = schema, which
 
     @classmethod
     def of(cls, schema: Schema, columns: Sequence[str] | None, which: str) -> ChosenLiterals:
@@ -336,9 +334,14 @@ class ChosenLiterals:
         return {"schema": self.schema.to_json(), "which": self.which}
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> ChosenLiterals:
+    def from_json(cls, given: object) -> ChosenLiterals:
         """Read what `to_json` gave."""
-        return cls(Schema.from_json(given["schema"]), str(given["which"]))
+        stated = json_object(given, "literals", WorkloadError)
+        refuse_unknown_keys(stated, ("schema", "which"), "literals", WorkloadError)
+        return cls(
+            Schema.from_json(json_object(stated.get("schema"), "schema", WorkloadError)),
+            str(stated.get("which")),
+        )
 
 
 def _readings(value: str) -> list[Named]:
