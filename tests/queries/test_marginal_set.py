@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import WorkloadError
-from dpopt.queries import marginal_cells, marginal_set
+from dpopt.queries import marginal_set
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import domains_of, marginal_sets, marginals_of, named_cells
 
@@ -50,9 +50,9 @@ def test_the_fingerprint_is_that_of_the_clauses_in_steps_of_any_length(
 ) -> None:
     expected = marginals.clauses().fingerprint()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(marginal_cells, "STEP", step)
-        patched.setattr(marginal_cells, "FEW", few)
-        patched.setattr(marginal_cells, "LARGE", large)
+        patched.setattr(marginal_set, "STEP", step)
+        patched.setattr(marginal_set, "FEW", few)
+        patched.setattr(marginal_set, "LARGE", large)
         assert marginals.fingerprint() == expected
         assert marginals.clauses().fingerprint() == expected
 

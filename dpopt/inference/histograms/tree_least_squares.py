@@ -53,11 +53,11 @@ x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u f
 what bins hold beyond any noise that is to be expected, so that a total that came out far too small cannot wipe out bins that
 are surely there.
 
-Nearest in the sense of `nonnegative_least_squares` it is not, and that is the point: there, the many bins that are raised to 0
-raise every node above them that was measured less well than they were. Here a node is what least squares says unless it would
-be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096 sparse bins and
-the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with equal noise
-at all levels the two differ little.
+Nearest in the sense of `nonnegative_least_squares` it is not, and that is the point: there, the many bins that are raised
+to 0 raise every node above them that was measured less well than they were. Here a node is what least squares says unless
+it would be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096
+sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with
+equal noise at all levels the two differ little.
 
 Source: projection onto the simplex (Held, Wolfe and Crowder 1974), node by node.
 """
