@@ -17,6 +17,7 @@ from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted, FitTerm
+from dpopt.programs.solver import Solver
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
@@ -72,6 +73,8 @@ class RecordFitter:
     plan : MeasuredPlan
     legal : (d,) int32 array or None
         A record that obeys the rules, where there are some.
+    solver : Solver or None
+        Who looks for new records in column generation, where that was given as such and not by name.
     fitted : Fitted or None
         Where the records stand.
     fits : int
@@ -81,6 +84,7 @@ class RecordFitter:
     job: Job
     plan: MeasuredPlan
     legal: NDArray[np.int32] | None = None
+    solver: Solver | None = None
     fitted: Fitted | None = None
     fits: int = 0
 
@@ -147,7 +151,7 @@ class RecordFitter:
             rounds=columns,
             gap=chosen.gap * counts / 2,
             seed=(self.plan.seed + self.fits) % 2**31,
-            pricing=self.plan.solver if columns and self.plan.solver != OWN_SEARCH else None,
+            pricing=(self.solver or self.plan.solver) if columns and self.plan.solver != OWN_SEARCH else None,
             proof=PROVER if columns else None,
         )
         self.fits += 1

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
+from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
@@ -198,7 +199,7 @@ class FitSettings:
     threads
         Threads of what can be divided without changing the result, and of solvers, >= 1.
     pricing, proof
-        Names of the solvers that look for new records and that prove bounds, where the problem is small enough to write
+        The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough to write
         it out. None leaves pricing to this room's own search, and bounds to enumeration (where that is possible).
 
     Raises
@@ -216,7 +217,7 @@ class FitSettings:
     gap: float | None = None
     seed: int = 0
     threads: int = 2
-    pricing: str | None = None
+    pricing: str | Solver | None = None
     proof: str | None = None
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Column generation: weighted records whose answers are the nearest of all distributions on legal records, with a proof.
 
 Problem (models/projection, PJ-1 to PJ-3, over all legal records): minimize f(p). Every round solves the master problem over the
-records in hand (`best_weights`), looks for records along which f still falls (`pricing`), and adds them. With the gradient s of
+records in hand (`master`), looks for records along which f still falls (`pricing`), and adds them. With the gradient s of
 f in the answers at the weights p, for every distribution p'
 
     f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
@@ -36,6 +36,7 @@ from dpopt.inference.records.columns.columns import (
 from dpopt.inference.records.columns.pricing import Enumeration, Priced, Search, SolverPricing
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
 from dpopt.inference.records.start import check_laws, estimated_laws
+from dpopt.programs.solver import Solver
 
 COLUMNS_PER_ROUND = 20
 """New records of a round, at most: these or a twentieth of those in hand, the best ones. Twice as many of the records in
@@ -229,11 +230,11 @@ class _Generation:
                 found = found.with_others(solver.price(slopes, starts[0]))
         return found
 
-    def _by_solver(self, name: str | None) -> SolverPricing | None:
+    def _by_solver(self, solver: str | Solver | None) -> SolverPricing | None:
         """Return pricing by a solver where one is named, is of use, and the problem is small enough."""
-        if name is None or self.enumeration is not None or not SolverPricing.possible(self.problem):
+        if solver is None or self.enumeration is not None or not SolverPricing.possible(self.problem):
             return None
-        return SolverPricing(self.problem, self.settings, name, self.until)
+        return SolverPricing(self.problem, self.settings, solver, self.until)
 
     def _note_gaps(self, state: _State, level: float, least: float, found: Priced) -> None:
         state.frank_wolfe_gap = max(level - least, 0.0)
