@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-from dpopt.queries.sensitivity.tables import WIDEST
+from dpopt.queries.sensitivity.sensitivity_limits import WIDEST
 
 _NONE = np.int64(-(1 << 62))
 

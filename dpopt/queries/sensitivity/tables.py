@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.queries.clauses import Clauses
-
-WIDEST = 8
-"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
+from dpopt.queries.sensitivity.sensitivity_limits import WIDEST
 
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 
