@@ -419,7 +419,7 @@ ONES = np.ones(7)
         (lambda: isotonic_program(np.array([]), np.array([])), "weights"),
         (lambda: isotonic_program(np.array([1.0]), np.array([1.0, 2.0])), "weights"),
         (lambda: isotonic_program(np.array([1.0, 2.0]), np.array([1.0, 0.0])), "weights"),
-        (lambda: isotonic_program(np.ones(2), np.ones(2), lower=2.0, upper=1.0), ""),
+        (lambda: isotonic_program(np.ones(2), np.ones(2), lower=2.0, upper=1.0), "variable"),
         (lambda: graphical_relaxation(np.zeros(0)), "one row"),
         (lambda: graphical_relaxation(np.zeros((2, 2))), "one row"),
         (lambda: graphical_program(np.zeros(0)), "one row"),
