@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.integer_tree import best_integer_tree
 from dpopt.inference.histograms.interval_partition import MOST_BINS, best_intervals, partition_cost
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
-from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
-from dpopt.inference.histograms.sorted.graphical_relaxation import cut_violations, parity_changes, relax
+from dpopt.inference.histograms.sorted.degree_sequences import (
+    cut_violations,
+    is_graphical,
+    nearest_graphical,
+    parity_changes,
+    relax,
+)
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_integers, isotonic_median
-from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
 from dpopt.models.histograms.graphical_sequence import degrees_of, graphical_program, graphical_relaxation
 from dpopt.models.histograms.interval_partition import (
     interval_arcs,
