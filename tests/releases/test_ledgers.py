@@ -22,10 +22,10 @@ from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.synthesize import continue_run, synthesize
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.releases.ledgers import open_account
 from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
 from dpopt.transcript.budget_ledger import BudgetLedger

@@ -71,7 +71,7 @@ def plan(
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
-    from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+    from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
     from dpopt.synopses.summaries.error_goals import refuse_inaccurate
     from dpopt.synopses.summaries.summary_plan import plan_summary

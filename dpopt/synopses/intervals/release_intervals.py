@@ -25,7 +25,7 @@ from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells
+from dpopt.queries.ranges.grids import box_of_cells
 from dpopt.releases.progress import stage
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.release_histogram import declared_attributes, named_bins

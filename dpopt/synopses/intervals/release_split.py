@@ -11,7 +11,7 @@ from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells, cut_boxes, whole_box
+from dpopt.queries.ranges.grids import box_of_cells, cut_boxes, whole_box
 from dpopt.synopses.histograms.release_histogram import named_axes
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.release import Asked, Request, Running, reserved
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import EXACT, SanitizerPlan, plan_sanitizer
@@ -56,7 +56,7 @@ def sanitize(
     --------
     >>> import dpopt, pandas
     >>> from dpopt.polynomials import Target, best_polynomial
-    >>> from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+    >>> from dpopt.queries.conjunctions.literals import ChosenLiterals
     >>> from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
     >>> bits = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member")]
     >>> literals = ChosenLiterals.of(dpopt.Schema(tuple(bits)), None, "positive")

@@ -10,7 +10,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Schema
 from dpopt.synopses.release import Asked, Request, Running, reserved
 from dpopt.synopses.summaries.error_goals import refuse_inaccurate

@@ -288,7 +288,9 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
     )
     trial = SortedCounts(SORTED, plan.scale, plan.gaussian, plan.length or 1)
     planned: list[BinMeasurement] = [trial] if length_measurement is None else [length_measurement, trial]
-    run = reserved(plan, [measurement.charge(plan.bins_of_a_record, plan.relation) for measurement in planned], how)
+    run = reserved(
+        plan, [measurement.charge(plan.bins_of_a_record, plan.relation) for measurement in planned], how
+    )
     with run.stage("measuring"):
         curator = CountingCurator(
             counts,
