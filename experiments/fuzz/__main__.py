@@ -101,7 +101,7 @@ def make_samples(folder: Path, algorithms: Sequence[str] = ALGORITHMS) -> None:
     (folder / "ranks.txt").write_text("b\na\nd\n")
     (folder / "names.txt").write_text("a\nb\nc d\n")
     (folder / "values.txt").write_text("0, 1, 1/2\n0.25 1e0\n")
-    write_json(folder / "declaration.json", {"variables": "x1..x4", "k": 3, "rows": "lists", "changes": 2})
+    write_json(folder / "declaration.json", {"variables": "x1..x4", "k": 3, "kind": "lists", "changes": 2})
     (folder / "points.csv").write_text("x1,x2,x3,x4\n0,1,0,1\n1,1,0,0\n")
     np.save(folder / "points.npy", np.array([[0, 1, 0, 1], [1, 1, 0, 0]], dtype=np.uint8))
     (folder / "queries.csv").write_text("a,b,c\n1,0,0.5\n-1,2e-1,0\n")

@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
+from dpopt.synopses.any_synopsis import KINDS
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
@@ -31,6 +33,7 @@ from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import plan_summary
+from dpopt.synopses.synopsis import Synopsis
 from tests import exact_halfspace_loss as points
 from tests import exact_sanitizer_loss as sanitizers
 from tests.boundary.counting_families import LITERALS
@@ -192,9 +195,15 @@ def test_opendps_own_noise_is_trusted_where_it_is_given(kind: str, epsilon: floa
 FILES = {file.path: file for file in source_files()}
 
 
+def calls(tree: ast.AST) -> list[ast.Call]:
+    """Return all calls in a file, or in a part of it."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+@cache
 def called(tree: ast.AST) -> set[str]:
     """Return the names of what a file, or a part of it, calls."""
-    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return {ast.unparse(call.func) for call in calls(tree)}
 
 
 def callers(name: str) -> set[str]:
@@ -203,12 +212,11 @@ def callers(name: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Room:
-    """Where a family is released: folder, driver, who else makes the release, what else is named of the private side."""
+    """Where a family is released: folder, driver, the release, what else is named of the private side."""
 
     folder: str
     driver: str
     released: str
-    read_by: str
     named: frozenset[str]
 
     @property
@@ -217,20 +225,18 @@ class Room:
 
 
 ROOMS = [
-    Room("summaries", "release_summary", "Summary", "summary", frozenset({"ConjunctionCounts"})),
-    Room("decision_lists", "release_lists", "ListSummary", "list_files", frozenset({"ListCounts"})),
+    Room("summaries", "release_summary", "Summary", frozenset({"ConjunctionCounts"})),
+    Room("decision_lists", "release_lists", "ListSummary", frozenset({"ListCounts"})),
     Room(
         "halfspaces",
         "release_halfspaces",
         "Halfspaces",
-        "halfspaces",
         frozenset({"Arcs", "HalfspaceMeasurement", "NumberOfRecords", "Sides"}),
     ),
     Room(
         "sanitizers",
         "release_sanitizer",
         "SanitizedPolynomial",
-        "sanitized",
         frozenset({"CoefficientSums", "moved_and_scale"}),
     ),
 ]
@@ -261,11 +267,40 @@ def test_every_type_of_measurement_is_reviewed() -> None:
 
 
 @OF_EACH_ROOM
-def test_a_release_is_made_by_its_driver_or_read_from_a_file(room: Room) -> None:
-    """And of its folder the driver alone holds the curator."""
-    assert callers(room.released) == {room.path, f"dpopt/synopses/{room.folder}/{room.read_by}.py"}
+def test_a_release_is_made_by_its_driver_alone(room: Room) -> None:
+    """Its class makes it besides, from a file; and of its folder the driver alone holds the curator."""
+    assert callers(room.released) == {room.path}
     held = {path for path in callers("CountingCurator") if path.startswith(f"dpopt/synopses/{room.folder}/")}
     assert held == {room.path}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.__name__)
+def test_a_class_makes_its_release_of_the_parts_of_a_file_only(kind: type[Synopsis]) -> None:
+    """Where it makes one, as `cls(...)`, that is in `of_parts`, whose noisy values are those that it was given."""
+    (tree,) = (
+        node
+        for node in ast.walk(FILES[f"{kind.__module__.replace('.', '/')}.py"].tree)
+        if isinstance(node, ast.ClassDef) and node.name == kind.__name__
+    )
+    (reading,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "of_parts")
+    made = [call for call in calls(tree) if ast.unparse(call.func) in ("cls", "type(self)", "self.__class__")]
+    assert made == [call for call in calls(reading) if ast.unparse(call.func) == "cls"]
+    (call,) = made
+    given = {"noisy"} | {
+        name.id
+        for node in reading.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.value) == "noisy"
+        for name in ast.walk(node.targets[0])
+        if isinstance(name, ast.Name)
+    }
+    taken = [ast.unparse(value) for value in (*call.args, *(word.value for word in call.keywords))]
+    assert len(given.intersection(taken)) == 1
+
+
+def test_parts_are_put_together_where_files_are_read_and_nowhere_else() -> None:
+    assert callers("cls.of_parts") == {"dpopt/synopses/synopsis.py"}
+    found = {name for file in FILES.values() for name in called(file.tree) if name.endswith("of_parts")}
+    assert found == {"cls.of_parts", "ParquetSource.of_parts"}  # the second has parts of another kind
 
 
 def test_exact_counts_are_made_for_the_curator_alone() -> None:
@@ -292,7 +327,7 @@ STATING = {
 }
 
 
-def test_a_release_of_bins_is_made_by_its_driver_or_read_from_a_file() -> None:
+def test_a_release_of_bins_is_made_by_its_driver_alone() -> None:
     """Each type that states what it cost is constructed in one file, which holds a curator."""
     assert {"Histogram", "SortedCountsRelease"} <= STATING
     made = {path: called(file.tree) & STATING for path, file in FILES.items()}
@@ -333,7 +368,7 @@ def test_nothing_but_driver_and_plan_names_the_private_side(room: Room) -> None:
     }
     assert "CountingCurator" in named.pop(room.path)
     columns = named.pop("dpopt/synopses/halfspaces/declared_columns.py", None)
-    assert columns in (None, {"TableReading", "columns_of_array", "open_table"})
+    assert columns in (None, {"AnyTable", "TableReading", "columns_of_array", "open_table"})
     assert {name for names in named.values() for name in names} == room.named
 
 

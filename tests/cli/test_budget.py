@@ -19,7 +19,7 @@ COMMANDS: dict[str, list[object]] = {
     "release": ["--workload", "marginals:1", "--algorithm", "noise", "--delta", 1e-6, "--no-predict", *WHERE],
     "histogram release": ["--column", "age"],
     "grid release": ["--columns", "age,smoker", "--ordered"],
-    "intervals release": ["--column", "age", "--n", ROWS],
+    "intervals release": ["--columns", "age", "--n0", ROWS],
     "sorted release": ["--column", "age"],
     "summary release": ["--k", 1, "--columns", "smoker", "--n0", ROWS],
     "degrees release": ["--nodes", 10],

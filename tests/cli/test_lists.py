@@ -49,7 +49,7 @@ def test_a_plan_needs_no_table() -> None:
     assert "all points within" in text
     assert "with probability 95 %" in text
     found = json.loads(
-        succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n0", 10_000, "--rho", 0.5, "--kind", "disjunctions",
+        succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n", 10_000, "--rho", 0.5, "--kind", "disjunctions",
                 "--largest", 3, "--queries", 50, "--neighbours", "replace", "--json")
     )  # fmt: skip
     assert found["noise"] == "discrete Gaussian"
@@ -71,7 +71,7 @@ def test_points_are_answered_as_they_are_true(folder: Path, tmp_path: Path) -> N
             *(part for one in asked for part in ("--query", one)),
         )
     )
-    assert [one["point"] for one in found["answers"]] == asked
+    assert [one["query"] for one in found["answers"]] == asked
     assert [one["value"] for one in found["answers"]] == pytest.approx(shares(), abs=2e-3)
     assert found["bound"] < 2e-3
     assert found["variables"] == list(FAMILY.variables)
@@ -81,7 +81,7 @@ def test_points_are_answered_as_they_are_true(folder: Path, tmp_path: Path) -> N
     (tmp_path / "points.csv").write_text("\n".join(lines) + "\n")
     np.save(tmp_path / "points.npy", np.array(points_of(FAMILY)))
     for name in ("points.csv", "points.npy"):
-        text = succeed("lists", "answer", folder / "lists.npz", "--queries", tmp_path / name, "--json")
+        text = succeed("lists", "answer", folder / "lists.npz", "--query-file", tmp_path / name, "--json")
         assert json.loads(text) == found
 
 
@@ -113,7 +113,7 @@ def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
     declared = {
         "variables": FAMILY.variables,
         "k": FAMILY.length,
-        "rows": FAMILY.kind.value,
+        "kind": FAMILY.kind.value,
         "changes": FAMILY.changes,
     }
     (tmp_path / "declared.json").write_text(json.dumps(declared))
@@ -181,12 +181,12 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected points: --query once or more, or --points"),
-        (["--query", "0101", "--queries", "p.csv"], "not both"),
+        ([], "expected points: --query once or more, or --query-file"),
+        (["--query", "0101", "--query-file", "p.csv"], "not both"),
         (["--query", "010"], "found 3 bits; a point has 4"),
         (["--query", "x1=1"], "3 variables have no value"),
         (["--query", "0101", "--confidence", 95], "between 0 and 1"),
-        (["--queries", "none.csv"], "none.csv holds no points"),
+        (["--query-file", "none.csv"], "none.csv holds no points"),
     ],
 )
 def test_points_that_are_none_say_what_to_do(folder: Path, arguments: list[object], message: str) -> None:

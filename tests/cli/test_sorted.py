@@ -92,7 +92,7 @@ def test_bad_input_is_refused_and_nothing_is_written(folder: Path) -> None:
     assert "is one of posterior, isotonic" in refuse(*export, "--estimate", "x")
     assert "give the true public number" in refuse(*export, "--n", -5)
     assert "exists already" in refuse(*export, "--sequence", out)
-    assert "no sorted counts of this version" in refuse(
+    assert "is no release of sorted counts" in refuse(
         "sorted", "export", folder / "schema.json", "-o", folder / "f.csv"
     )
     assert not (folder / "f.csv").exists()

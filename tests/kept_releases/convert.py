@@ -12,6 +12,7 @@ import numpy as np
 
 from dpopt.algorithms.release_folder import read_job
 from dpopt.releases.folder_files import write_json
+from dpopt.synopses.any_synopsis import KINDS
 from dpopt.transcript.journal import line_of
 
 
@@ -57,6 +58,9 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+RENAMED = {"ranges": "answers", "range": "query", "point": "query"}
+
+
 def plan(old: dict[str, Any]) -> dict[str, Any]:
     """Return the content of plan.json."""
     return anywhere(old)  # type: ignore[no-any-return]
@@ -72,26 +76,35 @@ def entry(old: dict[str, Any]) -> dict[str, Any]:
     return {**({"pairs": []} if old["kind"] == "draw" else {}), **anywhere(old)}
 
 
-def synopsis(old: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON object of a synopsis."""
-    return anywhere(old)  # type: ignore[no-any-return]
+def answer(old: Any) -> Any:
+    """Return what a synopsis answered: intervals call what they answer as the others do."""
+    if isinstance(old, dict):
+        return {RENAMED.get(key, key): answer(part) for key, part in old.items()}
+    return list(map(answer, old)) if isinstance(old, list) else old
 
 
 def converted(kept: Path, place: Path) -> Path:
-    """Return a copy of a release folder or of the file of a synopsis, in today's forms."""
+    """Return a copy of a release folder in today's forms."""
     new = place / kept.name
-    if kept.is_dir():
-        shutil.copytree(kept, new)
-        for name, form in (("plan.json", plan), ("release.json", release)):
-            write_json(new / name, form(read(new / name)))
-        _convert_transcript(new)
-    elif kept.suffix == ".npz":
+    shutil.copytree(kept, new)
+    for name, form in (("plan.json", plan), ("release.json", release)):
+        write_json(new / name, form(read(new / name)))
+    _convert_transcript(new)
+    return new
+
+
+def converted_synopsis(kept: Path, place: Path) -> Path:
+    """Return a copy of the file of a synopsis in today's form: an archive of its statement and its noisy numbers."""
+    if kept.suffix == ".npz":
         with np.load(kept) as arrays:
-            found = dict(arrays)
-        text = json.dumps(synopsis(json.loads(found["statement"].tobytes())))
-        np.savez(new, **{**found, "statement": np.frombuffer(text.encode(), dtype=np.uint8)})
+            stated = json.loads(arrays["statement"].tobytes())
+            noisy = [arrays[name] for name in arrays.files if name != "statement"]
     else:
-        write_json(new, synopsis(read(kept)))
+        stated = read(kept)
+        noisy = [stated["noisy"]] if "dpopt_sorted_counts" in stated else stated["noisy"]
+    (key,) = KINDS.keys() & stated.keys()
+    new = place / f"{kept.stem}.npz"
+    KINDS[key].from_json({**anywhere(stated), "noisy": noisy}).write(new)
     return new
 
 

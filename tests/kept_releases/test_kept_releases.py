@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.replay import replay
-from tests.kept_releases.carried import carried_answer, carried_file
-from tests.kept_releases.convert import converted
+from tests.kept_releases import convert
 from tests.kept_releases.make import RELEASES, SYNOPSES, answer
 
 MADE = Path(__file__).parent / "made"
@@ -19,7 +18,7 @@ ANSWERS: dict[str, Any] = json.loads((MADE / "answers.json").read_text(encoding=
 
 @pytest.mark.parametrize("algorithm", RELEASES)
 def test_a_transcript_gives_the_records_that_it_gave(algorithm: str, tmp_path: Path) -> None:
-    kept, again = converted(MADE / algorithm, tmp_path), tmp_path / "again"
+    kept, again = convert.converted(MADE / algorithm, tmp_path), tmp_path / "again"
     replay(kept, again)
     assert _files(kept) == _files(again)
 
@@ -27,8 +26,8 @@ def test_a_transcript_gives_the_records_that_it_gave(algorithm: str, tmp_path: P
 @pytest.mark.parametrize("name", SYNOPSES)
 def test_a_synopsis_answers_as_it_did(name: str, tmp_path: Path) -> None:
     (kept,) = (path for path in MADE.glob(f"{Path(name).stem}.*") if path.name in ANSWERS)
-    found = answer(carried_file(converted(kept, tmp_path), tmp_path / "today"), SYNOPSES[name][1], tmp_path)
-    assert found == _about(carried_answer(ANSWERS[kept.name]))
+    found = answer(convert.converted_synopsis(kept, tmp_path), SYNOPSES[name][1], tmp_path)
+    assert found == _about(convert.answer(ANSWERS[kept.name]))
 
 
 def _files(folder: Path) -> dict[str, bytes]:

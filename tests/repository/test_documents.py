@@ -2,11 +2,13 @@
 
 In README.md and docs/, blocks marked ``python`` are executed, and so is each line of a ``console`` block that begins with
 ``$ dpopt``, document by document, in order and in one folder of its own. A block is left out by a comment on the line above
-it: ``<!-- not run: reason -->``.
+it: ``<!-- not run: reason -->``. The examples in docstrings run too.
 """
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import json
 import re
 import shlex
@@ -33,6 +35,11 @@ ALL_DOCUMENTS = sorted(
 )
 ROOMS = sorted({file.room for file in source_files()} - {"", "__main__"})
 DEMONSTRATION = ["demo", "--keep", "demo"]  # four documents begin so; it is run once
+EXAMPLES = [
+    file.path.removesuffix(".py").replace("/", ".")
+    for file in source_files()
+    if "\n    >>> " in (ROOT / file.path).read_text(encoding="utf-8")
+]
 TEST_COMMAND = "python -m pip install '.[test]' && python -m pytest"
 
 
@@ -96,6 +103,16 @@ def test_the_code_of_a_document_runs(document: Path, tmp_path: Path, monkeypatch
         elif block.language == "console":
             for line in commands(block.text):
                 run_command(line)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_of_a_module_say_what_they_give(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, report=False).failed == 0
 
 
 @pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -44,7 +44,7 @@ class DeclaredRows:
 
     variables: str | tuple[str, ...]
     k: int
-    rows: str = RowKind.LISTS.value
+    kind: str = RowKind.LISTS.value
     changes: int | None = None
 
 

@@ -23,7 +23,7 @@ _LOOKS_LIKE_A_FILE = (".txt", ".json", ".csv", "/", "\\")
 def read_declaration(
     given: str | os.PathLike[str],
     length: int | None = None,
-    rows: str | None = None,
+    kind: str | None = None,
     changes: int | None = None,
 ) -> ListFamily:
     """Return the declared family: names in a text, or a file that has them, and numbers that the file may have.
@@ -31,9 +31,9 @@ def read_declaration(
     Parameters
     ----------
     given : str or path
-        Names with commas between them ("x1..x30" for a range); or the path of a file: JSON with the keys variables, k, rows and
+        Names with commas between them ("x1..x30" for a range); or the path of a file: JSON with the keys variables, k, kind and
         changes, or text with one name on each line.
-    length, rows, changes :
+    length, kind, changes :
         As for `ListFamily.of`; where the file says something else, it is an error.
 
     Raises
@@ -41,7 +41,7 @@ def read_declaration(
     WorkloadError
         If k is said nowhere, two values contradict each other, or the file cannot be read.
     """
-    said = {"k": length, "rows": rows, "changes": changes}
+    said = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
     if Path(given).is_file():
         place = f"the declaration of variables {os.fspath(given)!r}"
@@ -61,7 +61,7 @@ def read_declaration(
     if stated.get("k") is None:
         raise WorkloadError("the largest number of literals of a row is public and has to be said: give --k")
     declared = decode(DeclaredRows, stated, "the declaration of rows", WorkloadError, partial=True)
-    return ListFamily.of(declared.variables, declared.k, declared.rows, declared.changes)
+    return ListFamily.of(declared.variables, declared.k, declared.kind, declared.changes)
 
 
 def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.uint8]:

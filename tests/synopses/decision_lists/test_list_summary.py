@@ -236,7 +236,7 @@ def test_declarations_are_words_or_files(tmp_path: Path) -> None:
         "a,b,c", 2, "disjunctions"
     )
     (tmp_path / "all.json").write_text(
-        json.dumps({"variables": "a,b,c", "k": 2, "rows": "lists", "changes": 1})
+        json.dumps({"variables": "a,b,c", "k": 2, "kind": "lists", "changes": 1})
     )
     assert read_declaration(tmp_path / "all.json") == ListFamily.of("a,b,c", 2, "lists", 1)
     assert read_declaration(tmp_path / "all.json", 2, "lists", 1) == ListFamily.of("a,b,c", 2, "lists", 1)

@@ -71,7 +71,7 @@ def grid(
     >>> smokers = dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN)
     >>> table = pandas.DataFrame({"age": [15, 25, 35, 45] * 50, "smoker": [True, False] * 100})
     >>> released = dpopt.grid(
-    ...     table, dpopt.Schema((ages, smokers)), ("age", "smoker"), epsilon=1, ordered=True
+    ...     table, dpopt.Schema((ages, smokers)), ("age", "smoker"), epsilon=5, ordered=True
     ... )
     >>> abs(released.answer("20:40,:").value - 100) < 50
     True

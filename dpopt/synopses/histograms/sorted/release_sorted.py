@@ -244,7 +244,7 @@ def degrees(
     >>> import dpopt, pandas
     >>> ring = pandas.DataFrame({"from": range(100), "to": [(node + 1) % 100 for node in range(100)]})
     >>> released = dpopt.degrees(ring, 100, columns=("from", "to"), epsilon=1)
-    >>> 120 <= released.counts.sum() <= 280
+    >>> bool(50 <= released.counts.sum() <= 350)
     True
     """
     request = Request(**asked)
