@@ -143,9 +143,9 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         folder / "bounds.json",
     )
     for kind in ("histogram", "grid", "sorted", "intervals", "summary", "lists", "halfspaces"):
-        named = ("--column", "age", "--ordered") if kind in {"grid", "intervals"} else ("--column", "age")
-        if kind == "grid":
-            named = ("--column", "colour", *named)
+        named: tuple[str, ...] = ("--column", "age")
+        if kind in {"grid", "intervals"}:
+            named = ("--columns", "colour,age" if kind == "grid" else "age", "--ordered")
         where = folder / f"{kind}.{'npz' if kind in {'summary', 'lists', 'halfspaces'} else 'json'}"
         words: tuple[object, ...] = (table, *schema, *named)
         if kind == "summary":
@@ -158,11 +158,11 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
             np.save(folder / "numbers.npy", numbers)
             words = (folder / "numbers.csv", "--margin", 0.45, "--normalise", "--projected-to", 2, "--projections", 4,
                      "--directions", 8, "--n0", 200)  # fmt: skip
-        more = ("--n", 200) if kind == "intervals" else ()
+        more = ("--n0", 200) if kind == "intervals" else ()
         call(kind, "release", *words, "--epsilon", 5, *more, "-o", where)
     call("histogram", "release", table, *schema, "--column", "age", "--epsilon", 5, "--hierarchy", folder / "hierarchy.json",
          "-o", folder / "by-hierarchy.json")  # fmt: skip
-    call("intervals", "release", table, *schema, "--ordered", "--columns", "colour,age", "--epsilon", 50, "--n",
+    call("intervals", "release", table, *schema, "--ordered", "--columns", "colour,age", "--epsilon", 50, "--n0",
          200, "-o", folder / "boxes.json")  # fmt: skip
     call("polynomial", "--predicate", "or", "--k", 4, "--degree", 2, "-o", folder / "polynomial.json")
 

@@ -61,7 +61,7 @@ def _release(path: Path, schema: Path, folder: Path, attributes: int, width: int
     out.unlink(missing_ok=True)
     names = ",".join(f"b{place}" for place in range(attributes))
     command = ["summary", "release", str(path), "--schema", str(schema), "--columns", names]
-    command += ["--k", str(width), "--for", "or", "--literals", "positive", "--neighbours", "replace"]
+    command += ["--k", str(width), "--predicate", "or", "--literals", "positive", "--neighbours", "replace"]
     process = run_dpopt([*command, "--rho", repr(rho), "--delta", "1e-9", "-o", str(out)])
     return {
         "seconds": round(process.seconds, 2),

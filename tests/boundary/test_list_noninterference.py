@@ -220,7 +220,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
             results = [
                 call("lists", "release", table, "--variables", "x1,x2,x3", "--k", 2, *budget,
                      "--neighbours", relation.value, *more, "-o", out),
-                call("lists", "answer", out, "--at", "010", "--at", "111"),
+                call("lists", "answer", out, "--query", "010", "--query", "111"),
             ]  # fmt: skip
         table.unlink()
         texts = [(result.exit_code, result.stdout, SECONDS.sub("some", result.stderr)) for result in results]

@@ -57,7 +57,7 @@ COMMANDS: dict[str, list[object]] = {
     "histogram": ["histogram", "release", "TABLE", "--column", "age", *WHERE, *BUDGET],
     "grid": ["grid", "release", "TABLE", "--columns", "age,sex", "--ordered", *WHERE, *BUDGET],
     "sorted": ["sorted", "release", "TABLE", "--column", "sex", *WHERE, *BUDGET],
-    "intervals": ["intervals", "release", "TABLE", "--column", "age", "--n", 1000, *WHERE, "--epsilon", 1],
+    "intervals": ["intervals", "release", "TABLE", "--columns", "age", "--n0", 1000, *WHERE, "--epsilon", 1],
     "summary": ["summary", "release", "TABLE", "--k", 2, "--n0", 1000, *WHERE, *BUDGET],
     "release": [
         "release", "TABLE", "--workload", "marginals:2", *WHERE, *BUDGET, *ADD_REMOVE, "--n0", 1000,
