@@ -22,7 +22,7 @@ import numpy as np
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.one_way import ONE_WAY, one_way_charge
+from dpopt.accounting.measurements import ONE_WAY, one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
 from dpopt.files.codec import encode
