@@ -24,29 +24,15 @@ from dpopt.algorithms.small_database.plan import SMALLDB, SmallDatabasePlan
 from dpopt.algorithms.small_database.planning import make_small_database_plan, proven_small_database
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.job import Job
-from dpopt.releases.outcome import Outcome, Run
 from dpopt.releases.plan import Plan
 from dpopt.releases.plan_request import PlanRequest
-from dpopt.transcript.journal import JournalContents
+from dpopt.releases.run import Driver
 
 if TYPE_CHECKING:
     from dpopt.algorithms.dualquery.simulation import PredictedError
 
 OnCandidate = Callable[[int, int], None]
 Proven = dict[str, Any] | None
-
-
-class Driver(Protocol):
-    """A module that plays runs of an algorithm."""
-
-    def play(self, run: Run) -> Outcome:
-        """Play a run, continuing after what is on file."""
-        ...
-
-    def rebuild(self, job: Job, contents: JournalContents) -> Outcome | None:
-        """Return the outcome that a transcript gives, or None if the run has not ended. Needs no table and no solver."""
-        ...
 
 
 class Predict(Protocol):
@@ -86,33 +72,33 @@ class Algorithm:
 
 
 def _dualquery_driver() -> Driver:
-    from dpopt.algorithms.dualquery import play
+    from dpopt.algorithms.dualquery import driver
 
-    return play
+    return driver
 
 
 def _fem_driver() -> Driver:
-    from dpopt.algorithms.fem import play
+    from dpopt.algorithms.fem import driver
 
-    return play
+    return driver
 
 
 def _measured_driver() -> Driver:
-    from dpopt.algorithms.measured import play
+    from dpopt.algorithms.measured import driver
 
-    return play
+    return driver
 
 
 def _multiplicative_driver() -> Driver:
-    from dpopt.algorithms.multiplicative_weights import play
+    from dpopt.algorithms.multiplicative_weights import driver
 
-    return play
+    return driver
 
 
 def _small_database_driver() -> Driver:
-    from dpopt.algorithms.small_database import play
+    from dpopt.algorithms.small_database import driver
 
-    return play
+    return driver
 
 
 def _predict_dualquery(

@@ -14,10 +14,10 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Outcome
 from dpopt.releases.plan import Encoding
 from dpopt.releases.plan_request import DEFAULT_DELTA
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.run import Outcome
 
 DECODING_RULE = (
     "categorical and boolean values as declared; a numeric bin by the representative that schema.json states for it "

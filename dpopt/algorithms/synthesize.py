@@ -16,10 +16,9 @@ from dpopt.algorithms.asked import RESERVATION, Asked
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
 from dpopt.algorithms.measured.plan import NOISE
 from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
-from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
+from dpopt.algorithms.release import job_of, refuse_ended, refuse_unreviewed, release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.settings import Settings, choice
-from dpopt.algorithms.sized_release import job_of, release_asked, resume_asked
 from dpopt.algorithms.stating import delta_warning, fill_note, size_note
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
@@ -139,7 +138,7 @@ def synthesize(
     asked = Asked(published, schema, queries, _form(table, schema, how))
     check = partial(_check_job, engine=engine, told=told)
     if asked.measures_size:
-        return release_asked(dataset, asked, folder, check=check, progress=told, account=account)
+        return release(dataset, asked, folder, check=check, progress=told, account=account)
     size = PublicSize(public_size(dataset, asked.relation, chosen.n0), chosen.budget())
     with stage(told, "planning"):
         job = job_of(asked, size, told)
@@ -205,13 +204,12 @@ def continue_run(
     require_solver(job.settings.solver if isinstance(job, Asked) else job.plan.solver)
     with stage(told, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
-    if isinstance(job, Asked):
-        check = partial(_check_job, engine=engine, told=told)
-        return resume_asked(Path(folder), dataset, job, check=check, progress=told, account=account)
-    needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
-    if needed is not None:
-        _tell(note_on_memory(needed, available_memory()), told)
-    return resume(Path(folder), dataset, job, progress=told, account=account)
+    if isinstance(job, Job):
+        needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
+        if needed is not None:
+            _tell(note_on_memory(needed, available_memory()), told)
+    check = partial(_check_job, engine=engine, told=told)
+    return resume(Path(folder), dataset, job, check=check, progress=told, account=account)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

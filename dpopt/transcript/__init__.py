@@ -7,7 +7,7 @@ value is a frozen type with its JSON form, in `released.py` or in a file of its 
 
 | file | what it holds |
 |---|---|
-| journal.py | the journal: an append-only file of charge, draw and record |
+| journal.py, past.py | the journal: an append-only file of charge, draw and record; an earlier run read from it |
 | budget_ledger.py, budget_contents.py | the owner's budget over many releases, on file; what it holds, as values |
 | released.py | sampled queries, noisy answers, selected marginals |
 | selected_query.py, selected_database.py | the query that a round of FEM selected; what the net mechanism selected |

@@ -27,12 +27,12 @@ from dpopt.algorithms.small_database.accuracy import (
     nearest,
     vc_dimension,
 )
+from dpopt.algorithms.small_database.driver import LOST
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.algorithms.small_database.planning import (
     make_small_database_plan,
     proven_small_database,
 )
-from dpopt.algorithms.small_database.play import LOST
 from dpopt.algorithms.small_database.universe import Universe, answers_on_each
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator

@@ -237,7 +237,7 @@ def test_a_run_that_forgets_torn_draws_does_not_pass_the_check(tmp_path: Path) -
     job = make_job(3)
     folder = tmp_path / "release"
     caught = 0
-    with mock.patch("dpopt.algorithms.dualquery.past._Reader.tear"):
+    with mock.patch("dpopt.transcript.past.Past._is_torn", return_value=False):
         for kill_at in range(kill_steps(folder, job)):
             shutil.rmtree(folder, ignore_errors=True)
             first, second = World(kill_at, "within"), World()

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.charges import Charge
-from dpopt.algorithms.multiplicative_weights import past as multiplicative_past
 from dpopt.algorithms.multiplicative_weights.plan import PMW
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -123,7 +122,7 @@ def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(tmp_path: Path, ho
 def test_a_run_that_forgets_torn_draws_does_not_pass_the_check(tmp_path: Path) -> None:
     """The check has teeth: without the mark of a torn draw it is made twice for one charge."""
     job, folder, caught = make_job(QUERIES), tmp_path / "release", 0
-    with mock.patch.object(multiplicative_past, "_tear"):
+    with mock.patch("dpopt.transcript.past.Past._is_torn", return_value=False):
         for kill_at in range(whole_run(folder, job)):
             shutil.rmtree(folder, ignore_errors=True)
             first, second = MultiplicativeWorld(kill_at, "within"), MultiplicativeWorld()

@@ -12,11 +12,10 @@ import pytest
 
 from dpopt.accounting.size import SIZE
 from dpopt.algorithms.asked import Asked
-from dpopt.algorithms.release import resume
+from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.settings import Settings
-from dpopt.algorithms.sized_release import release_asked, resume_asked
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.transcript.journal import read_journal
@@ -37,10 +36,8 @@ def go_on(folder: Path, world: World) -> SyntheticRelease | None:
         with world.going():
             if not transcript.exists() or not transcript.stat().st_size:  # nothing was spent
                 shutil.rmtree(folder, ignore_errors=True)
-                return release_asked(dataset, asked, folder)
+                return release(dataset, asked, folder)
             begun = read_begun(folder)
-            if isinstance(begun, Asked):
-                return resume_asked(folder, dataset, begun)
             return resume(folder, dataset, begun)
     except Killed:
         close_files_in(folder)
@@ -99,10 +96,10 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     """Killed between the value and the plan, a run goes on with the value on file and draws no other."""
     folder = tmp_path / "release"
     with (
-        mock.patch("dpopt.algorithms.sized_release.add_plan", side_effect=Killed),
+        mock.patch("dpopt.algorithms.release.add_plan", side_effect=Killed),
         pytest.raises(Killed),
     ):
-        release_asked(dataset_of(SCHEMA, TABLE), Asked(SETTINGS, SCHEMA, WORKLOAD), folder)
+        release(dataset_of(SCHEMA, TABLE), Asked(SETTINGS, SCHEMA, WORKLOAD), folder)
     (value,) = [
         entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry
     ]
@@ -112,14 +109,14 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     with mock.patch(
         "dpopt.private.curators.size_curator.with_noise", side_effect=AssertionError("drawn again")
     ):
-        made = resume_asked(folder, dataset_of(SCHEMA, TABLE), begun)
+        made = resume(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value
 
 
 @pytest.mark.parametrize("damage", ["another value", "no value", "another charge"])
 def test_a_transcript_of_another_number_is_refused(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "release"
-    release_asked(dataset_of(SCHEMA, TABLE), Asked(SETTINGS, SCHEMA, WORKLOAD), folder)
+    release(dataset_of(SCHEMA, TABLE), Asked(SETTINGS, SCHEMA, WORKLOAD), folder)
     plan = folder / "plan.json"
     text = plan.read_text()
     size = f'"size": {read_begun(folder).plan.size}'  # type: ignore[union-attr]

@@ -301,7 +301,7 @@ WITHOUT_AN_ACCOUNT = {  # what plays on public populations, and reads transcript
     "dpopt/algorithms/dualquery/simulation.py",
     "dpopt/algorithms/measured/simulation.py",
     *(
-        f"dpopt/algorithms/{name}/play.py"
+        f"dpopt/algorithms/{name}/driver.py"
         for name in ("dualquery", "fem", "measured", "multiplicative_weights", "small_database")
     ),
 }

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.candidates import domains_of
-from dpopt.algorithms.measured.driver import Answered
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
@@ -19,11 +18,14 @@ from dpopt.inference.records.fit import fit
 from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.settings import FitSettings
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.bit_records import WIDE, BitRecords, are_kept_as_bits
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry
+from dpopt.transcript.released import NoisyAnswers
 
 OWN_SEARCH, PROVER = "local-search", "cp-sat"
 """Column generation has a search of its own for new records; bounds are proven by an exact solver."""
@@ -31,6 +33,20 @@ UNITS = 10**9
 """Weights of records are kept as whole numbers of billionths."""
 _QUICK_SWEEPS = 3
 _TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answered:
+    """Queries and their noisy counts.
+
+    Attributes
+    ----------
+    queries : MarginalSet or Clauses
+    answers : NoisyAnswers
+    """
+
+    queries: MarginalSet | Clauses
+    answers: NoisyAnswers
 
 
 def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:

@@ -128,6 +128,9 @@ class Curator(OneWayDoor):
         self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
         return self._draw(draws, charge)
 
+    def remember(self, drawn: SampledQueries) -> None:
+        """Take note of a draw on file, when a run is resumed; it is public, and every round draws afresh."""
+
     def observe(self, record: NDArray[np.int32]) -> None:
         """Take note of a synthetic record; nothing comes back."""
         from dpopt.queries.counting.kernels import satisfied
