@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from dpopt.algorithms.synthesize import synthesize as synthesize
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
+    from dpopt.private.readers.binary.bit_file import bit_table as bit_table
     from dpopt.private.readers.binary.bit_file import write_bit_file as write_bit_file
-    from dpopt.private.readers.binary.bit_table import bit_table as bit_table
-    from dpopt.private.readers.draft.schema import draft_schema as draft_schema
+    from dpopt.private.readers.draft_schema import draft_schema as draft_schema
     from dpopt.private.readers.read_binary_table import read_binary_table as read_binary_table
     from dpopt.private.readers.read_table import read_table as read_table
     from dpopt.private.readers.table_reading import TableReading as TableReading
@@ -88,9 +88,9 @@ _PUBLIC_NAMES: dict[str, str] = {
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "TableReading": "dpopt.private.readers.table_reading",
     "Workload": "dpopt.queries.workloads.workload",
-    "bit_table": "dpopt.private.readers.binary.bit_table",
+    "bit_table": "dpopt.private.readers.binary.bit_file",
     "continue_run": "dpopt.algorithms.synthesize",
-    "draft_schema": "dpopt.private.readers.draft.schema",
+    "draft_schema": "dpopt.private.readers.draft_schema",
     "evaluate": "dpopt.algorithms.evaluate",
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",

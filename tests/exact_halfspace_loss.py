@@ -20,7 +20,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.private.curators.halfspace_curator import HalfspaceCurator
 from dpopt.private.measurements.halfspace_measurement import HalfspaceMeasurement
-from dpopt.private.readers.read_points import HalfspacePoints
+from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.halfspaces.halfspaces import DIRECTION_UNIT, PointColumns, Projections, Scaling
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces

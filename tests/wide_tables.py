@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.private.readers.binary.bit_file import write_bit_file
-from dpopt.private.readers.binary.bit_table import bit_table
+from dpopt.private.readers.binary.bit_file import bit_table, write_bit_file
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import BinaryColumns

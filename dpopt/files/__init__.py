@@ -1,11 +1,13 @@
 """Reading and writing files: bytes, text, JSON and arrays, with limits, whole or not at all.
 
 In: a path. Out: what it holds, or an error that says what was found. A file is written beside its place and then moved there,
-so that nobody finds half of it. May import `dpopt.errors`, `dpopt.arrays` and numpy.
+so that nobody finds half of it. May import `dpopt.errors`, `dpopt.arrays`, msgspec and
+numpy.
 
 | file | what it holds |
 |---|---|
 | reading.py, strict_json.py, array_files.py | the one way to read a file: bytes and text, JSON, arrays; with limits |
+| codec.py | dataclasses as JSON objects, and back, strictly: the one way to give a value a form on file |
 | json_files.py | JSON files, safe writing |
 | written_files.py | how files come to be: whole or not at all, and with which permissions |
 """

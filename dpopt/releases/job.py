@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.files.json_files import sha256_of_json
-from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.binary.item_files import Items
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.bit_records import are_kept_as_bits

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
-from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.binary.item_files import Items
 from dpopt.queries.counting.bit_records import BitRecords
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from pathlib import Path
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import DpoptError
-from dpopt.private.readers.on_invalid import OnInvalid
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries.workloads.workload import workload_from_json
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.schema import Schema

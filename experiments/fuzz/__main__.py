@@ -193,7 +193,7 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     from dpopt.cli.synopses.polynomial import _target
     from dpopt.comparison.instances import read_instance
     from dpopt.polynomials.solution_files import read_solution
-    from dpopt.private.readers import read_points as halfspace_points
+    from dpopt.private.readers import read_numbers as halfspace_points
     from dpopt.private.readers.binary.bit_file import read_bit_file
     from dpopt.private.readers.binary.matrices import read_npz
     from dpopt.private.readers.binary.matrix_market import read_matrix_market

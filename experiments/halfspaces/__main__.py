@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for
-from dpopt.private.readers.read_points import read_points
+from dpopt.private.readers.read_numbers import read_points
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS

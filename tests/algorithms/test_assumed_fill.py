@@ -22,7 +22,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import fill_note, plan_and_statement
 from dpopt.algorithms.synthesize import synthesize
-from dpopt.private.readers.binary.bit_table import bit_table
+from dpopt.private.readers.binary.bit_file import bit_table
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA

@@ -15,13 +15,11 @@ import numpy as np
 import pytest
 
 from dpopt.errors import DpoptError, PrivateDataError
-from dpopt.private.engines import distributed_table, part_counts, streamed_table
-from dpopt.private.engines.batch_counts import BatchCounter, NamedQueries
+from dpopt.private.engines import distributed_table, streamed_table
 from dpopt.private.engines.dask_workers import DaskWorkers
-from dpopt.private.engines.distributed_table import DistributedTable
+from dpopt.private.engines.distributed_table import DistributedTable, PartFailed, Reading, count_part
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.engines.part_counts import PartFailed, Reading, count_part
-from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable
 from dpopt.private.readers import batch_reader
 from dpopt.private.readers.batch_reader import BatchReader
 from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
@@ -109,7 +107,7 @@ def check_reports(folder: Path) -> None:
         raise ValueError("record 12")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(part_counts, "count_in_batches", fail)
+        patch.setattr(distributed_table, "count_in_batches", fail)
         report = count_part((source.parts(1)[0], None), how, NamedQueries.of(SCHEMA, queries()[0]))
     assert isinstance(report, PartFailed)
     assert "record" not in report.message.replace("quote records", "")
@@ -198,7 +196,7 @@ def number_rows_by_part(patch: pytest.MonkeyPatch) -> None:
 
 
 def tell_what_went_wrong(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(part_counts, "_failed", lambda problem: PartFailed(str(problem)))
+    patch.setattr(distributed_table, "_failed", lambda problem: PartFailed(str(problem)))
 
 
 DEFECTS: list[tuple[Plant, Check]] = [

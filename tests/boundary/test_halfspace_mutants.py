@@ -23,7 +23,7 @@ from dpopt.private.curators.halfspace_curator import HalfspaceCurator
 from dpopt.private.measurements import halfspace_kernels, halfspace_measurement
 from dpopt.private.measurements.halfspace_measurement import Arcs, Sides
 from dpopt.private.measurements.noisy_counts import with_noise
-from dpopt.private.readers.read_points import HalfspacePoints
+from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections, Scaling
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces

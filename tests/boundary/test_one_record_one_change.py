@@ -34,19 +34,16 @@ from hypothesis import strategies as st
 from dpopt.errors import PrivateDataError
 from dpopt.private.engines.streamed_table import StreamedTable
 from dpopt.private.readers import read_edges
-from dpopt.private.readers.binary import pairs
+from dpopt.private.readers.binary import item_files
 from dpopt.private.readers.binary.bit_file import write_bit_file
-from dpopt.private.readers.csv_files import CsvFile
-from dpopt.private.readers.csv_source import CsvSource
+from dpopt.private.readers.csv_source import CsvFile, CsvSource
 from dpopt.private.readers.encode import as_text
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_binary_table import read_binary_table
-from dpopt.private.readers.read_counts import read_counts
 from dpopt.private.readers.read_lists import read_lists
-from dpopt.private.readers.read_points import read_points
+from dpopt.private.readers.read_numbers import read_counts, read_points
 from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.queries import parse_workload
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
@@ -607,7 +604,7 @@ def test_a_separator_of_pairs_that_the_first_line_decides_is_found(monkeypatch: 
     others = [f"u{i},1,\t0\t".encode() for i in range(4)]
     reader = (_wide("t.csv", layout="pairs", header=False, pair_columns=(1, 2)), 2)
     pair = ([b"p,1,", *others], [b"p,1,\t0\t", *others])
-    read = pairs.read_pairs
+    read = item_files.read_pairs
 
     def sniffed(path: Path, *args: object, **options: object) -> object:
         return read(path, *args, **{**options, "form": TableReading(separator=_sniffed(path)).pairs_form()})  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpopt.private.engines import batch_counts
+from dpopt.private.engines import streamed_table
 from dpopt.private.readers import batch_reader, csv_source
 from dpopt.queries import parse_workload
 from dpopt.queries.clauses import Clauses
@@ -85,5 +85,5 @@ def queries() -> list[Clauses | MarginalSet]:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches have 512 rows, and blocks of CSV 4 kB."""
     monkeypatch.setattr(batch_reader, "BATCH_BYTES", 1)
-    monkeypatch.setattr(batch_counts, "_FEWEST_ROWS", 512)
+    monkeypatch.setattr(streamed_table, "_FEWEST_ROWS", 512)
     monkeypatch.setattr(csv_source, "BLOCK_BYTES", 4_096)

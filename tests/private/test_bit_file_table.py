@@ -11,8 +11,7 @@ from dpopt.errors import PrivateDataError
 from dpopt.private.curators.door import one_way_marginals
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.binary import bit_file
-from dpopt.private.readers.binary.bit_file import write_bit_file
-from dpopt.private.readers.binary.bit_file_table import BitFileTable
+from dpopt.private.readers.binary.bit_file import BitFileTable, write_bit_file
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.queries.counting.binary_columns import BitColumns
 from dpopt.schema.schema import Schema
@@ -78,6 +77,6 @@ def test_a_change_while_the_file_is_opened_is_noticed(
         path.write_bytes(path.read_bytes())
         return columns
 
-    monkeypatch.setattr("dpopt.private.readers.binary.bit_file_table.read_bit_file", changing)
+    monkeypatch.setattr("dpopt.private.readers.binary.bit_file.read_bit_file", changing)
     with pytest.raises(PrivateDataError, match="was changed"):
         BitFileTable.open(path, SCHEMA)

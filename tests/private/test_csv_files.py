@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.readers.csv_files import CsvFile, CsvFilesSource
+from dpopt.private.readers.csv_source import CsvFile, CsvFilesSource
 from dpopt.private.readers.open_table import open_table
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading

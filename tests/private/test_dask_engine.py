@@ -19,13 +19,19 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import DpoptError, PlanError, PrivateDataError
-from dpopt.private.engines import dask_workers, distributed_table, part_counts
-from dpopt.private.engines.batch_counts import NamedQueries
+from dpopt.private.engines import dask_workers, distributed_table
 from dpopt.private.engines.dask_workers import DaskWorkers
-from dpopt.private.engines.distributed_table import DistributedTable
+from dpopt.private.engines.distributed_table import (
+    DistributedTable,
+    PartFailed,
+    PartRead,
+    Reading,
+    check_part,
+    count_part,
+)
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.open_dataset import open_dataset
-from dpopt.private.engines.part_counts import PartFailed, PartRead, Reading, check_part, count_part
+from dpopt.private.engines.streamed_table import NamedQueries
 from dpopt.private.evaluation.broken_rules import broken_rows
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.bin_counts import BinCounts
@@ -284,7 +290,7 @@ def test_errors_of_workers_are_told_without_their_texts(
     def fail(*_: object, **__: object) -> None:
         raise ValueError("the secret 12")
 
-    monkeypatch.setattr(part_counts, "count_in_batches", fail)
+    monkeypatch.setattr(distributed_table, "count_in_batches", fail)
     report = count_part((part, None), how, NamedQueries.of(SCHEMA, queries()[0]))
     assert isinstance(report, PartFailed)
     assert "a worker stopped with ValueError" in report.message

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.private.readers.draft.edges import Edges, readable_edges
+from dpopt.private.readers.draft_columns import Edges, readable_edges
 
 
 def edges_of(values: Sequence[float], *, bins: int, integer: bool) -> Edges:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dpopt.errors import WorkloadError
-from dpopt.private.evaluation import marginal_errors
+from dpopt.private.evaluation import errors as module
 from dpopt.private.evaluation.errors import NonPrivateErrors, non_private_errors
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.tables.dataset import PrivateDataset
@@ -76,7 +76,7 @@ def test_errors_do_not_depend_on_how_many_cells_are_taken_together(
     answers: dict[str, Answers] = {**sources(seed), **arrays, "exact": exact}
     expected = non_private_errors(dataset, marginals, answers)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(marginal_errors, "CELLS", max(cells, 1))
+        patched.setattr(module, "CELLS", max(cells, 1))
         found = non_private_errors(dataset, marginals, answers)
     for name, errors in expected.items():
         assert found[name].max_error == errors.max_error
@@ -97,7 +97,7 @@ def test_of_equal_errors_the_first_is_named(
     monkeypatch: pytest.MonkeyPatch, codes: list[int], released: list[int], worst: int
 ) -> None:
     """Uniform shares of 1/4 are off by 1/4 where half of the records are, and where none is; the first cell is such a one."""
-    monkeypatch.setattr(marginal_errors, "CELLS", 1)
+    monkeypatch.setattr(module, "CELLS", 1)
     schema = Schema((Attribute("x", AttributeKind.CATEGORICAL, tuple(range(4))),))
     found = non_private_errors(
         PrivateDataset.from_codes(schema, [np.array(codes)]),
@@ -147,7 +147,7 @@ def test_of_a_wide_table_only_the_columns_of_a_large_marginal_are_made_dense(
         return dense(self, column)
 
     monkeypatch.setattr(SparseColumns, "dense", noted)
-    monkeypatch.setattr(marginal_errors, "CELLS", 1)
+    monkeypatch.setattr(module, "CELLS", 1)
     found = non_private_errors(table, marginals, {"uniform": UniformAnswers()})
     assert sorted(made) == [0, 2, 7, 299]
     assert found["uniform"].max_error == pytest.approx(expected["uniform"].max_error)

@@ -25,7 +25,7 @@ from dpopt.private.measurements.halfspace_measurement import (
     Sides,
 )
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.private.readers.read_points import HalfspacePoints, columns_of_array, read_points
+from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling
 from tests.exact_bin_loss import AMPLE
 from tests.exact_halfspace_loss import (

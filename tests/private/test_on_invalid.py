@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dpopt.errors import SchemaError
-from dpopt.private.readers.on_invalid import OnInvalid, parse_on_invalid
+from dpopt.private.readers.table_reading import OnInvalid, parse_on_invalid
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from dpopt.private.engines.batch_counts import one_ahead
+from dpopt.private.engines.streamed_table import one_ahead
 
 
 def noted(number: int, made: list[int], *, fail_at: int = -1) -> Generator[int, None, None]:

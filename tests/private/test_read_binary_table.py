@@ -19,11 +19,10 @@ import dpopt
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError, SchemaError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.readers.binary.bit_table import bit_table
-from dpopt.private.readers.on_invalid import OnInvalid
+from dpopt.private.readers.binary.bit_file import bit_table
 from dpopt.private.readers.read_binary_table import found_layout, read_binary_table
 from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import Layout, TableReading
+from dpopt.private.readers.table_reading import Layout, OnInvalid, TableReading
 from dpopt.private.tables import dataset as dataset_module
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import SparseColumns

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.read_counts import read_counts
+from dpopt.private.readers.read_numbers import read_counts
 
 
 def read(folder: Path, text: str) -> list[int]:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.read_counts import read_counts
 from dpopt.private.readers.read_edges import read_degrees
+from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.table_reading import TableReading
 
 DEGREES = [1, 2, 2, 3]

@@ -20,9 +20,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.schema import Attribute, AttributeKind, Schema
 from dpopt.schema.attribute import Value, value_text
 from tests.strategies import schemas

@@ -12,9 +12,8 @@ import pytest
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers import csv_source
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.read_table import read_table, unused_columns
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema import Attribute, AttributeKind, Schema
 

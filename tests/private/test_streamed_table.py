@@ -14,16 +14,14 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.engines.batch_counts import BatchCounter, NamedQueries
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.engines.streamed_table import StreamedTable
+from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable
 from dpopt.private.evaluation import broken_rules as rule_report
 from dpopt.private.evaluation.broken_rules import broken_rows
 from dpopt.private.readers import batch_reader
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.watched_files import WatchedFiles
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.dataset import Codes

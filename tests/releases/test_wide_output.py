@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
-from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.binary.item_files import Items
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.counting.bit_records import BitRecords

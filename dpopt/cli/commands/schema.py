@@ -88,7 +88,7 @@ def infer(
 ) -> None:
     """Draft a schema from TABLE. It is read off private data: review it before use."""
     from dpopt.errors import SchemaError
-    from dpopt.private.readers.draft.schema import draft_schema
+    from dpopt.private.readers.draft_schema import draft_schema
 
     if out.exists():
         raise SchemaError(f"{out} exists already; choose another name, so that no reviewed schema is lost")

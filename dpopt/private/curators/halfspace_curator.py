@@ -13,7 +13,7 @@ from dpopt.private.curators.door import Door, is_trusted
 from dpopt.private.measurements.halfspace_measurement import HalfspaceMeasurement, NumberOfRecords, Sides
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
-from dpopt.private.readers.read_points import HalfspacePoints
+from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.halfspaces.halfspaces import Projections
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers

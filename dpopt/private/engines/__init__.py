@@ -4,6 +4,6 @@
 |---|---|
 | exact_counts.py | the one place from which curators get exact counts |
 | open_dataset.py | which engine counts on a table: memory, stream or Dask |
-| streamed_table.py, batch_counts.py | tables left in their files, counted by batches |
-| distributed_table.py, part_counts.py, dask_workers.py | parts counted by workers; the only file with Dask |
+| streamed_table.py | tables left in their files, counted by batches |
+| distributed_table.py, dask_workers.py | parts counted by workers; the only file with Dask |
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,118 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.evaluation.marginal_errors import ErrorSums, marginal_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers
+from dpopt.queries.counting.answers import Answers, SparseAnswers, shares_of_cells
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.named_attributes import over_named
+
+CELLS = (
+    1 << 22
+)  # cells taken together: bounds the temporary arrays; a marginal with more of them is held sparsely
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSums:
+    """Absolute differences seen so far: the largest, its first place, and the sum."""
+
+    largest: float = -1.0
+    place: int = 0
+    total: float = 0.0
+
+    def add(self, differences: NDArray[np.float64], first: int) -> ErrorSums:
+        """Return the sums with the differences of the queries first, first + 1, ..., which follow all earlier ones."""
+        worst = int(np.argmax(differences))
+        return self.join(float(differences[worst]), first + worst, float(differences.sum()))
+
+    def join(self, largest: float, place: int, total: float) -> ErrorSums:
+        """Return the sums with those of queries that follow all earlier ones."""
+        if largest > self.largest:
+            return ErrorSums(largest, place, self.total + total)
+        return ErrorSums(self.largest, self.place, self.total + total)
+
+
+def marginal_errors(
+    dataset: PrivateDataset,
+    marginals: MarginalSet,
+    answers: Mapping[str, Answers],
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, ErrorSums]:
+    """Return the errors of several sets of answers, each with an answer for every cell, in the order of the cells.
+
+    Small marginals are counted together, into one number per cell. A large one has far more cells than records: there the
+    cells that hold a record are enough, all others have one and the same difference. Answers that are an array are compared
+    cell by cell in any case; they are as large as that already.
+    """
+    from dpopt.queries.counting.marginal_kernels import cells_of_columns
+
+    rows, sizes = dataset._rows, dataset._schema.sizes
+    sums = {name: ErrorSums() for name in answers}
+    for part in _groups(marginals):
+        begin, end = int(marginals.starts[part.start]), int(marginals.starts[part.stop])
+        group = marginals.take(np.arange(part.start, part.stop))
+        if end - begin <= CELLS:
+            exact = exact_counts(dataset, group) / rows
+            for name, given in answers.items():
+                own = given[begin:end] if isinstance(given, np.ndarray) else given.on(group, sizes)
+                sums[name] = sums[name].add(np.abs(own - exact), begin)
+        else:
+            # Only the columns that it names: those of a wide table are made dense one by one.
+            named, alone = over_named(group, sizes)
+            columns = [dataset._columns[attribute] for attribute in named.tolist()]
+            truth = shares_of_cells(cells_of_columns(alone, columns)[:, 0])
+            for name, given in answers.items():
+                if isinstance(given, np.ndarray):
+                    sums[name] = _in_steps(sums[name], truth, given, begin, end)
+                else:
+                    sums[name] = _sparsely(sums[name], truth, given.sparsely_on(group, sizes), begin, end)
+        if progress is not None:
+            progress(end / marginals.number_of_cells)
+    return sums
+
+
+def _groups(marginals: MarginalSet) -> Iterator[slice]:
+    """Return runs of marginals with at most CELLS cells together, or one marginal each."""
+    starts, first = marginals.starts, 0
+    while first < len(marginals):
+        stop = int(np.searchsorted(starts, starts[first] + CELLS, side="right")) - 1
+        stop = max(stop, first + 1)
+        yield slice(first, stop)
+        first = stop
+
+
+def _sparsely(sums: ErrorSums, truth: SparseAnswers, own: SparseAnswers, begin: int, end: int) -> ErrorSums:
+    """Add the differences on one marginal, whose cells are begin .. end - 1, from the cells that differ from the others."""
+    cells = np.union1d(truth.cells, own.cells)
+    differences = np.abs(own.at(cells) - truth.at(cells))
+    others, elsewhere = end - begin - cells.size, abs(own.elsewhere - truth.elsewhere)
+    largest, place = elsewhere, _first_missing(cells)
+    if cells.size:
+        worst = int(np.argmax(differences))
+        here = float(differences[worst])
+        if others == 0 or here > elsewhere or (here == elsewhere and cells[worst] < place):
+            largest, place = here, int(cells[worst])
+    return sums.join(largest, begin + place, float(differences.sum()) + others * elsewhere)
+
+
+def _in_steps(
+    sums: ErrorSums, truth: SparseAnswers, own: NDArray[np.float64], begin: int, end: int
+) -> ErrorSums:
+    """Add the differences on one marginal, whose cells are begin .. end - 1, from an array of all answers."""
+    for start in range(begin, end, CELLS):
+        stop = min(start + CELLS, end)
+        differences = own[start:stop].astype(np.float64)
+        inside = slice(*np.searchsorted(truth.cells, (start - begin, stop - begin)).tolist())
+        differences[truth.cells[inside] - (start - begin)] -= truth.values[inside]
+        sums = sums.add(np.abs(differences), start)
+    return sums
+
+
+def _first_missing(cells: NDArray[np.int64]) -> int:
+    """Return the least number from 0 on that is not among the increasing `cells`."""
+    moved = np.flatnonzero(cells != np.arange(cells.size))
+    return int(moved[0]) if moved.size else cells.size
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,17 @@
 
 | file | what it holds |
 |---|---|
-| read_points.py | points of R^d, scaled and rounded |
 | read_lists.py | rows that are decision lists |
 | read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
 | table_reading.py | how a table is read, as its owner declares it; public |
-| csv_source.py, csv_files.py, parquet_source.py | CSV and Parquet files |
-| read_counts.py, read_edges.py | counts that were made already; the edges of a graph |
+| csv_source.py, parquet_source.py | CSV and Parquet files |
+| text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
+| read_numbers.py | counts that were made already; points of R^d, scaled and rounded |
+| read_edges.py | the edges of a graph |
 | read_binary_table.py | wide tables, whatever their layout |
 | batch_reader.py, kept_rows.py | codes batch by batch; which rows are counted: those that fit, K of a person |
 | watched_files.py | files that must not change while they are read |
-| encode.py, domain_codes.py, on_invalid.py, table_problems.py | values to codes; what does not fit the schema |
+| encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema |
 | binary/ | wide tables of zeros and ones |
-| draft/ | a schema drafted from a table, for its owner to correct |
+| draft_schema.py, draft_columns.py | a schema drafted from a table, for its owner to correct |
 """

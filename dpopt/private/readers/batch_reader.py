@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.kept_rows import FirstRowsOfPersons, KeptRows, RowsOfPart
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.table_problems import ColumnProblems
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, TableSource, column_positions
 from dpopt.private.tables.dataset import Codes
 from dpopt.schema.schema import Schema

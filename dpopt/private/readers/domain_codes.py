@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.table_problems import Problem
+from dpopt.private.readers.table_reading import OnInvalid
 from dpopt.schema.schema import Attribute, AttributeKind, value_text
 
 if TYPE_CHECKING:

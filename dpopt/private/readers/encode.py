@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.domain_codes import CategoryCodes, Coded, NumericCodes
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.table_problems import NO_TEXT, REMEMBERED, ColumnProblems, Found, Problem
+from dpopt.private.readers.table_reading import OnInvalid
 from dpopt.private.tables.dataset import Codes, least_dtype
 from dpopt.schema.schema import Attribute, AttributeKind
 

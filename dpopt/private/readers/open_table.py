@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary.bit_table import BitTable
+from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.binary.matrices import is_sparse_matrix
-from dpopt.private.readers.csv_files import CsvFilesSource
-from dpopt.private.readers.csv_source import CsvSource
+from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import MemorySource, TableSource

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.binary.baskets import read_baskets
 from dpopt.private.readers.binary.bit_file import MARK as BITS_MARK
-from dpopt.private.readers.binary.bit_file_table import BitFileTable
-from dpopt.private.readers.binary.bit_table import BitTable
-from dpopt.private.readers.binary.items import Items
+from dpopt.private.readers.binary.bit_file import BitFileTable, BitTable
+from dpopt.private.readers.binary.item_files import Items, read_baskets, read_pairs
 from dpopt.private.readers.binary.matrices import columns_of_matrix, is_sparse_matrix, read_npz
 from dpopt.private.readers.binary.matrix_market import MARK as MTX_MARK
 from dpopt.private.readers.binary.matrix_market import read_matrix_market
-from dpopt.private.readers.binary.pairs import read_pairs
-from dpopt.private.readers.binary.text_blocks import GZIP_MARK
 from dpopt.private.readers.open_table import first_bytes, foreign_format
 from dpopt.private.readers.table_reading import Layout, TableReading
+from dpopt.private.readers.text_fields import GZIP_MARK
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import BinaryColumns
 from dpopt.schema.schema import Schema

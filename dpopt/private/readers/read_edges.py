@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.csv_source import CsvSource
 from dpopt.private.readers.encode import as_text
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.open_table import AnyTable, first_bytes, open_table
-from dpopt.private.readers.table_problems import shown
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_problems import refuse_faults, shown
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.table_sources import TableSource, column_positions
 from dpopt.private.tables.bin_counts import BinCounts
 
@@ -79,9 +78,8 @@ def _ends(source: TableSource, positions: list[int], how: TableReading) -> tuple
     for index, array in source.pieces(positions, None):
         text = as_text(array)
         found[index].append(text.dictionary_decode() if pa.types.is_dictionary(text.type) else text)
-    faults = source.faults()
-    if faults and OnInvalid.DROP not in how.on_invalid:
-        raise PrivateDataError(f"{source.title}:\n" + "\n".join(faults))
+    if OnInvalid.DROP not in how.on_invalid:
+        refuse_faults(source.title, source.faults())
     first, second = (pa.concat_arrays(pieces) if pieces else pa.array([], pa.string()) for pieces in found)
     return first, second
 

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary.fields import Malformed, TextForm, fields_of
-from dpopt.private.readers.binary.text_blocks import is_packed
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.text_fields import Malformed, TextForm, fields_of, is_packed
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.decision_lists.families import ELSE, ListFamily, RowKind
 
@@ -188,10 +187,9 @@ def _lines(lists: AnyLists, encoding: str) -> tuple[str, list[str]]:
     malformed = Malformed("a row")
     form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).encoding)
     for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
-        malformed.add(fields, np.flatnonzero(fields.bad))
+        malformed.add_records(fields, np.flatnonzero(fields.bad))
         lines += [
             fields.text(first) if last > first else "" for first, last in pairwise(fields.firsts.tolist())
         ]
-    for fault in malformed.message():
-        raise PrivateDataError(f"{path}:\n{fault}")
+    malformed.refuse(str(path))
     return str(path), lines

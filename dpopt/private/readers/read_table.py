@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.on_invalid import OnInvalid
 from dpopt.private.readers.open_table import AnyTable, open_table
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.table_sources import Progress, TableSource
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema.schema import Schema

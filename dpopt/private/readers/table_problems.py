@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dpopt.errors import PrivateDataError
 from dpopt.schema.schema import Attribute, AttributeKind, number_text, value_text
 
 EXAMPLES = 3  # shown per kind of problem in a column
@@ -180,3 +181,15 @@ def shown(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return "1 row" or "2,000 rows"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def refuse_faults(title: str, faults: Sequence[str]) -> None:
+    """Refuse a table if something is wrong with whole rows.
+
+    Raises
+    ------
+    PrivateDataError
+        With the faults.
+    """
+    if faults:
+        raise PrivateDataError(f"{title}:\n" + "\n".join(faults))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpopt.errors import PlanError, SchemaError
 from dpopt.private.readers.open_table import open_table
-from dpopt.private.readers.read_points import columns_of_array
+from dpopt.private.readers.read_numbers import columns_of_array
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.schema.schema import AttributeKind, Schema

@@ -15,7 +15,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.private.curators.halfspace_curator import HalfspaceCurator
 from dpopt.private.mechanisms.noise import Noise
-from dpopt.private.readers.read_points import HalfspacePoints, read_points
+from dpopt.private.readers.read_numbers import HalfspacePoints, read_points
 from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import is_measured, size_of, with_size_measured

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.errors import PlanError, SchemaError
-from dpopt.private.readers.on_invalid import OnInvalid
-from dpopt.private.readers.read_counts import read_counts
+from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.releases.progress import Progress, stage
 from dpopt.schema.attribute import Attribute

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary import bit_table as module
-from dpopt.private.readers.binary.bit_file import packed_column, read_bit_file, write_bit_file
-from dpopt.private.readers.binary.bit_table import bit_table
+from dpopt.private.readers.binary import bit_file as module
+from dpopt.private.readers.binary.bit_file import bit_table, packed_column, read_bit_file, write_bit_file
 
 HEAD = 64
 

@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary import text_blocks
-from dpopt.private.readers.binary.fields import TextForm, fields_of
-from dpopt.private.readers.binary.text_blocks import is_packed, whole_lines
-from dpopt.private.readers.binary.text_kernels import numbers_of_fields
+from dpopt.private.readers import text_fields
+from dpopt.private.readers.text_fields import TextForm, fields_of, is_packed, whole_lines
+from dpopt.private.readers.text_kernels import numbers_of_fields
 
 RUNS = TextForm(" ,\t", runs=True, quotes=False)
 COMMAS = TextForm()
@@ -147,7 +146,7 @@ def test_a_first_record_does_not_make_a_file_packed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [3, 7, 20, 21, 22])
 def test_a_line_beyond_every_measure_is_one_bad_record(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_blocks, "LONGEST_LINE", 20)
+    monkeypatch.setattr(text_fields, "LONGEST_LINE", 20)
     long, longer = b"x" * 20, b"y" * 21
     expected = [[b"a"], [long], None, [b"b"], None]
     assert lines_of(b"\n".join([b"a", long, longer, b"b", longer * 3]), RUNS, size=size) == expected

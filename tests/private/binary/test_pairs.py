@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary import text_blocks
-from dpopt.private.readers.binary.items import Items
-from dpopt.private.readers.binary.pairs import read_pairs
+from dpopt.private.readers import text_fields
+from dpopt.private.readers.binary.item_files import Items, read_pairs
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.schema.schema import Schema
 
@@ -66,7 +65,7 @@ def test_items_may_be_names_and_numbered_from_one(tmp_path: Path) -> None:
 
 
 def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 32)
+    monkeypatch.setattr(text_fields, "BLOCK_BYTES", 32)
     pairs = [(user, item) for item in range(7) for user in range(20) if (user + item) % 3]
     path = written(tmp_path, "".join(f"user{user},{item}\n" for user, item in pairs))
     expected = np.zeros((20, 7), dtype=int)

@@ -17,7 +17,7 @@ from dpopt.errors import (
     WorkloadError,
 )
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
-from dpopt.private.readers.read_points import read_points
+from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces, read_halfspaces, write_halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces

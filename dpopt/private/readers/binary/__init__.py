@@ -6,12 +6,9 @@ that gives one of the two, a member of `Layout`, and a line in `dpopt/private/re
 
 | file | what it holds |
 |---|---|
-| bit_file_table.py | a bit file as a table, mapped into memory |
 | matrices.py | sparse matrices of SciPy, in memory and in npz files |
 | matrix_market.py | Matrix Market files |
-| text_blocks.py, fields.py, text_kernels.py | text files block by block; fields of lines; the compiled loops |
-| items.py | texts or numbers of items to columns; what is none, told with its line |
-| baskets.py, pairs.py | one record on each line; one pair of user and item on each line |
-| listing.py, listing_kernels.py | items of records to records of items |
-| bit_file.py, bit_table.py | bits column by column: on file, in memory |
+| item_files.py | baskets, one record on each line; pairs of user and item on each line |
+| listing_kernels.py | items of records to records of items |
+| bit_file.py | bits column by column: on file, mapped into memory, and in memory |
 """

@@ -1,15 +1,15 @@
-"""Bit files: a wide table of zeros and ones, column by column, a bit for each record.
+"""Wide tables of zeros and ones column by column, a bit for each record: in files, mapped into memory, and in memory.
 
-The form: 64 bytes of head (the mark DPOPTBIT; version 1 and length 64 of the head, 32 bits each; numbers of records n, of
-columns d and of words W = ceil(n / 64) of a column, 64 bits each; zeros), then d times W words of 64 bits. All numbers are
-little-endian. Bit r % 64 of word r // 64 of a column is record r; the bits from n on are 0.
+The form of a file: 64 bytes of head (the mark DPOPTBIT; version 1 and length 64 of the head, 32 bits each; numbers of records
+n, of columns d and of words W = ceil(n / 64) of a column, 64 bits each; zeros), then d times W words of 64 bits. All numbers
+are little-endian. Bit r % 64 of word r // 64 of a column is record r; the bits from n on are 0.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,14 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.files.written_files import whole_file
+from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import MOST_ROWS, BitColumns
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.binary_attributes import MOST_COLUMNS
+from dpopt.schema.schema import Schema
 
 MARK = b"DPOPTBIT"
 _HEAD = struct.Struct("<8sIIQQQ24x")
@@ -46,7 +52,7 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
     PrivateDataError
         If a column has another form, there is none, or the file cannot be written.
     """
-    words = words_of(rows)
+    words = _words_of(rows)
     try:
         with whole_file(path, private=True) as stream:
             stream.write(bytes(_HEAD.size))
@@ -54,8 +60,7 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
             for column in columns:
                 stream.write(packed_column(column, rows, number).data)
                 number += 1
-            if not 1 <= number <= MOST_COLUMNS:
-                raise PrivateDataError(f"{number:,} columns were given; a table has 1 to {MOST_COLUMNS:,}")
+            _check_number(number)
             stream.seek(0)
             stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
     except OSError as problem:
@@ -106,14 +111,13 @@ def read_bit_file(path: Path, width: int) -> BitColumns:
         raise PrivateDataError(f"{path.name}: {problem}; the file is damaged: write it again") from None
 
 
-def words_of(rows: int) -> int:
-    """Return the number of words of a column over this many records.
+def _check_number(columns: int) -> None:
+    if not 1 <= columns <= MOST_COLUMNS:
+        raise PrivateDataError(f"{columns:,} columns were given; a table has 1 to {MOST_COLUMNS:,}")
 
-    Raises
-    ------
-    PrivateDataError
-        If there is no record, or there are too many.
-    """
+
+def _words_of(rows: int) -> int:
+    """Return the number of words of a column over this many records; refuse none, and too many."""
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= MOST_ROWS:
         raise PrivateDataError(
             f"the number of records is a whole number from 1 to {MOST_ROWS:,}, found {rows!r}"
@@ -122,14 +126,8 @@ def words_of(rows: int) -> int:
 
 
 def packed_column(column: NDArray[np.generic], rows: int, number: int) -> NDArray[np.uint64]:
-    """Return a column as words, (ceil(rows / 64),); `number` says in messages which it is.
-
-    Raises
-    ------
-    PrivateDataError
-        If it has another form, or holds something but zeros and ones.
-    """
-    given, words = np.asarray(column), words_of(rows)
+    """Return a column as words, (ceil(rows / 64),), if it is zeros and ones; `number` says in messages which it is."""
+    given, words = np.asarray(column), _words_of(rows)
     if given.dtype == np.uint64 and given.shape == (words,):
         if rows % 64 and given[-1] >> np.uint64(rows % 64):
             raise PrivateDataError(f"column {number:,}: a bit is set beyond the last of {rows:,} records")
@@ -146,3 +144,86 @@ def packed_column(column: NDArray[np.generic], rows: int, number: int) -> NDArra
     bits = np.packbits(given, bitorder="little")
     packed[: bits.size] = bits
     return packed.view(_WORD)
+
+
+_GROWTH = 2**26  # bytes by which the memory grows
+
+
+class BitTable(Closed):
+    """A wide table of zeros and ones in memory, a bit for each; made by `bit_table`, read by `read_binary_table`."""
+
+    __slots__ = ("_columns",)
+    _columns: BitColumns
+
+
+def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
+    """Return a table of bits from its columns, which are asked for one after the other.
+
+    Parameters
+    ----------
+    rows
+        Number of records n.
+    columns
+        Gives each column in turn: (n,) truth values, or (n,) uint8 of zeros and ones, or (ceil(n / 64),) uint64 with bit
+        r % 64 of word r // 64 for record r.
+
+    Raises
+    ------
+    PrivateDataError
+        If a column has another form, or there is none.
+    """
+    length = _words_of(rows)
+    step = max(1, _GROWTH // (8 * length))
+    words = np.zeros((0, length), dtype=np.uint64)
+    number = 0
+    for column in columns:
+        packed = packed_column(column, rows, number)
+        if number == len(words):
+            words.resize((number + step, length), refcheck=False)  # in place: nothing else holds the array
+        words[number] = packed
+        number += 1
+    _check_number(number)
+    words.resize((number, length), refcheck=False)
+    words.flags.writeable = False
+    made = object.__new__(BitTable)
+    object.__setattr__(made, "_rows", int(rows))
+    object.__setattr__(made, "_columns", BitColumns(int(rows), words))
+    return made
+
+
+class BitFileTable(PrivateDataset):
+    """Records of zeros and ones in a bit file; counts are refused once the file is not what it was.
+
+    All counts of a run must be those of one table, and a file that was written to may hold bits beyond the last record.
+    """
+
+    __slots__ = ("_files",)
+    _files: WatchedFiles
+
+    @classmethod
+    def open(cls, path: Path, schema: Schema) -> BitFileTable:
+        """Hold a bit file against the number of columns that a schema declares.
+
+        Raises
+        ------
+        PrivateDataError
+            As for `read_bit_file`, or if the file is changed meanwhile.
+        """
+        files = WatchedFiles.of((path,))
+        made = cls.from_binary(schema, read_bit_file(path, len(schema)))
+        files.check((path,))
+        object.__setattr__(made, "_files", files)
+        return made
+
+    def _count(
+        self,
+        queries: MarginalSet | Clauses,
+        *,
+        threads: int,
+        progress: Callable[[float], None] | None,
+    ) -> NDArray[np.int64]:
+        """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
+        self._files.check(self._files.paths)
+        counts = super()._count(queries, threads=threads, progress=progress)
+        self._files.check(self._files.paths)
+        return counts

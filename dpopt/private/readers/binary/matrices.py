@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import PrivateDataError
 from dpopt.files.array_files import ArrayFile, open_arrays
-from dpopt.private.readers.binary.listing import columns_of_entries, columns_of_records, records_of_pairs
 from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
 
 Arrays = Callable[[str], NDArray[Any]]
@@ -128,9 +127,9 @@ def columns_of_arrays(
     indices, values = indices[:end], values[:end]
     plain = _only_ones(values)
     if form == "csr":
-        if plain:
-            return columns_of_records([(starts, indices)], width)
-        return columns_of_entries(starts, indices, _summands(values), width)
+        from dpopt.private.readers.binary.listing_kernels import ONES, columns_of_records
+
+        return columns_of_records([(starts, indices)], width, ONES if plain else _summands(values))
     from dpopt.queries.counting.binary_kernels import lists_increase
 
     if plain:
@@ -155,11 +154,10 @@ def _of_pairs(
         columns = _of_pairs(records, items, max(filled.size, 1), width, values)
         listed = filled.astype(np.uint32)[columns.listed]
         return SparseColumns(rows, columns.starts, freeze(listed))
-    if values is None:
-        starts, grouped, _ = records_of_pairs(records, items, rows)
-        return columns_of_records([(starts, grouped)], width)
-    starts, grouped, carried = records_of_pairs(records, items, rows, _summands(values))
-    return columns_of_entries(starts, grouped, np.asarray(carried), width)
+    from dpopt.private.readers.binary.listing_kernels import ONES, columns_of_records, records_of_pairs
+
+    part, carried = records_of_pairs(records, items, rows, ONES if values is None else _summands(values))
+    return columns_of_records([part], width, carried)
 
 
 def _checked_shape(title: str, shape: tuple[int, int], width: int) -> int:

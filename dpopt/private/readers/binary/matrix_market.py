@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary.fields import Fields, TextForm, fields_of
 from dpopt.private.readers.binary.matrices import columns_of_arrays
-from dpopt.private.readers.binary.text_blocks import is_packed
 from dpopt.private.readers.table_problems import shown
+from dpopt.private.readers.text_fields import Fields, TextForm, fields_of, is_packed
 from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def _entries(
     title: str, head: _Head, fields: Fields
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.generic]]:
     """Return rows and columns, from 0, and values of the entries of some lines."""
-    from dpopt.private.readers.binary.text_kernels import numbers_of_fields
+    from dpopt.private.readers.text_kernels import numbers_of_fields
 
     wrong = np.flatnonzero((fields.bad > 0) | ((fields.counts > 0) & (fields.counts != head.numbers)))
     if wrong.size:

@@ -1,26 +1,111 @@
-"""Records of a text file and their fields, block by block. Each record is divided by itself, by what was declared."""
+"""Records of a text file, plain or gzip, and their fields, block by block: each divided by itself, as was declared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.binary.text_blocks import LONGEST_LINE, whole_lines
-from dpopt.private.readers.table_problems import counted
+from dpopt.private.readers.table_problems import counted, refuse_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BLOCK_BYTES = 2**25
+LONGEST_LINE = 2**28
+"""Bytes; a longer line is a bad record."""
+
+GZIP_MARK = b"\x1f\x8b"
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+def is_packed(path: Path, *, public_start: bool) -> bool:
+    """Return whether a text file is gzip: by its first bytes, where they are public; else by its name, which ends with .gz.
+
+    The first bytes of a file that begins with a record are that record's, which must not decide how the others are read.
+    """
+    if not public_start:
+        return path.suffix.lower() == ".gz"
+    with path.open("rb") as file:
+        return file.read(2) == GZIP_MARK
+
+
+def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterator[bytes | None]:
+    """Yield the bytes of a file in blocks of whole lines; None stands for one line that is too long.
+
+    The last line gets its newline where it lacks one. Lines end with a newline and nowhere else.
+
+    Parameters
+    ----------
+    packed
+        Whether the file is gzip.
+    size
+        Bytes of a block, about; `BLOCK_BYTES` if left out.
+
+    Raises
+    ------
+    PrivateDataError
+        If it cannot be read, or is a damaged gzip file.
+    """
+    parts: list[bytes] = []
+    held, skipping = 0, False
+    with _opened(path, packed=packed) as stream:
+        while read := _read(path, stream, size or BLOCK_BYTES):
+            first, end = read.find(b"\n") + 1, read.rfind(b"\n") + 1
+            skipping |= held + (first or len(read)) > LONGEST_LINE + (first > 0)
+            if skipping:
+                parts, held = [], 0
+                if not end:
+                    continue
+                yield None
+                skipping = False
+                read, end = read[first:], end - first
+            if end:
+                yield b"".join([*parts, read[:end]])
+                parts, held = [], 0
+            parts.append(read[end:])
+            held += len(read) - end
+    if skipping:
+        yield None
+    elif held:
+        yield b"".join([*parts, b"\n"])
+
+
+@contextmanager
+def _opened(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+    try:
+        file = path.open("rb")
+    except OSError as problem:
+        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+    with file:
+        if packed:
+            with gzip.GzipFile(fileobj=file) as stream:
+                yield stream  # type: ignore[misc]  # it reads as any binary file
+        else:
+            yield file
+
+
+def _read(path: Path, stream: IO[bytes], size: int) -> bytes:
+    try:
+        return stream.read(size)
+    except _BROKEN as problem:
+        raise PrivateDataError(f"{path.name} is a damaged or incomplete gzip file: {problem}") from problem
+    except OSError as problem:
+        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+
+
 _BLANKS = " \t\r\v\f"
 _NO_TEXT, _TOO_LONG = 3, 4  # beside the states of the kernel
-_EXAMPLES = 3
+EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +146,7 @@ class TextForm:
 
     def kinds(self) -> NDArray[np.uint8]:
         """Return the kind of each byte, (256,)."""
-        from dpopt.private.readers.binary.text_kernels import COMMENT, SEPARATOR, TRIMMED
+        from dpopt.private.readers.text_kernels import COMMENT, SEPARATOR, TRIMMED
 
         kinds = np.zeros(256, dtype=np.uint8)
         if self.trimmed:
@@ -129,7 +214,7 @@ class Fields:
             self.before + records,
         )
 
-    def lines_of(self, fields: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lines_of(self, fields: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the lines (from 1) in which the records with these fields begin."""
         return self.lines(np.searchsorted(self.firsts, fields, side="right") - 1)
 
@@ -166,37 +251,67 @@ class Fields:
         return "a value in quotes is not closed properly in its line"
 
 
-class Malformed:
-    """Records that cannot be divided, or have another number of fields; collected over a file for the owner's message."""
+class Faults:
+    """What does not fit in a file, collected block by block for the owner's message: how often, and the first places."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._told: list[str] = []
+
+    def add(
+        self,
+        found: NDArray[np.integer],
+        lines: Callable[[NDArray[np.integer]], NDArray[np.int64]],
+        text: Callable[[int], str],
+    ) -> None:
+        """Add what was found; `lines` gives the lines of some of it, `text` says what one of it is."""
+        self.number += found.size
+        first = found[: EXAMPLES - len(self._told)]
+        if first.size:
+            self._told += [
+                f"line {line:,}: {text(one)}"
+                for line, one in zip(lines(first).tolist(), first.tolist(), strict=True)
+            ]
+
+    def examples(self) -> list[str]:
+        """Return the first places, and how many more there are."""
+        more = self.number - len(self._told)
+        return [*self._told, f"and {more:,} more"] if more else list(self._told)
+
+
+class Malformed(Faults):
+    """Records that cannot be divided, or have another number of fields."""
 
     def __init__(self, expected: str) -> None:
+        super().__init__()
         self._expected = expected
-        self._examples: list[str] = []
-        self._number = 0
 
-    def add(self, fields: Fields, records: NDArray[np.integer]) -> None:
-        """Add records."""
-        self._number += records.size
-        wanted = records[: _EXAMPLES - len(self._examples)]
-        self._examples += [
-            f"line {line:,}: {fields.complaint(record)}"
-            for line, record in zip(fields.lines(wanted).tolist(), wanted.tolist(), strict=True)
-        ]
+    def add_records(self, fields: Fields, records: NDArray[np.integer]) -> None:
+        """Add records of a block."""
+        self.add(records, fields.lines, fields.complaint)
 
     def message(self) -> list[str]:
         """Return the text for the owner, as one element; none if there were no such records."""
-        if not self._number:
+        if not self.number:
             return []
-        lines = [f"{counted(self._number, 'malformed row')}; expected {self._expected} in each"]
-        lines += [f"  {example}" for example in self._examples]
-        if self._number > len(self._examples):
-            lines.append(f"  and {self._number - len(self._examples):,} more")
+        lines = [f"{counted(self.number, 'malformed row')}; expected {self._expected} in each"]
+        lines += [f"  {example}" for example in self.examples()]
         lines.append(
             "  what to do: correct the rows, or declare how the file is written: --separator, --encoding, --multiline where "
             'values in quotes hold line ends. A value that holds the separator is written in quotes: "a, b"; a quote in it '
             'twice: "say ""yes"""'
         )
         return ["\n".join(lines)]
+
+    def refuse(self, title: str) -> None:
+        """Refuse the file if there were any.
+
+        Raises
+        ------
+        PrivateDataError
+            With lines and what they hold, for the owner.
+        """
+        refuse_faults(title, self.message())
 
 
 def fields_of(path: Path, form: TextForm, *, packed: bool, size: int | None = None) -> Iterator[Fields]:
@@ -244,7 +359,7 @@ def table_columns(
 
 
 def _divided(block: bytes, form: TextForm, before: int) -> Fields:
-    from dpopt.private.readers.binary.text_kernels import split_lines
+    from dpopt.private.readers.text_kernels import split_lines
 
     lines = block.count(b"\n")
     data = np.empty(len(block), dtype=np.uint8)

@@ -1,8 +1,9 @@
-"""Points of R^d from a table of numbers, scaled by a public rule and rounded; they never leave this room."""
+"""Tables of numbers: counts that were made already; points of R^d, scaled by a public rule and rounded."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,36 @@ from dpopt.arrays import freeze
 from dpopt.errors import PrivateDataError
 from dpopt.files.array_files import array_header, read_array
 from dpopt.private.readers.domain_codes import with_points
+from dpopt.private.readers.encode import as_floats
 from dpopt.private.readers.open_table import AnyTable, open_table
-from dpopt.private.readers.table_problems import shown
+from dpopt.private.readers.table_problems import refuse_faults, shown
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import Progress, column_positions
+from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Scaling
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def read_counts(table: AnyTable, column: str, reading: TableReading | None = None) -> BinCounts:
+    """Read a column of counts.
+
+    Raises
+    ------
+    PrivateDataError
+        If the table cannot be read, lacks the column, or holds anything but whole numbers from 0 on; the message may quote it.
+    """
+    title, (counts,) = _columns_of_numbers(table, [column], reading)
+    if np.isnan(counts).any():
+        raise PrivateDataError(
+            f"column {column!r} has empty cells, or the file empty lines; expected a count for each bin, 0 for empty ones"
+        )
+    if not counts.size:
+        raise PrivateDataError(f"{title} has no rows; expected one for each bin")
+    return BinCounts.from_counts(counts)
+
 
 UNIT_LENGTH_TOLERANCE = 1e-6
 """By how much the length of a unit vector may differ from 1."""
@@ -104,16 +126,8 @@ def read_points(
         return HalfspacePoints.of(_numbers_of(table, "the array"), columns)
     if isinstance(table, str | os.PathLike) and _is_npy(Path(table)):
         return HalfspacePoints.of(_npy(Path(table)), columns)
-    source = open_table(table, reading)
-    parts: list[list[NDArray[np.float64]]] = [[] for _ in columns.names]
-    for index, array in source.pieces(column_positions(source, columns.names), progress):
-        parts[index].append(_column_numbers(array, columns.names[index], source.decimal))
-    faults = source.faults()
-    if faults:
-        raise PrivateDataError(f"{source.title}:\n" + "\n".join(faults))
-    if not parts[0]:
-        raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
-    return HalfspacePoints.of(np.stack([np.concatenate(one) for one in parts], axis=1), columns)
+    _, values = _columns_of_numbers(table, columns.names, reading, progress)
+    return HalfspacePoints.of(np.stack(values, axis=1), columns)
 
 
 def columns_of_array(path: Path) -> int | None:
@@ -189,8 +203,19 @@ def _checked_form(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> tu
     return shape
 
 
-def _column_numbers(array: pa.Array, name: str, decimal: str) -> NDArray[np.float64]:
-    """Return a column as float64, NaN where a cell is empty."""
+def _columns_of_numbers(
+    table: AnyTable, names: Sequence[str], reading: TableReading | None, progress: Progress | None = None
+) -> tuple[str, list[NDArray[np.float64]]]:
+    """Return what messages call a table, and the numbers of some columns, NaN where a cell is empty."""
+    source = open_table(table, reading)
+    parts: list[list[NDArray[np.float64]]] = [[np.zeros(0)] for _ in names]
+    for index, array in source.pieces(column_positions(source, names), progress):
+        parts[index].append(_numbers_of_cells(array, names[index], source.decimal))
+    refuse_faults(source.title, source.faults())
+    return source.title, [np.concatenate(part) for part in parts]
+
+
+def _numbers_of_cells(array: pa.Array, name: str, decimal: str) -> NDArray[np.float64]:
     import pyarrow as pa
     from pyarrow import compute
 
@@ -204,9 +229,8 @@ def _column_numbers(array: pa.Array, name: str, decimal: str) -> NDArray[np.floa
     ):
         raise PrivateDataError(f"column {shown(name)} has the type {array.type}; expected numbers")
     try:
-        numbers = compute.cast(array, pa.float64(), safe=False)
+        return as_floats(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
         raise PrivateDataError(
             f"column {shown(name)} holds something that is no number: {problem}"
         ) from problem
-    return np.asarray(compute.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)

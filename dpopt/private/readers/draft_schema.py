@@ -18,7 +18,7 @@ from dpopt.schema.schema import LARGEST_SIZE, Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpopt.private.readers.draft.columns import ColumnValues
+    from dpopt.private.readers.draft_columns import ColumnValues
 
 _BASKETS = (
     "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
@@ -67,7 +67,7 @@ def draft_schema(
     SchemaError
         If `bins` or `max_values` is out of range.
     """
-    from dpopt.private.readers.draft.columns import guess_attribute
+    from dpopt.private.readers.draft_columns import guess_attribute
 
     for name, number in (("bins", bins), ("max_values", max_values)):
         if not 2 <= number < LARGEST_SIZE // 2:
@@ -131,7 +131,7 @@ class _ValueCounts:
     def result(self) -> ColumnValues:
         import pyarrow.compute as pc
 
-        from dpopt.private.readers.draft.columns import ColumnValues
+        from dpopt.private.readers.draft_columns import ColumnValues
 
         self._merge()
         merged = self._parts[0].combine_chunks().sort_by("value")

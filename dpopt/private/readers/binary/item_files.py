@@ -1,0 +1,312 @@
+"""Text files of items: baskets, a record on each line; pairs of user and item, a record for each user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.private.readers.table_problems import counted, shown
+from dpopt.private.readers.text_fields import (
+    COMMAS,
+    Faults,
+    Fields,
+    Malformed,
+    TextForm,
+    fields_of,
+    is_packed,
+)
+from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
+from dpopt.schema.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LISTED = 3
+_MARK = r"\ufeff"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """What stands for the columns in a text file: numbers from `first`, or names.
+
+    Attributes
+    ----------
+    width : int
+        Number of columns d.
+    first : int
+        Number of the first column.
+    names : tuple of str or None
+        The columns' names, without blanks around them, where items are written by name.
+    """
+
+    width: int
+    first: int = 0
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, schema: Schema, first_item: int | None) -> Items:
+        """Return the items of a schema: by name where it was given names, unless `first_item` says that they are numbers.
+
+        Raises
+        ------
+        SchemaError
+            If two names are the same without the blanks around them.
+        """
+        given = schema.to_json()["binary_attributes"]
+        if first_item is not None or "names" not in given:  # type: ignore[operator]
+            return cls(len(schema), first_item or 0)
+        names = tuple(name.strip() for name in schema.names)
+        if any(name.startswith("\ufeff") for name in names):
+            raise SchemaError(
+                "a name of a column begins with a byte order mark (U+FEFF), which does not show; remove it"
+            )
+        if len(set(names)) < len(names):
+            raise SchemaError(
+                "two names of columns differ in the blanks around them only; make them different"
+            )
+        return cls(len(schema), 0, names)
+
+    def columns(self, fields: Fields) -> NDArray[np.int32]:
+        """Return the column of each field, -1 where it is no item."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from dpopt.private.readers.text_kernels import numbers_of_fields
+
+        if self.names is None:
+            return numbers_of_fields(fields.data, fields.ends, self.first, self.width).astype(np.int32)
+        known = pa.array([name.encode() for name in self.names], pa.binary())
+        found = pc.fill_null(pc.index_in(fields.arrow(), value_set=known), -1)
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+    def separators(self) -> str:
+        """Return the signs that separate items in a basket: blanks, commas and tabs, but for those that stand in a name.
+
+        Raises
+        ------
+        SchemaError
+            If every one of them stands in a name.
+        """
+        used: set[str] = set().union(*self.names) if self.names is not None else set()
+        separators = "".join(sign for sign in " ,\t" if sign not in used)
+        if not separators:
+            raise SchemaError(
+                "names of columns hold blanks, commas and tabs, so that nothing is left to separate items of a "
+                "basket by; leave one of these signs out of all names"
+            )
+        return separators
+
+    def told(self, faults: Faults) -> list[str]:
+        """Return what the owner is told of fields that are no items: examples, what is accepted, what to do."""
+        told = faults.examples()
+        if self.names is None:
+            expected = f"whole numbers from {self.first:,} to {self.first + self.width - 1:,}"
+            remedy = (
+                "correct the file; declare as many columns as there can be items; say by --first-item what number the first "
+                "column has; and leave --no-header out if the first line holds the names of columns"
+            )
+        else:
+            listed = ", ".join(map(shown, self.names[:_LISTED])) + (", ..." if self.width > _LISTED else "")
+            expected = f"one of {self.width:,} names: {listed}"
+            remedy = "correct the file or the names; or give --first-item if the file has numbers in place of names"
+        if any(_MARK in repr(example) for example in told):
+            remedy = "remove the byte order mark (U+FEFF), which does not show: files in UTF-8 were joined"
+        return [*told, f"expected: {expected}", f"what to do: {remedy}"]
+
+
+class _Unknown(Faults):
+    """Fields that are no items, collected over a file."""
+
+    def __init__(self, title: str, items: Items) -> None:
+        super().__init__()
+        self._title, self._items = title, items
+
+    def find(self, fields: Fields, places: NDArray[np.int64], columns: NDArray[np.int32]) -> None:
+        """Add those of the fields at these places that have no column."""
+        places = places[columns < 0]
+
+        def text(place: int) -> str:
+            found = fields.text(place)
+            return f"{shown(found)} is no item" if found else "no item"
+
+        self.add(places, fields.lines_of, text)
+
+    def refuse(self) -> None:
+        """Refuse the file if there were any.
+
+        Raises
+        ------
+        PrivateDataError
+            With lines and texts, for the owner.
+        """
+        if self.number:
+            told = "\n".join(f"  {line}" for line in self._items.told(self))
+            raise PrivateDataError(f"{self._title} does not fit the declared columns\n{told}")
+
+
+def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = False) -> SparseColumns:
+    """Return the columns of baskets. Every line is a record: an empty line is one without items.
+
+    Items are numbers or names. The same item twice in a basket counts once. A file is gzip if its name ends with .gz.
+
+    Parameters
+    ----------
+    total
+        Whether what is no item is left out of its record, and a line that cannot be read is a record without items. The file
+        may then hold no line at all.
+
+    Raises
+    ------
+    PrivateDataError
+        If the file is damaged; and, unless `total`, if it holds no line or something in it is no item. The message quotes
+        lines, for the owner.
+    """
+    from dpopt.private.readers.binary.listing_kernels import columns_of_records
+
+    parts = []
+    unknown, malformed = _Unknown(path.name, items), Malformed("items")
+    rows = 0
+    for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
+        columns = items.columns(fields)
+        rows += fields.bad.size
+        if total:  # without what is no item; a record that cannot be divided has none
+            known = (columns >= 0) & np.repeat(fields.bad == 0, fields.counts)
+            parts.append((np.concatenate([[0], np.cumsum(known)])[fields.firsts], columns[known]))
+            continue
+        malformed.add_records(fields, np.flatnonzero(fields.bad))
+        unknown.find(fields, np.arange(columns.size), columns)
+        parts.append((fields.firsts, columns))
+    malformed.refuse(path.name)
+    unknown.refuse()
+    if not (0 if total else 1) <= rows <= MOST_ROWS:
+        raise PrivateDataError(
+            f"{path.name} has {rows:,} lines; expected 1 to {MOST_ROWS:,}, a record on each"
+        )
+    return columns_of_records(parts, items.width)
+
+
+def read_pairs(
+    path: Path,
+    items: Items,
+    *,
+    pair_columns: tuple[int, int] | None = None,
+    header: bool = True,
+    form: TextForm = COMMAS,
+    total: bool = False,
+) -> SparseColumns:
+    """Return the columns of pairs: one record for each user, whose items are those of all lines with that user.
+
+    Users are any texts; items are numbers or names. Blank lines are skipped. A pair that stands there twice is one.
+
+    Parameters
+    ----------
+    pair_columns
+        Which columns of the file, from 1, hold user and item; None where there are two.
+    header
+        Whether the first line holds the names of the file's columns; all lines then have as many. Without one, all lines have
+        two columns, or with `pair_columns` at least those.
+    form
+        How lines are divided.
+    total
+        Whether what is no item is left out of its record, and a line that cannot be read, or has no user, of all of them. There
+        may then be no record at all.
+
+    Raises
+    ------
+    PrivateDataError
+        If the file is damaged; and, unless `total`, if it holds no pair, a line has another number of columns or no user, or
+        something is no item. The message quotes lines, for the owner.
+    """
+    import pyarrow as pa
+
+    from dpopt.private.readers.binary.listing_kernels import columns_of_records, records_of_pairs
+
+    users: list[pa.Array] = []
+    columns: list[NDArray[np.int32]] = []
+    unknown, lines = _Unknown(path.name, items), _Lines(path.name, pair_columns, header=header)
+    for fields in fields_of(path, form, packed=is_packed(path, public_start=header)):
+        texts, places = lines.pairs(fields)
+        found = items.columns(fields)[places]
+        unknown.find(fields, places, found)
+        users.append(texts.dictionary_encode())
+        columns.append(found)
+    if not total:
+        lines.refuse()
+        unknown.refuse()
+    if not sum(map(len, columns)):
+        if total:
+            return columns_of_records([], items.width)
+        raise PrivateDataError(f"{path.name} holds no pair of user and item; expected one on each line")
+    merged = pa.chunked_array(users).unify_dictionaries()
+    rows = len(merged.chunk(0).dictionary)
+    if rows > MOST_ROWS:
+        raise PrivateDataError(f"{path.name} has {rows:,} users; at most {MOST_ROWS:,} can be read")
+    records = np.concatenate([chunk.indices.to_numpy() for chunk in merged.chunks])
+    del merged, users
+    found = np.concatenate(columns)
+    known = found >= 0
+    part, _ = records_of_pairs(records[known], found[known], rows)
+    return columns_of_records([part], items.width)
+
+
+class _Lines:
+    """The lines of a file of pairs, each held against what is declared."""
+
+    def __init__(self, title: str, pair: tuple[int, int] | None, *, header: bool) -> None:
+        self._title, self._pair = title, pair
+        self._header = header  # whether it is still to come
+        self._fewest, self._most = (2, 2.0) if pair is None else (max(pair), np.inf)
+        self._malformed = Malformed("a user and an item" if pair is None else f"at least {max(pair)} columns")
+        self._nobody = 0
+
+    def pairs(self, fields: Fields) -> tuple[pa.Array, NDArray[np.int64]]:
+        """Return the users of the lines with a pair, and the places of their items among the fields."""
+        import pyarrow as pa
+
+        counts = fields.counts
+        held = (counts > 0) | (fields.bad > 0)
+        if self._header and held.any():
+            first = int(np.flatnonzero(held)[0])
+            self._begin(int(counts[first]))
+            held[first] = False
+        good = held & (fields.bad == 0) & (counts >= self._fewest) & (counts <= self._most)
+        self._malformed.add_records(fields, np.flatnonzero(held & ~good))
+        user, item = (1, 2) if self._pair is None else self._pair
+        places = fields.firsts[:-1][good].astype(np.int64)
+        named = fields.ends[places + user] != fields.ends[places + user - 1]
+        if not named.all() and not self._nobody:
+            self._nobody = int(fields.lines_of(places[~named][:1])[0])
+        places = places[named]
+        return fields.arrow().take(pa.array(places + user - 1)), places + item - 1
+
+    def refuse(self) -> None:
+        """Refuse the file if there were lines without a user and an item; tell the first of them."""
+        self._malformed.refuse(self._title)
+        if self._nobody:
+            raise PrivateDataError(
+                f"{self._title}, line {self._nobody:,}: no user; every line needs a user and an item"
+            )
+
+    def _begin(self, width: int) -> None:
+        """Take the number of columns from the line of their names, which is public."""
+        self._header = False
+        if self._pair is None and width != 2:
+            raise PrivateDataError(
+                f"{self._title} has {counted(width, 'column')} in its first line, the names of columns; say which hold user "
+                "and item, as in --pair-columns 1,2"
+                if width > 2
+                else f"{self._title} has one column in its first line, the names of columns; expected a user and an item; "
+                "--separator says what stands between them, a comma if it is left out"
+            )
+        if self._pair is not None and max(self._pair) > width:
+            raise PrivateDataError(
+                f"{self._title} has {counted(width, 'column')} in its first line, the names of columns, and --pair-columns "
+                f"names column {max(self._pair)}"
+            )
+        self._fewest, self._most = width, width
+        self._malformed = Malformed(counted(width, "column"))
