@@ -282,6 +282,24 @@ def test_what_does_not_fit_the_plan_is_refused_with_its_line(
         read(name, entries)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (edit("records", records=[[9, 9]], multiplicity=[1]), "does not fit the schema"),
+        (edit("records", multiplicity=[0]), "have shape"),
+        (edit("records", multiplicity=["many"]), "damaged"),
+        (edit("records", distance=2), "distribution"),
+    ],
+)
+def test_records_of_a_distribution_that_are_none_are_refused(
+    change: Change, message: str, transcripts: dict[str, Entries]
+) -> None:
+    entries = copy.deepcopy(transcripts[QUERIES])
+    change(entries)
+    with pytest.raises(TranscriptError, match=message):
+        read(QUERIES, entries)
+
+
 def again(entries: Entries, *, given_up: int) -> Entries:
     """Return a run of one charge whose draw was torn and paid for once more."""
     place = of_kind(entries, "charge")
