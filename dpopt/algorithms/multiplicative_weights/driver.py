@@ -307,7 +307,7 @@ def _checked(entry: Entry, played: Played) -> Entry:
 
 
 def _records_entry(job: Job, learner: Learner | None, played: Played) -> Entry:
-    from dpopt.queries.counting.answer_kernels import shares_on_records
+    from dpopt.queries.counting.kernels import shares_on_records
 
     if learner is None:
         raise PlanError("records stand for a distribution, and there is none")
@@ -389,7 +389,7 @@ def _read_bits(job: Job, written: object, weights: NDArray[np.int64]) -> Synthet
 
 def _differences(job: Job, played: Played, records: SyntheticRecords) -> NDArray[np.float64]:
     """Return how far the records' answers lie from the measured ones, as shares, one after the other."""
-    from dpopt.queries.counting.answer_kernels import shares_on_records
+    from dpopt.queries.counting.kernels import shares_on_records
 
     plan = _plan(job)
     if not played.learnt:
