@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
+from dpopt.files.codec import encode
 from dpopt.private.curators.door import Door
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
@@ -314,7 +315,7 @@ def reservation(job: Job) -> Entry:
     """Return the journal's first entry: every charge of the plan, reserved before the first draw, and what it is for."""
     return {
         "kind": "reserve",
-        "charges": [charge.to_json() for charge in job.plan.charges()],
+        "charges": [encode(charge) for charge in job.plan.charges()],
         "inputs": job.fingerprint(),
     }
 

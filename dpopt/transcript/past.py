@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from dpopt.accounting.charges import Charge
-from dpopt.errors import TranscriptError
+from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.released import NoisyAnswers, SampledQueries, SelectedMarginal
-from dpopt.transcript.selected_database import SelectedDatabase
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import (
+    NoisyAnswers,
+    SampledQueries,
+    SelectedDatabase,
+    SelectedMarginal,
+    SelectedQuery,
+)
 
 DRAW, MEASUREMENT, SELECTION = "draw", "measurement", "selection"
 QUERY_SELECTION, DATABASE = "query selection", "database"
@@ -125,7 +130,7 @@ class Past:
         if entry is None:
             return DrawOnFile(charged=False)
         with self._fitting():
-            found = Charge.from_json(entry["charge"])
+            found = decode(Charge, entry["charge"], "a charge", AccountingError)
             if found != charge or (entry.get("round"), entry.get("given_up")) != (round, given_up):
                 raise TranscriptError(f"the charge {found.label!r} is not the next of the plan")
         if self._is_torn():

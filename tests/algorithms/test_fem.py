@@ -25,7 +25,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import Entry, JournalContents, MemoryJournal
 from dpopt.transcript.past import Past
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 from tests.tiny_runs import ADD_REMOVE, dataset_of
 
 SCHEMA = Schema(

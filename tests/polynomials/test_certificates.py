@@ -156,21 +156,21 @@ def test_what_is_written_is_read_back(number: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
-        (("objective",), "1/5", "is stated"),
-        (("objective",), "9" * 400, "beyond 1e308 is stated"),
-        (("objective",), 0.1, "fraction as text"),
-        (("witness", "points"), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "witness"),
-        (("witness", "points"), [0.5], "whole numbers"),
-        (("witness_below",), None, "nothing shows"),
-        (("least_degree_for",), "1/100", "above 0.01"),
-        (("dpopt_polynomial",), 2, "no polynomial file of version 1"),
-        (("problem", "basis"), "power", "expected binomial"),
-        (("problem", "predicate"), "and", "not those of 'and'"),
-        (("problem", "keeps_zero"), 1, "truth value"),
-        (("problem", "degree"), 3, "degree"),
-        (("problem", "extra"), 3, "unknown key"),
+        (("best", "objective"), "1/5", "is stated"),
+        (("best", "objective"), "9" * 400, "beyond 1e308 is stated"),
+        (("best", "objective"), 0.1, "fraction as text"),
+        (("best", "witness", "points"), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "witness"),
+        (("best", "witness", "points"), [0.5], "whole number"),
+        (("below",), None, "nothing shows"),
+        (("error_limit",), "1/100", "above 0.01"),
+        (("dpopt_polynomial",), 2, "expected 1"),
+        (("best", "problem", "basis"), "power", "basis"),
+        (("best", "problem", "target", "name"), "and", "not those of 'and'"),
+        (("best", "problem", "keeps_zero"), 1, "true or false"),
+        (("best", "problem", "degree"), 3, "degree"),
+        (("best", "problem", "extra"), 3, "unknown key"),
         (("extra",), 3, "unknown key"),
-        (("polynomial", "binomial_coefficients"), ["0", "1"], "is stated"),
+        (("best", "polynomial", "coefficients"), ["0", "1"], "is stated"),
     ],
 )
 def test_a_changed_file_is_refused(
@@ -196,7 +196,7 @@ def test_files_that_cannot_be_are_refused(tmp_path: Path) -> None:
 
 
 def test_tables_need_a_k_that_the_predicate_allows() -> None:
-    with pytest.raises(PolynomialError, match="least"):
+    with pytest.raises(PolynomialError, match="at least"):
         list(degree_table("atleast:5", range(1, 5)))
     assert [entry.width for entry in degree_table("atleast:5", range(1, 8), (Fraction(1, 10),))] == [5, 6, 7]
     assert [entry.found.degree for entry in degree_table("and", range(1, 4), (Fraction(1, 10),))] == [1, 2, 3]

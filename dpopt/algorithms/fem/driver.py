@@ -32,7 +32,7 @@ from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import QUERY_SELECTION
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 
 THREADS = 2
 prepare = dualquery.prepare

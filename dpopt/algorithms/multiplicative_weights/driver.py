@@ -40,8 +40,7 @@ from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT, QUERY_SELECTION, SELECTION
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 
 @dataclass(frozen=True, slots=True)

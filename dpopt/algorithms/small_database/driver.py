@@ -23,7 +23,7 @@ from dpopt.releases.progress import Progress, stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.past import DATABASE
-from dpopt.transcript.selected_database import SelectedDatabase
+from dpopt.transcript.released import SelectedDatabase
 
 LOST = (
     "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is nothing to "
