@@ -9,10 +9,10 @@ from typing import Any
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.fem.plan import FEM, FemPlan
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     NOISE,
@@ -22,12 +22,10 @@ from dpopt.algorithms.measured.plan import (
     PlannedMeasurement,
     PlannedSelections,
 )
-from dpopt.algorithms.multiplicative_weights.plan import PMW
-from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.options import MARGINALS, QUERIES
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
-from dpopt.releases.plan_request import MARGINALS, QUERIES
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions
 
@@ -83,7 +81,7 @@ def dqrs_job() -> Job:
 def fem_job() -> Job:
     """Return a job of FEM."""
     plan = FemPlan(
-        algorithm=FEM,
+        algorithm="fem",
         rounds=2,
         records=2,
         range_=Decimal("0.5"),
@@ -131,7 +129,7 @@ def small_database_job() -> Job:
 
 def asked_job() -> Asked:
     """Return what is asked of a run that measures its number of records first."""
-    settings = Settings(algorithm=NOISE, epsilon=1e3, delta=1e-6, predict=False)
+    settings = Terms.of(algorithm=NOISE, epsilon=1e3, delta=1e-6, predict=False)
     return Asked(settings, SCHEMA, conjunctions(SCHEMA, "a", "b"))
 
 
@@ -145,7 +143,7 @@ JOBS: dict[str, Callable[[], Job]] = {
     ADAPTIVE: lambda: measured_job(ADAPTIVE),
     "mwem, queries": lambda: multiplicative_job(multiplicative_plan(select=QUERIES), SCHEMA),
     "mwem, marginals": lambda: multiplicative_job(multiplicative_plan(select=MARGINALS), SCHEMA),
-    "pmw": lambda: multiplicative_job(multiplicative_plan(PMW, alpha=1.0), SCHEMA),
+    "pmw": lambda: multiplicative_job(multiplicative_plan("pmw", alpha=1.0), SCHEMA),
     "smalldb": small_database_job,
 }
 """By the name that tests show."""

@@ -9,10 +9,7 @@ from typing import Any
 
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import RESERVATION, Asked
-from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.measured.plan import NOISE
-from dpopt.algorithms.option_takers import AUTO
-from dpopt.algorithms.registry import algorithm_of, plan_of
+from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
@@ -30,6 +27,7 @@ from dpopt.errors import (
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
+from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import (
     RELEASE,
     REQUEST,
@@ -39,7 +37,7 @@ from dpopt.releases.folder_files import (
     remove_unfinished,
     withdraw,
 )
-from dpopt.releases.job import LEAST_BYTES, Job
+from dpopt.releases.job import LEAST_BYTES, Job, refuse_unreviewed
 from dpopt.releases.measured_size import (
     PublicSize,
     check_size_on_file,
@@ -50,7 +48,6 @@ from dpopt.releases.measured_size import (
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.releases.run import Run, Sources, play_run
-from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
 from dpopt.transcript.past import Past
 
@@ -76,14 +73,13 @@ def check_plannable(asked: Asked) -> None:
     DpoptError
         As the plan of ten million records is refused.
     """
-    settings = asked.settings
-    request = settings.request(_TRIED_SIZES[0], with_size_measured(settings.budget()))
-    names = CANDIDATES if settings.algorithm == AUTO else (settings.algorithm,)
+    terms = asked.terms
+    request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
     refusals: list[PlanError | AccountingError] = []
     for size in _TRIED_SIZES:
-        for name in names:
+        for options in candidates_for(terms.algorithm):
             try:
-                plan = plan_of(name, replace(request, size=size), asked.workload)
+                plan = plan_of(replace(request, size=size, options=options), asked.workload)
                 _job(asked, plan, asked.statement)  # refuses what cannot be written
             except (PlanError, AccountingError) as refusal:
                 refusals.append(refusal)
@@ -95,13 +91,13 @@ def check_plannable(asked: Asked) -> None:
 def job_of(asked: Asked, size: PublicSize, told: Progress) -> Job:
     """Return the job for a public number of records: a function of what was asked and of that number."""
     plan, statement = plan_and_statement(
-        asked.settings, size.number, asked.workload, told, form=asked.form, budget=size.budget
+        asked.terms, size.number, asked.workload, told, form=asked.form, budget=size.budget
     )
     return _job(asked, plan, {**statement, **asked.statement})
 
 
 def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
-    output = asked.settings.output(asked.schema, answers_only=plan.algorithm == NOISE)
+    output = asked.terms.output(asked.schema)
     return Job(plan, asked.schema, asked.workload, output, statement)
 
 
@@ -114,6 +110,7 @@ def release(
     check: Callable[[Job], None] = lambda job: None,
     progress: Progress | None = None,
     account: Account | None = None,
+    solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Run a plan on a table and, where a folder is given, leave a finished release in it.
 
@@ -135,6 +132,8 @@ def release(
     account : Account, optional
         From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The whole
         budget is reserved there before the number of records is drawn.
+    solver : Solver, optional
+        The solver that the plan names, where it is no registered one.
 
     Raises
     ------
@@ -152,11 +151,11 @@ def release(
         if account is not None:
             begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
     else:
-        refuse_unreviewed(begun.schema, accepted=begun.settings.accept_draft)
+        refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
         check_plannable(begun)
         if account is not None:
             begun = replace(begun, reservation=account.reservation)
-    first = _Start(dataset, begun, folder, drawn_from, check, progress or Silent(), account)
+    first = _Start(dataset, begun, folder, drawn_from, check, progress or Silent(), account, solver)
     if folder is None:
         return first.go_on(MemoryJournal(), Past())
     made = missing_folders(folder)
@@ -180,6 +179,7 @@ def resume(
     check: Callable[[Job], None] = lambda job: None,
     progress: Progress | None = None,
     account: Account | None = None,
+    solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
 
@@ -192,7 +192,7 @@ def resume(
         remove_unfinished(folder)
         if isinstance(begun, Job):
             (folder / REQUEST).unlink(missing_ok=True)
-        start = _Start(dataset, begun, folder, Sources(), check, progress or Silent(), account)
+        start = _Start(dataset, begun, folder, Sources(), check, progress or Silent(), account, solver)
         return start.go_on(journal, Past(contents))
     finally:
         journal.close()
@@ -209,6 +209,7 @@ class _Start:
     check: Callable[[Job], None]
     progress: Progress
     account: Account | None
+    solver: Solver | None
 
     def go_on(self, journal: Journal, past: Past) -> SyntheticRelease:
         """Play the run, continuing after what is on file, and write what it ends with."""
@@ -218,14 +219,14 @@ class _Start:
         else:
             job = self.begun
             check_size_on_file(past, job.plan.size, job.plan.budget)
-        run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account)
+        run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
         outcome = play_run(algorithm_of(job.plan).driver(), run)
         with stage(self.progress, "writing records"):
             return finish_release(job, self.folder, outcome)
 
     def _planned(self, asked: Asked, journal: Journal, past: Past) -> Job:
         """Measure the number of records, unless it is on file, and return the job that is made with it."""
-        budget = asked.settings.budget()
+        budget = asked.terms.budget()
         known, noise = size_on_file(past, budget), self.sources.noise
         with stage(self.progress, "counting records"):
             size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
@@ -258,18 +259,3 @@ def refuse_ended(folder: Path) -> None:
         )
     if (folder / RELEASE).exists():
         raise ReleaseFolderError(f"the run in {folder} has ended; there is nothing to resume")
-
-
-def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
-    """Refuse a drafted schema that nobody reviewed, unless the user accepts it; the release then records that.
-
-    Raises
-    ------
-    SchemaError
-        With what to do.
-    """
-    if schema.draft and not accepted:
-        raise SchemaError(
-            "the schema is a draft made from private data and not reviewed: its values and bins may tell about records. "
-            'Review it and set "draft": false in the file, or give --accept-draft, which the release then records'
-        )

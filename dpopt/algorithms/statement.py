@@ -15,8 +15,7 @@ from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError
 from dpopt.files.codec import encode
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding
-from dpopt.releases.plan_request import DEFAULT_DELTA
+from dpopt.releases.plan import DEFAULT_DELTA, Encoding
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome
 

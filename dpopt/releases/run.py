@@ -22,10 +22,12 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.solver import Solver
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Figures, Progress, Silent
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
+from dpopt.releases.solver_choice import clause_solver
 from dpopt.transcript.journal import Entry, Journal, MemoryJournal
 from dpopt.transcript.past import Past
 
@@ -58,6 +60,8 @@ class Run:
     progress : Progress
     account : Account or None
         From where the run is paid besides its own budget.
+    solver : Solver or None
+        The best-response solver, where it was given as such and not by name.
     """
 
     job: Job
@@ -67,6 +71,11 @@ class Run:
     sources: Sources = field(default_factory=Sources)
     progress: Progress = field(default_factory=Silent)
     account: Account | None = None
+    solver: Solver | None = None
+
+    def clause_solver(self) -> Solver:
+        """Return the best-response solver, made to take weighted clauses."""
+        return clause_solver(self.job.plan.solver if self.solver is None else self.solver)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,7 +262,7 @@ class Walk(Generic[_Curator]):
 class Driver(Protocol):
     """A module that plays runs of an algorithm; its control flow depends on the plan and on released values only."""
 
-    def prepare(self, job: Job, progress: Progress) -> Any:
+    def prepare(self, run: Run) -> Any:
         """Return what the public side needs to play; refuses what cannot end well, before anything is spent."""
         ...
 
@@ -274,7 +283,7 @@ def play_run(driver: Driver, run: Run) -> Outcome:
     ended = rebuild_run(driver, run.job, copy(run.past), run.journal, run.account)
     if ended is not None:
         return ended
-    prepared = driver.prepare(run.job, run.progress)
+    prepared = driver.prepare(run)
     ledger = run.job.ledger(run.account)
     curator = driver.open_door(run, ledger)
     walk = Walk(ledger, curator, run.journal, run.past, run.progress)

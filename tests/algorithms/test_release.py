@@ -9,11 +9,12 @@ import pytest
 
 from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
-from dpopt.algorithms.release import refuse_unreviewed, release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Silent
 from dpopt.releases.run import Sources

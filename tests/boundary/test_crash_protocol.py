@@ -28,7 +28,6 @@ from dpopt.accounting.size import SIZE
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import ADAPTIVE, PROJECTION
-from dpopt.algorithms.multiplicative_weights.plan import PMW
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_begun, read_job
 from dpopt.algorithms.replay import differing_files, load, replay
@@ -163,7 +162,7 @@ def test_a_transcript_cut_off_anywhere_is_continued(tmp_path: Path, name: str) -
                 assert len(made.rounds) == 3 - lost
                 continue
             assert torn not in world.drawn, "what may have been seen is not drawn again"
-            if begun.plan.algorithm != PMW:
+            if begun.plan.algorithm != "pmw":
                 skipped = {torn.removeprefix("selection of ")} if torn and "selection" in torn else set()
                 skipped = set() if name == "fem" else skipped
                 assert set(world.drawn) == played - {*on_file, torn} - skipped
@@ -227,7 +226,7 @@ def test_fitted_records_on_file_are_taken_as_they_are(tmp_path: Path) -> None:
 
 def test_a_run_that_stopped_early_charges_all_that_it_could_have_played(tmp_path: Path) -> None:
     """With alpha 1 the first measurement ends the run; a transcript that says otherwise is refused."""
-    job = multiplicative_job(multiplicative_plan(PMW, rounds=5, alpha=1.0), SCHEMA)
+    job = multiplicative_job(multiplicative_plan("pmw", rounds=5, alpha=1.0), SCHEMA)
     folder = tmp_path / "release"
     made = go_on(folder, job, World())
     assert made is not None
@@ -259,9 +258,7 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     begun = read_begun(folder)
     assert isinstance(begun, Asked)
     assert begun == replace(asked_job(), workload=begun.workload)
-    with mock.patch(
-        "dpopt.private.curators.size_curator.with_noise", side_effect=AssertionError("drawn again")
-    ):
+    with mock.patch("dpopt.private.curators.door.with_noise", side_effect=AssertionError("drawn again")):
         made = resume(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value
 

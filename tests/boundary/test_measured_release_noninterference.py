@@ -116,7 +116,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.algorithms.measured.fitting.fit", watched_fit(watcher)),
-            mock.patch("dpopt.private.curators.measuring_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"
@@ -268,9 +268,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
         watcher = Watcher()
         table = write_table(tmp_path / f"table{number}.csv", lines)
         with (
-            mock.patch(
-                "dpopt.private.curators.measuring_curator.OpendpNoise", return_value=ScriptedNoise([2, 0, 1])
-            ),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=ScriptedNoise([2, 0, 1])),
             mock.patch(
                 "dpopt.private.curators.measuring_curator.draw_candidate", scripted_selections([0, 2, 1])
             ),

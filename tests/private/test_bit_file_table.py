@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.curators.door import one_way_marginals
+from dpopt.private.curators.dualquery_curator import one_way_marginals
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.binary import bit_file
 from dpopt.private.readers.binary.bit_file import BitFileTable, write_bit_file

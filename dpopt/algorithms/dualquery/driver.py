@@ -33,7 +33,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import codes_of, kept, record_from_json
-from dpopt.releases.progress import Figures, Progress, stage
+from dpopt.releases.progress import Figures, stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
 from dpopt.releases.rule_conflicts import legal_record, require_rules_taken
@@ -283,11 +283,10 @@ def _answered(
     )
 
 
-def prepare(job: Job, progress: Progress) -> tuple[Solver, NDArray[np.int32] | None]:  # noqa: ARG001
+def prepare(run: Run) -> tuple[Solver, NDArray[np.int32] | None]:
     """Return the solver, and a record that obeys the rules where there are any; refuses rules that it cannot take."""
-    from dpopt.releases.solver_choice import clause_solver
-
-    solver, rules = clause_solver(job.plan.solver), job.record_rules()
+    job = run.job
+    solver, rules = run.clause_solver(), job.record_rules()
     if not rules.number_of_rules:
         return solver, None
     require_rules_taken(solver, rules, job.record_sizes())

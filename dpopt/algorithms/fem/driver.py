@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import driver as dualquery
-from dpopt.algorithms.fem.plan import SEPFEM, FemPlan
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.options import SepFEM
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
@@ -169,7 +170,7 @@ def play(
         limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
         records=plan.records,
         scale=plan.scale,
-        signed=plan.algorithm == SEPFEM,
+        signed=plan.algorithm == SepFEM.algorithm,
         rules=job.record_rules(),
         legal=legal,
     )

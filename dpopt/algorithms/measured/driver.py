@@ -24,11 +24,12 @@ from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections.selection import Selection
+from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import stage
 from dpopt.releases.rule_conflicts import legal_record
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
@@ -191,15 +192,16 @@ def open_door(run: Run, ledger: Ledger) -> MeasuringCurator:
     )
 
 
-def play(job: Job, walk: Walk[MeasuringCurator], prepared: NDArray[np.int32] | None) -> Outcome:
-    """Make the measurements of a plan, and fit records to them, which is post-processing.
-
-    `prepared` is a record that obeys the rules; None where there are none.
-    """
+def play(
+    job: Job,
+    walk: Walk[MeasuringCurator],
+    prepared: tuple[NDArray[np.int32] | None, Solver | None] | None,
+) -> Outcome:
+    """Make the measurements of a plan, and fit records to them, which is post-processing."""
     plan = _plan(job)
     if not walk.plays:
         check_sensitivities(plan, job.workload)
-    fitter = None if plan.fit is None else RecordFitter(job, plan, prepared)
+    fitter = None if plan.fit is None else RecordFitter(job, plan, *(prepared or (None, None)))
     with stage(walk.progress, "measuring"):
         answered = measure(
             walk,
@@ -226,7 +228,13 @@ def play(job: Job, walk: Walk[MeasuringCurator], prepared: NDArray[np.int32] | N
     return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate})
 
 
-def prepare(job: Job, progress: Progress) -> NDArray[np.int32] | None:  # noqa: ARG001
+def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
+    """Return a record that obeys the rules, None where there are none, and the solver that was given as such."""
+    check_sensitivities(_plan(run.job), run.job.workload)
+    return _legal(run.job), run.solver
+
+
+def _legal(job: Job) -> NDArray[np.int32] | None:
     """Return a record (d,) that obeys the rules, of codes that may occur; None where there are no rules.
 
     Found before anything is reserved, so that no budget is spent on a run that could not fit any record.
@@ -242,7 +250,6 @@ def prepare(job: Job, progress: Progress) -> NDArray[np.int32] | None:  # noqa: 
     from dpopt.inference.records.settings import FitSettings
     from dpopt.inference.records.start import start_records
 
-    check_sensitivities(_plan(job), job.workload)
     rules, sizes = job.record_rules(), job.record_sizes()
     found = legal_record(rules, sizes)
     if not rules.number_of_rules:

@@ -26,6 +26,7 @@ from dpopt.algorithms.multiplicative_weights.accuracy import proven_of_records
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_weights.universe import kept_as_bits
+from dpopt.algorithms.options import MARGINALS
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.records.problem import FitProblem
@@ -34,8 +35,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
-from dpopt.releases.plan_request import MARGINALS
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
@@ -227,10 +227,10 @@ def _named(plan: MultiplicativePlan, workload: Workload, chosen: int) -> str:
     return " x ".join(workload.schema.attributes[a].name for a in marginals.attributes_of(chosen))
 
 
-def prepare(job: Job, progress: Progress) -> Learner:
+def prepare(run: Run) -> Learner:
     """Return the public side; refuses a universe that is too large."""
-    with stage(progress, "preparing the universe"):
-        return Learner(_plan(job), job.workload)
+    with stage(run.progress, "preparing the universe"):
+        return Learner(_plan(run.job), run.job.workload)
 
 
 def open_door(run: Run, ledger: Ledger) -> MultiplicativeCurator:

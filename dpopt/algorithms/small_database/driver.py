@@ -19,7 +19,7 @@ from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.releases.job import Job
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.past import DATABASE
@@ -31,8 +31,12 @@ LOST = (
 )
 
 
-def prepare(job: Job, progress: Progress) -> tuple[Universe, Multisets]:  # noqa: ARG001
+def prepare(run: Run) -> tuple[Universe, Multisets]:
     """Return the universe and the databases of its elements; refuses too many of them."""
+    return _databases(run.job)
+
+
+def _databases(job: Job) -> tuple[Universe, Multisets]:
     universe = Universe.of(job.workload)
     return universe, Multisets(universe.answers, _plan_of(job).records)
 
@@ -62,7 +66,7 @@ def play(job: Job, walk: Walk[NetCurator], prepared: tuple[Universe, Multisets] 
         If the one selection was torn on file: it stays charged and is never drawn again.
     """
     plan = _plan_of(job)
-    universe, multisets = prepared or prepare(job, walk.progress)
+    universe, multisets = prepared or _databases(job)
 
     def select(again: bool) -> SelectedDatabase:  # noqa: FBT001
         ask = walk.curator.complete_database if again else walk.curator.select_database

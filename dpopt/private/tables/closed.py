@@ -25,6 +25,11 @@ class Closed:
     def __init__(self, *_: object, **__: object) -> None:
         _refuse(self, "an empty one was asked for; make it with read_table(...) or by a method of its own")
 
+    @property
+    def _public(self) -> object:
+        """What is public of these records: all but scale and relation that the charge of a measurement may depend on."""
+        return None
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: contents refused>"
 

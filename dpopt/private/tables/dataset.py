@@ -33,6 +33,11 @@ class PrivateDataset(Closed):
     # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
     _columns: Sequence[Codes]
 
+    @property
+    def _public(self) -> NDArray[np.integer]:
+        """How many codes each attribute has: what a charge depends on."""
+        return self._schema.sizes
+
     @classmethod
     def from_codes(cls, schema: Schema, columns: Sequence[NDArray[np.integer]]) -> PrivateDataset:
         """Take records that are encoded already.

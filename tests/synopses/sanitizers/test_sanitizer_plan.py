@@ -24,15 +24,7 @@ from dpopt.synopses.sanitizers.sanitizer_plan import (
     theorem_error,
 )
 from dpopt.synopses.summaries.noise_bounds import noise_bound
-from tests.exact_sanitizer_loss import (
-    FAMILIES,
-    THREE,
-    function_family,
-    huge,
-    modest,
-    random_table,
-    symmetric,
-)
+from tests.exact_sanitizer_loss import FAMILIES, THREE, function_family, huge, modest, random_table, symmetric
 from tests.exact_summary_loss import MIXED, UNIVERSES
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
