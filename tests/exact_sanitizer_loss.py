@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import LISTED, POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,

@@ -9,7 +9,7 @@ from itertools import combinations, combinations_with_replacement
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan

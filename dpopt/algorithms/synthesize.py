@@ -12,8 +12,9 @@ from typing import Any, cast
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import RESERVATION, Asked, Terms
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
-from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
+from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
+from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release import job_of, refuse_ended, release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.stating import prepare, remarks_on
@@ -147,7 +148,7 @@ def _check_job(job: Job, *, engine: str, told: Progress) -> None:
     """Tell what is to be known of a job before it runs, and refuse one that the memory does not hold."""
     for remark in remarks_on(job.plan, job.statement):
         told.note(remark)
-    needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory")
+    needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
         _tell(note_on_memory(needed), told)
@@ -205,7 +206,9 @@ def continue_run(
     with stage(told, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
     if isinstance(job, Job):
-        needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
+        needed = algorithm_of(job.plan).expected_memory(
+            job.plan, job.workload, streamed=engine != "memory", resumed=True
+        )
         if needed is not None:
             _tell(note_on_memory(needed, available_memory()), told)
     check = partial(_check_job, engine=engine, told=told)

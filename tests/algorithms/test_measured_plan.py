@@ -288,7 +288,7 @@ def test_a_damaged_plan_is_refused(name: str) -> None:
 
 
 def test_a_plan_of_another_algorithm_is_named() -> None:
-    with pytest.raises(PlanError, match="for algorithm 'magic'; this dpopt reads plans of dualquery"):
+    with pytest.raises(PlanError, match="for algorithm 'magic'; this dpopt reads plans of .*dualquery"):
         read_plan({"algorithm": "magic"})
     with pytest.raises(PlanError, match="expected a release of dualquery, found one of projection"):
         dualquery_plan(measured_plan(PROJECTION))

@@ -20,7 +20,7 @@ from dpopt.private.measurements.halfspace_measurement import Arcs, ProjectedPoin
 from dpopt.private.measurements.list_measurement import ListCounts, ListTable
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
 from dpopt.private.tables.closed import Closed
-from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces

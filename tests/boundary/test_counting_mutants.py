@@ -42,11 +42,10 @@ from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.readers.read_numbers import HalfspacePoints
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections, Scaling
-from dpopt.queries.polynomial_families.family import FunctionFamily, Moves, SymmetricFamily, TableFamily
+from dpopt.queries.polynomial_families import FunctionFamily, Moves, SymmetricFamily, TableFamily
 from dpopt.releases import measured_size
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists

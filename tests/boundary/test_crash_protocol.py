@@ -258,7 +258,9 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     begun = read_begun(folder)
     assert isinstance(begun, Asked)
     assert begun == replace(asked_job(), workload=begun.workload)
-    with mock.patch("dpopt.private.curators.door.with_noise", side_effect=AssertionError("drawn again")):
+    with mock.patch(
+        "dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")
+    ):
         made = resume(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value
 

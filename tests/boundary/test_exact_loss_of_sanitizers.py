@@ -6,7 +6,7 @@ import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums
-from dpopt.queries.polynomial_families.family import FunctionFamily
+from dpopt.queries.polynomial_families import FunctionFamily
 from tests.exact_counts_loss import check_game
 from tests.exact_sanitizer_loss import FAMILIES, UNIT, check_planned_loss, plan_of, sums_game
 

@@ -38,9 +38,7 @@ from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.inference.records.fit import fit
-from dpopt.inference.records.fitted import Fitted
-from dpopt.inference.records.problem import FitProblem
-from dpopt.inference.records.settings import FitSettings
+from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset

@@ -52,7 +52,7 @@ def plan_of(
 ) -> SanitizerPlan:
     """Return a plan; with `asked` a function is asked for the records of the table, not for all that can occur."""
     family = FAMILIES[kind]
-    with mock.patch("dpopt.queries.polynomial_families.function_family.MOST_RECORDS", 1 if asked else 2**16):
+    with mock.patch("dpopt.queries.polynomial_families.MOST_RECORDS", 1 if asked else 2**16):
         return plan_sanitizer(family, BUDGETS[gaussian], size=RECORDS, relation=relation)
 
 

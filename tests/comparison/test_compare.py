@@ -12,7 +12,7 @@ from dpopt.comparison.compare import compare, contestant_named, in_child
 from dpopt.comparison.judge import FALSE, claims_what_is_not_so
 from dpopt.comparison.parts import Case, Comparison, Contestant, Row
 from dpopt.errors import PlanError, SolverUnavailableError
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,

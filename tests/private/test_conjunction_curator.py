@@ -20,7 +20,7 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_counts_loss import AMPLE
 from tests.exact_summary_loss import UNIVERSES, counted, table_neighbours

@@ -23,9 +23,9 @@ from dpopt.private.measurements.sanitizer_sums import (
     moved_and_scale,
 )
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import FunctionFamily, PolynomialFamily, TableFamily
+from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, TableFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_counts_loss import AMPLE
 from tests.exact_sanitizer_loss import (

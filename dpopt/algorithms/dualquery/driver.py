@@ -21,8 +21,7 @@ from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_plan
 from dpopt.algorithms.dualquery.statement import dualquery_sections
 from dpopt.errors import TranscriptError
-from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.reading import read_record
+from dpopt.models.best_responses.best_response import best_response, read_record
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify

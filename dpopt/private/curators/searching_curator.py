@@ -23,7 +23,7 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.noisy_counts import check_scale
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.queries.ranges.box_cells import cut_boxes, sums_before, sums_of_boxes, whole_box
+from dpopt.queries.ranges.grids import cut_boxes, sums_before, sums_of_boxes, whole_box
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisySearch
 

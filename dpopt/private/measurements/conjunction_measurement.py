@@ -14,8 +14,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.declared import Declared
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LARGEST_SIZE
+from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
 
 
 class ConjunctionTable(Declared[PrivateDataset, ChosenLiterals]):

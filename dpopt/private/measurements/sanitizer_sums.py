@@ -20,7 +20,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.declared import Declared
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.conjunctions.monomials import SETS
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,

@@ -143,7 +143,7 @@ class PrivateDataset(Closed):
     ) -> NDArray[np.int64]:
         """Return how many records lie in each cell, cell by cell as conjunctions: no array of records times columns is made."""
         from dpopt.queries.counting.counting import count_on_columns
-        from dpopt.queries.marginal_cells import cell_clauses
+        from dpopt.queries.marginal_set import cell_clauses
 
         marginals.check_against(self._schema.sizes)
         counts = np.zeros(marginals.number_of_cells, dtype=np.int64)

@@ -20,7 +20,7 @@ from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells
+from dpopt.queries.ranges.grids import box_of_cells
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan

@@ -14,7 +14,7 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import for_unit, open_account, reserved_ledger
 from dpopt.releases.measured_size import is_measured, size_of, with_size_measured

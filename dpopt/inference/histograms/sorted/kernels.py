@@ -1,4 +1,9 @@
-"""Forward and backward sums over nondecreasing paths, and their levels. Compiled; importing this module imports numba."""
+"""A graph with given degrees. Compiled; importing this module imports numba.
+
+Isotonic regression with absolute differences. Compiled; importing this module imports numba.
+
+Forward and backward sums over nondecreasing paths, and their levels. Compiled; importing this module imports numba.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,90 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
+
+
+@kernel
+def join_largest(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return edges (m, 2) of a graph with these falling degrees; fewer than half their sum where there is none.
+
+    The last node, of smallest degree d, is joined to the d largest and taken away (Havel and Hakimi, for any node). Where
+    those of equal degree are not all needed, the last of them are taken, so that the rest stays in order; number[c] nodes have
+    degree c or more.
+    """
+    size = degrees.size
+    left = degrees.copy()
+    number = np.zeros(size + 1, dtype=np.int64)
+    for i in range(size):
+        number[left[i]] += 1
+    for c in range(size - 1, -1, -1):
+        number[c] += number[c + 1]
+    edges = np.empty((degrees.sum() // 2, 2), dtype=np.int64)
+    length = 0
+    for node in range(size - 1, -1, -1):
+        wanted = left[node]
+        for c in range(wanted + 1):
+            number[c] -= 1
+        if wanted > node or length + wanted > len(edges) or (wanted > 0 and left[wanted - 1] == 0):
+            return edges[:length]
+        if wanted == 0:
+            continue
+        lowest = left[wanted - 1]
+        whole = number[lowest + 1]  # nodes above the lowest degree that is touched
+        end = number[lowest]
+        first = end - (wanted - whole)
+        for turn in range(wanted):
+            other = turn if turn < whole else first + turn - whole
+            number[left[other]] -= 1
+            left[other] -= 1
+            edges[length, 0], edges[length, 1] = node, other
+            length += 1
+    return edges[:length]
+
+
+@kernel
+def least_medians(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the smallest of all nondecreasing s (n,) that minimize sum_k weights[k] |s_k - values[k]|.
+
+    f_k(x), the least cost of the first k entries with s_k <= x, is convex, piecewise linear and falls to its minimum. Its
+    bends, with the change of slope at each, are kept in a heap with the largest on top. Another value adds a bend of twice its
+    weight; what then rises on the right, its weight, is cut off from the top. The top is where f_k begins to be least: s_k,
+    unless s_(k+1) is smaller.
+    """
+    size = values.size
+    bends, changes = np.empty(size), np.empty(size)
+    tops = np.empty(size)
+    length = 0
+    for k in range(size):
+        place = length
+        length += 1
+        while place > 0 and bends[(place - 1) // 2] < values[k]:
+            above = (place - 1) // 2
+            bends[place], changes[place] = bends[above], changes[above]
+            place = above
+        bends[place], changes[place] = values[k], 2.0 * weights[k]
+        excess = weights[k]
+        while excess >= changes[0]:
+            excess -= changes[0]
+            length -= 1
+            bend, change = bends[length], changes[length]
+            place = 0
+            while True:
+                below = 2 * place + 1
+                if below >= length:
+                    break
+                if below + 1 < length and bends[below + 1] > bends[below]:
+                    below += 1
+                if bends[below] <= bend:
+                    break
+                bends[place], changes[place] = bends[below], changes[below]
+                place = below
+            bends[place], changes[place] = bend, change
+        changes[0] -= excess
+        tops[k] = bends[0]
+    for k in range(size - 2, -1, -1):
+        tops[k] = min(tops[k], tops[k + 1])
+    return tops
+
 
 _TINY, _HUGE = 1e-100, 1e100
 
