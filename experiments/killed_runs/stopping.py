@@ -104,11 +104,11 @@ def _run(order: dict[str, Any]) -> NoReturn:
 
 def _load() -> None:
     """Load what a run needs, compiled loops too, by a tiny release in memory. Its own threads have ended by then."""
-    import dpopt.algorithms.measured.play
-    import dpopt.algorithms.multiplicative_weights.play
     import pandas as pd
     import pyarrow.csv  # noqa: F401
 
+    import dpopt.algorithms.measured.driver
+    import dpopt.algorithms.multiplicative_weights.driver
     import dpopt.algorithms.replay
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401

@@ -155,7 +155,7 @@ OUT_OF_ORDER: dict[str, tuple[Change, str]] = {
         lambda e: e[of_kind(e, "charge")].update(given_up=2),
         "is not the next of the plan",
     ),
-    "a charge that is none": (lambda e: first_charge(e).clear(), "expected the keys"),
+    "a charge that is none": (lambda e: first_charge(e).clear(), "missing the key"),
     "no charge": (lambda e: e[of_kind(e, "charge")].pop("charge"), "'charge'"),
     "an end too early": (lambda e: e.insert(of_kind(e, *DRAWN), {"kind": "finish"}), "'finish'"),
     "an end without the last draw": (lambda e: e.__delitem__(last_of_kind(e, *DRAWN)), "expected"),
