@@ -367,21 +367,9 @@ class TableReading:
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        return {
-            "layout": None if self.layout is None else str(self.layout),
-            "first_item": self.first_item,
-            "pair_columns": None if self.pair_columns is None else list(self.pair_columns),
-            "header": self.header,
-            "separator": self.separator,
-            "quotes": self.quotes,
-            "multiline": self.multiline,
-            "decimal": self.decimal,
-            "encoding": self.encoding,
-            "column_names": None if self.column_names is None else list(self.column_names),
-            "on_invalid": self.on_invalid.text,
-            "person": self.person,
-            "rows_per_person": self.rows_per_person,
-        }
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        said |= {"on_invalid": self.on_invalid.text}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:
