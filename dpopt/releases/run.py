@@ -27,7 +27,6 @@ from dpopt.releases.job import Job
 from dpopt.releases.progress import Figures, Progress, Silent
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
-from dpopt.releases.solver_choice import clause_solver
 from dpopt.transcript.journal import Entry, Journal, MemoryJournal
 from dpopt.transcript.past import Past
 
@@ -75,6 +74,8 @@ class Run:
 
     def clause_solver(self) -> Solver:
         """Return the best-response solver, made to take weighted clauses."""
+        from dpopt.releases.solver_choice import clause_solver  # a replay needs no solver, and loads none
+
         return clause_solver(self.job.plan.solver if self.solver is None else self.solver)
 
 
