@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -282,14 +282,22 @@ def _answered(
     )
 
 
-def prepare(run: Run) -> tuple[Solver, NDArray[np.int32] | None]:
-    """Return the solver, and a record that obeys the rules where there are any; refuses rules that it cannot take."""
+Prepared = tuple[Solver, Solver, NDArray[np.int32] | None]
+"""The solver, the one that answers where it fails, and a record that obeys the rules, None where there are none."""
+NO_SOLVERS: Prepared = (cast("Solver", None), cast("Solver", None), None)
+"""For a transcript that is only read: no solver is asked, and none is loaded."""
+
+
+def prepare(run: Run) -> Prepared:
+    """Return the solvers, and a record that obeys the rules where there are any; refuses rules that they cannot take."""
+    from dpopt.solvers.registry import get_solver
+
     job = run.job
-    solver, rules = run.clause_solver(), job.record_rules()
+    solver, search, rules = run.clause_solver(), get_solver("local-search"), job.record_rules()
     if not rules.number_of_rules:
-        return solver, None
+        return solver, search, None
     require_rules_taken(solver, rules, job.record_sizes())
-    return solver, legal_record(rules, job.record_sizes())
+    return solver, search, legal_record(rules, job.record_sizes())
 
 
 def open_door(run: Run, ledger: Ledger) -> Curator:
@@ -311,12 +319,10 @@ def open_door(run: Run, ledger: Ledger) -> Curator:
         return Curator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
 
 
-def play(job: Job, walk: Walk[Curator], prepared: tuple[Solver, NDArray[np.int32] | None] | None) -> Outcome:
+def play(job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
     """Play the rounds of a plan; the one-way marginals first, where it measures them."""
-    from dpopt.solvers.registry import get_solver
-
-    plan, search = dualquery_plan(job.plan), get_solver("local-search")
-    solver, legal = (search, None) if prepared is None else prepared
+    plan = dualquery_plan(job.plan)
+    solver, search, legal = prepared or NO_SOLVERS
     responder = BestResponder(
         clauses=job.record_clauses(),
         sizes=job.record_sizes(),

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import driver as dualquery
@@ -25,7 +24,6 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.programs.limits import SolveLimits
-from dpopt.programs.solver import Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
@@ -150,14 +148,10 @@ def open_door(run: Run, ledger: Ledger) -> FemCurator:
         )
 
 
-def play(
-    job: Job, walk: Walk[FemCurator], prepared: tuple[Solver, NDArray[np.int32] | None] | None
-) -> Outcome:
+def play(job: Job, walk: Walk[FemCurator], prepared: dualquery.Prepared | None) -> Outcome:
     """Play the rounds of a plan, and release the records of the batches that it keeps."""
-    from dpopt.solvers.registry import get_solver
-
-    plan, search = _plan(job), get_solver("local-search")
-    solver, legal = (search, None) if prepared is None else prepared
+    plan = _plan(job)
+    solver, search, legal = prepared or dualquery.NO_SOLVERS
     domains, sizes = domains_of(job.workload), job.schema.sizes
     possible = np.zeros(int(sizes.sum()), dtype=np.bool_)
     possible[np.repeat(job.schema.offsets[:-1], domains.counts) + domains.codes] = True
