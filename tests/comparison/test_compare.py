@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dpopt.comparison.compare import compare, contestant_named, in_child
-from dpopt.comparison.judge import FALSE, claims_what_is_not_so
-from dpopt.comparison.parts import Case, Comparison, Contestant, Row
+from dpopt.comparison.parts import FALSE, Case, Comparison, Contestant, Row, claims_what_is_not_so
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.models.best_responses.formulation import Formulation
 from dpopt.programs import (

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from dpopt.comparison.judge import DEFECT, claims_what_is_not_so, judged
-from dpopt.comparison.parts import Row
+from dpopt.comparison.parts import DEFECT, Row, claims_what_is_not_so, judged
 
 
 def test_a_value_above_the_proven_bound_is_a_defect_of_dpopt_and_no_solvers_fault() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpopt.comparison.performance_profile import distance, profile_over_distance, profile_over_time
+from dpopt.comparison.tables import distance, profile_over_distance, profile_over_time
 from tests.comparison.comparisons import comparison
 
 

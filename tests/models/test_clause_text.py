@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.comparison.clause_text import (
+from dpopt.comparison.instances import (
     clauses_from_text,
     record_from_text,
     text_from_clauses,

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dpopt.errors import SchemaError
-from dpopt.schema.attribute import number_text
+from dpopt.schema.attribute import is_number, number_text
 from dpopt.schema.rules.values import (
     SHOWN,
     Named,
     as_json,
-    is_number,
     require_name,
     require_one_of,
     require_value,
