@@ -149,7 +149,7 @@ def test_a_solver_of_neither_is_refused() -> None:
 
 
 def test_a_mixed_integer_program_is_refused() -> None:
-    from tests.programs.test_mps import PROGRAM
+    from tests.programs.test_mixed_integer import PROGRAM
 
     with pytest.raises(ProgramError, match="takes a MaxCsp"):
         AsMip(Scripted(found([0, 0], None, Termination.LIMIT, Limit.TIME))).solve(PROGRAM)

@@ -29,7 +29,7 @@ from dpopt.programs.enumeration import best_record
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from tests.circuits import among, best_legal_value, circuit_of, circuits, some
-from tests.programs.test_mps import PROGRAM
+from tests.programs.test_mixed_integer import PROGRAM
 from tests.strategies import Row, clause_lists, clauses_of
 
 SIZES = (2, 3, 2, 3, 2)

@@ -1,8 +1,10 @@
-"""Least coefficients and least noise: exact optima, from every solver and from none; the table of sensitivities."""
+"""Least coefficients, least noise and sensitivities: exact optima from every solver and from none; all pairs of records."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations, product
 from math import comb, sqrt
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 from dpopt.errors import PolynomialError
 from dpopt.polynomials import (
     Basis,
+    Polynomial,
+    Problem,
     Target,
     best_polynomial,
     least_coefficients,
@@ -24,36 +28,98 @@ from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.joint import direct_error, rounded_noise_weights
 from dpopt.polynomials.linear_solver import linear_solvers
 from dpopt.polynomials.sensitivities import (
+    answer_deviation,
     binomial_sensitivity,
     crude_sensitivity,
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
-from tests.polynomials.test_minimax import LIES, Liar, NDArrayMaker
+from tests.polynomials.test_minimax import LIES, Liar
+
+POLYNOMIAL = Polynomial(3, (Fraction(1, 3), Fraction(1), Fraction(-3, 5), Fraction(1, 5)))
+Record = tuple[int, ...]
+
+
+def binomial_vector(record: Record) -> list[Fraction]:
+    """Return a_|A| [x_A = 1] for all sets A of one to three attributes."""
+    places = range(len(record))
+    return [
+        POLYNOMIAL.coefficients[j] * all(record[place] for place in chosen)
+        for j in range(1, 4)
+        for chosen in combinations(places, j)
+    ]
+
+
+def monomial_vector(record: Record) -> list[Fraction]:
+    """Return c_i x_{j_1} ... x_{j_i} for all sequences of one to three attributes."""
+    coefficients = POLYNOMIAL.in_basis(Basis.MONOMIAL)
+    return [
+        coefficients[i] * all(record[place] for place in chosen)
+        for i in range(1, 4)
+        for chosen in product(range(len(record)), repeat=i)
+    ]
+
+
+def distance(one: list[Fraction], other: list[Fraction]) -> Fraction:
+    return sum((abs(a - b) for a, b in zip(one, other, strict=True)), start=Fraction(0))
+
+
+@pytest.mark.parametrize("attributes", [3, 4, 5])
+def test_the_sensitivities_are_those_of_the_worst_pair(attributes: int) -> None:
+    records = list(product((0, 1), repeat=attributes))
+    for vector, stated in (
+        (binomial_vector, binomial_sensitivity(POLYNOMIAL, attributes)),
+        (monomial_vector, monomial_sensitivity(POLYNOMIAL, attributes)),
+    ):
+        vectors = [vector(record) for record in records]
+        assert max(distance(a, b) for a, b in combinations(vectors, 2)) == stated  # replace-one
+        empty = [Fraction(0)] * len(vectors[0])
+        assert max(distance(one, empty) for one in vectors) == stated  # one record more or less
+        assert stated <= crude_sensitivity(POLYNOMIAL, attributes)
+
+
+@pytest.mark.parametrize("ones", range(6))
+def test_records_with_few_ones_move_less(ones: int) -> None:
+    records = [record for record in product((0, 1), repeat=5) if sum(record) <= ones]
+    stated = binomial_sensitivity(POLYNOMIAL, 5, most_ones=ones)
+    vectors = [binomial_vector(record) for record in records]
+    assert max(sum(map(abs, one), start=Fraction(0)) for one in vectors) == stated
+    assert max(distance(a, b) for a in vectors for b in vectors) <= 2 * stated
+
+
+def test_inclusion_and_exclusion_moves_every_set() -> None:
+    assert inclusion_exclusion_sensitivity(3, 6) == 6 + 15 + 20
+    signs = Polynomial(3, (Fraction(0), Fraction(1), Fraction(-1), Fraction(1)))
+    assert binomial_sensitivity(signs, 6) == 41
+
+
+def test_the_deviation_is_that_of_noise_scaled_best() -> None:
+    """Variances v_j in proportion to (C(d, j) / C(k, j))^(1/2) / |a_j|, scaled to the budget."""
+    attributes, records, rho = 8, 500, 0.2
+    a = [abs(float(one)) for one in POLYNOMIAL.coefficients]
+    shape = [sqrt(comb(attributes, j) / comb(3, j)) / a[j] for j in (1, 2, 3)]
+    cost = sum(comb(attributes, j) / (2 * records**2 * shape[j - 1]) for j in (1, 2, 3))
+    variances = [one * cost / rho for one in shape]
+    variance = sum(a[j] ** 2 * comb(3, j) * variances[j - 1] for j in (1, 2, 3))
+    stated = answer_deviation(POLYNOMIAL, attributes, records=records, rho=rho)
+    assert stated == pytest.approx(sqrt(variance), rel=1e-12)
+
 
 TENTH = Fraction(1, 10)
 SOLVERS = [name for name in linear_solvers() if name != "pdlp"]  # which takes its whole time limit
 
 
 @pytest.mark.parametrize(
-    ("attributes", "width", "error", "degree", "crude", "monomial", "binomial", "optimal", "exact"),
-    [
-        (20, 5, "0.1", 4, 4.5e4, 5.9e3, 3.5e3, 8.9e2, 2.2e4),
-        (20, 8, "0.1", 5, 2.3e5, 1.3e4, 6.0e3, 1.35e3, 2.6e5),
-        (50, 6, "0.1", 4, 1.1e6, 1.04e5, 8.4e4, 3.9e4, 1.8e7),
-        (50, 6, "0.25", 3, 5.7e4, 5.8e3, 5.2e3, 2.1e3, 1.8e7),
+    ("attributes", "width", "error", "degree", "known"),
+    [  # crude, monomial, binomial, optimal, by inclusion and exclusion
+        (20, 5, "0.1", 4, (4.5e4, 5.9e3, 3.5e3, 8.9e2, 2.2e4)),
+        (20, 8, "0.1", 5, (2.3e5, 1.3e4, 6.0e3, 1.35e3, 2.6e5)),
+        (50, 6, "0.1", 4, (1.1e6, 1.04e5, 8.4e4, 3.9e4, 1.8e7)),
+        (50, 6, "0.25", 3, (5.7e4, 5.8e3, 5.2e3, 2.1e3, 1.8e7)),
     ],
 )
 def test_the_table_of_sensitivities_is_the_known_one(
-    attributes: int,
-    width: int,
-    error: str,
-    degree: int,
-    crude: float,
-    monomial: float,
-    binomial: float,
-    optimal: float,
-    exact: float,
+    attributes: int, width: int, error: str, degree: int, known: tuple[float, ...]
 ) -> None:
     assert chebyshev_degree(width, Fraction(error)) == degree
     closed = chebyshev_polynomial(width, degree)
@@ -67,9 +133,7 @@ def test_the_table_of_sensitivities_is_the_known_one(
         best.objective,
         inclusion_exclusion_sensitivity(width, attributes),
     )
-    assert [float(one) for one in found] == pytest.approx(
-        [crude, monomial, binomial, optimal, exact], rel=0.02
-    )
+    assert [float(one) for one in found] == pytest.approx(known, rel=0.02)
 
 
 @pytest.mark.parametrize("name", [*SOLVERS, None])
@@ -97,8 +161,8 @@ def test_every_solver_leads_to_the_same_optimum(name: str | None) -> None:
 
 @pytest.mark.parametrize("kind", LIES)
 def test_a_solver_that_lies_does_not_change_the_optimum(kind: str) -> None:
-    liar = Liar(NDArrayMaker(kind))
-    found = least_coefficients(Target.disjunction(8), 5, TENTH, sensitivity_weights(20, 5), solver=liar)
+    target, weights = Target.disjunction(8), sensitivity_weights(20, 5)
+    found = least_coefficients(target, 5, TENTH, weights, solver=Liar(kind))
     assert found.objective == Fraction(9417, 7)
 
 
@@ -126,8 +190,6 @@ def test_without_weights_it_is_the_best_approximation() -> None:
     free = least_predicted_error(target, (Fraction(0),) * 10)
     assert free.objective == 0
     weights = (Fraction(0),) + (Fraction(1, 10**9),) * 5
-    from dpopt.polynomials import Problem
-
     best = best_polynomial(target, 5)
     near = exact_solution(Problem(target, 5, keeps_zero=False, weights=weights), None)
     assert best.objective <= near.objective <= best.objective + Fraction(1, 10**6)
@@ -168,18 +230,31 @@ def test_no_perturbed_polynomial_is_better(seed: int, free: bool) -> None:
     assert at_best.objective >= found.objective
 
 
-def test_what_cannot_be_is_refused_with_the_reason() -> None:
-    target = Target.disjunction(6)
-    with pytest.raises(PolynomialError, match=r"has an error of at most 0.01 \(proved in exact arithmetic\)"):
-        least_coefficients(target, 2, Fraction(1, 100), sensitivity_weights(9, 2))
-    with pytest.raises(PolynomialError, match="coefficients of at most 0.5"):
-        least_error_within(Target.table([2, 2]), 1, Fraction(1, 2), Basis.MONOMIAL, free_constant=False)
-    with pytest.raises(PolynomialError, match="monomial or the Chebyshev"):
-        least_error_within(target, 2, Fraction(1), Basis.BINOMIAL)
-    with pytest.raises(PolynomialError, match="up to k = 96"):
-        least_coefficients(Target.disjunction(97), 2, Fraction(1), sensitivity_weights(99, 2))
-    with pytest.raises(PolynomialError, match="expected k"):
-        least_predicted_error(target, (Fraction(0),) * 3)
+SIX = Target.disjunction(6)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: least_coefficients(SIX, 2, Fraction(1, 100), sensitivity_weights(9, 2)), "proved in exact"),
+        (
+            lambda: least_error_within(Target.table([2, 2]), 1, TENTH, Basis.MONOMIAL, free_constant=False),
+            "coefficients of at most 0.1",
+        ),
+        (lambda: least_error_within(SIX, 2, Fraction(1), Basis.BINOMIAL), "Chebyshev"),
+        (lambda: least_coefficients(Target.disjunction(97), 2, TENTH, sensitivity_weights(99, 2)), "96"),
+        (lambda: least_predicted_error(SIX, (Fraction(0),) * 3), "expected k"),
+        (lambda: binomial_sensitivity(POLYNOMIAL, 2), "at least k"),
+        (lambda: monomial_sensitivity(POLYNOMIAL, 2), "at least k"),
+        (lambda: crude_sensitivity(POLYNOMIAL, 2), "at least k"),
+        (lambda: binomial_sensitivity(POLYNOMIAL, 5, most_ones=6), "ones in a record"),
+        (lambda: answer_deviation(POLYNOMIAL, 5, records=0, rho=1.0), "rho"),
+        (lambda: answer_deviation(POLYNOMIAL, 5, records=5, rho=0.0), "rho"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(call: Callable[[], object], says: str) -> None:
+    with pytest.raises(PolynomialError, match=says):
+        call()
 
 
 @pytest.mark.parametrize("width", [32, 64])

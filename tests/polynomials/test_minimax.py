@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -9,10 +10,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpopt.errors import PolynomialError, SolverUnavailableError
+from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
 from dpopt.polynomials import Target, best_polynomial, least_degree, verify, verify_least_degree
 from dpopt.polynomials.certificates import Witness, lower_bound
 from dpopt.polynomials.degree_tables import ERRORS, degree_table
+from dpopt.polynomials.exact_simplex import ExactProgram
 from dpopt.polynomials.linear_solver import linear_solvers
 from dpopt.polynomials.minimax import minimax_problem
 from dpopt.polynomials.references import exchanged, level, spread_reference
@@ -20,6 +22,67 @@ from dpopt.programs import Availability, AvailabilityStatus, Capability, Termina
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.results import Point, SolveResult
 from dpopt.programs.solver import Program
+
+
+def program(seed: int) -> tuple[list[Fraction], list[list[Fraction]], list[Fraction]]:
+    generator = np.random.default_rng(seed)
+    rows, variables = (int(one) for one in generator.integers(1, 9, 2))
+
+    def numbers(low: int, size: int) -> list[Fraction]:
+        return [
+            Fraction(int(a), int(b))
+            for a, b in zip(generator.integers(low, 6, size), generator.integers(1, 5, size), strict=True)
+        ]
+
+    return numbers(0, variables), [numbers(-5, variables) for _ in range(rows)], numbers(-5, rows)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_optimum_is_that_of_highs_and_proves_itself(seed: int) -> None:
+    from scipy.optimize import linprog
+
+    cost, rows, right = program(seed)
+    answer = linprog(
+        [float(one) for one in cost],
+        A_ub=[[-float(one) for one in row] for row in rows],
+        b_ub=[-float(one) for one in right],
+    )
+    generator = np.random.default_rng(seed)
+    for begun in range(3):
+        exact = ExactProgram(cost, rows, right)
+        if begun:  # anything at all
+            exact.pivot_towards(
+                generator.permutation(len(cost)).tolist(), generator.permutation(len(rows)).tolist()
+            )
+        if answer.status == 2:
+            with pytest.raises(NoSolutionError, match="point"):
+                exact.solve()
+            continue
+        found = exact.solve()
+        x, y = found.point, found.multipliers
+        assert min(x) >= 0
+        assert min(y) >= 0
+        for row, b in zip(rows, right, strict=True):
+            assert sum((a * one for a, one in zip(row, x, strict=True)), start=Fraction(0)) >= b
+        for j, c in enumerate(cost):
+            assert sum((row[j] * one for row, one in zip(rows, y, strict=True)), start=Fraction(0)) <= c
+        value = sum((c * one for c, one in zip(cost, x, strict=True)), start=Fraction(0))
+        assert value == sum((b * one for b, one in zip(right, y, strict=True)), start=Fraction(0))
+        assert float(value) == pytest.approx(float(answer.fun or 0), abs=1e-9)
+
+
+def test_a_right_guess_leaves_nothing_to_do() -> None:
+    """minimize x + y subject to x + 2 y >= 4, 3 x + y >= 6: (8/5, 6/5)."""
+    one = Fraction(1)
+    exact = ExactProgram([one, one], [[one, 2 * one], [3 * one, one]], [4 * one, 6 * one])
+    exact.pivot_towards([0, 1], [0, 1])
+    found = exact.solve()
+    assert (found.point, found.multipliers, found.pivots) == (
+        (Fraction(8, 5), Fraction(6, 5)),
+        (Fraction(2, 5), Fraction(1, 5)),
+        0,
+    )
+
 
 # Error: the largest k for which each degree suffices (OR, the value at 0 kept); 64 stands for 64 or more.
 LARGEST_WIDTHS = {
@@ -36,6 +99,8 @@ LARGEST_WIDTHS = {
         )
     ),
 }
+
+
 # r, k: degrees for the errors .1, .05, .01.
 AT_LEAST = {
     (2, 8): (6, 7, 8),
@@ -173,8 +238,8 @@ class Liar:
     name = "liar"
     capabilities = frozenset({Capability.LP})
 
-    def __init__(self, point: NDArrayMaker) -> None:
-        self.point = point
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
 
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "")
@@ -182,36 +247,25 @@ class Liar:
     def solve(
         self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
     ) -> SolveResult:
-        point = self.point(program.objective.size)  # type: ignore[union-attr]
+        point = LIES[self.kind](program.objective.size)  # type: ignore[union-attr]
         ended = Termination.FAILED if point is None else Termination.OPTIMAL
         objective = None if point is None else 0.0
         return SolveResult(ended, None, point, objective, None, "liar", "1", "", 0.0)
 
 
-class NDArrayMaker:
-    """Makes a point of a program of some number of variables; None: no answer."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-
-    def __call__(self, number: int) -> Point | None:
-        return {
-            "zeros": np.zeros(number),
-            "noise": np.random.default_rng(1).normal(size=number),
-            "huge": np.full(number, 1e300),
-            "nan": np.full(number, np.nan),
-            "short": np.zeros(number - 1),
-            "none": None,
-        }[self.kind]
-
-
-LIES = ("zeros", "noise", "huge", "nan", "short", "none")
+LIES: dict[str, Callable[[int], Point | None]] = {
+    "zeros": np.zeros,
+    "noise": lambda number: np.random.default_rng(1).normal(size=number),
+    "huge": lambda number: np.full(number, 1e300),
+    "nan": lambda number: np.full(number, np.nan),
+    "short": lambda number: np.zeros(number - 1),
+    "none": lambda number: None,
+}
 
 
 @pytest.mark.parametrize("kind", LIES)
 def test_a_solver_that_lies_costs_time_and_nothing_else(kind: str) -> None:
-    liar = Liar(NDArrayMaker(kind))
-    found = least_degree(Target.disjunction(16), Fraction(1, 20), solver=liar)
+    found = least_degree(Target.disjunction(16), Fraction(1, 20), solver=Liar(kind))
     verify_least_degree(found)
     assert (found.degree, found.best.objective) == (8, Fraction(35, 1307))
 
@@ -257,17 +311,25 @@ def test_broken_least_degrees_are_not_verified() -> None:
             verify_least_degree(one)
 
 
-def test_numbers_out_of_range_are_refused() -> None:
-    target = Target.disjunction(4)
-    for degree in (-1, 5):
-        with pytest.raises(PolynomialError, match="from 0 to k = 4"):
-            best_polynomial(target, degree)
-    with pytest.raises(PolynomialError, match="expected 0 or more"):
-        least_degree(target, Fraction(-1, 2))
-    with pytest.raises(PolynomialError, match="takes no linear programs"):
-        best_polynomial(target, 2, solver="local-search")
-    with pytest.raises(SolverUnavailableError, match="no solver"):
-        best_polynomial(target, 2, solver="nothing")
+FOUR = Target.disjunction(4)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: best_polynomial(FOUR, -1), PolynomialError, "from 0 to k = 4"),
+        (lambda: best_polynomial(FOUR, 5), PolynomialError, "from 0 to k = 4"),
+        (lambda: least_degree(FOUR, Fraction(-1, 2)), PolynomialError, "0 or more"),
+        (lambda: best_polynomial(FOUR, 2, solver="local-search"), PolynomialError, "linear"),
+        (lambda: best_polynomial(FOUR, 2, solver="nothing"), SolverUnavailableError, "solver"),
+        (lambda: ExactProgram([Fraction(-1)], [[Fraction(1)]], [Fraction(1)]), ProgramError, "costs"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(
+    call: Callable[[], object], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        call()
 
 
 def test_the_points_to_begin_with_are_distinct_and_dense_at_the_ends() -> None:

@@ -1,8 +1,13 @@
+"""Targets, polynomials and constructions in exact arithmetic: predicates, bases, closed forms, sums over disjunctions."""
+
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
-from math import comb
+from functools import partial
+from itertools import combinations, product
+from math import acosh, ceil, comb
 
 import numpy as np
 import pytest
@@ -10,8 +15,69 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PolynomialError
-from dpopt.polynomials import Basis, Polynomial, Target
+from dpopt.polynomials import Basis, Polynomial, Target, least_degree
 from dpopt.polynomials.basis_values import basis_table, basis_value, in_binomial_basis
+from dpopt.polynomials.chebyshev import chebyshev_degree, chebyshev_error, chebyshev_polynomial
+from dpopt.polynomials.disjunction_weights import disjunction_weights, total_weight
+from dpopt.polynomials.sherstov import sherstov_construction, sherstov_polynomial
+from dpopt.polynomials.targets import exact_number
+
+
+def test_the_predicates_are_what_they_say() -> None:
+    assert list(Target.disjunction(3).values) == [0, 1, 1, 1]
+    assert list(Target.conjunction(3).values) == [0, 0, 0, 1]
+    assert list(Target.at_least(2, 3).values) == [0, 0, 1, 1]
+    assert Target.at_least(1, 4).values == Target.disjunction(4).values
+    assert list(Target.table(["0", 0.1, "1/3", Fraction(2, 7), 1, "1e-2"]).values) == [
+        0,
+        Fraction(1, 10),
+        Fraction(1, 3),
+        Fraction(2, 7),
+        1,
+        Fraction(1, 100),
+    ]
+
+
+def test_only_or_keeps_its_value_at_zero() -> None:
+    assert Target.disjunction(4).keeps_zero
+    assert not any(
+        one.keeps_zero for one in (Target.conjunction(4), Target.at_least(1, 4), Target.table([0, 1]))
+    )
+
+
+@pytest.mark.parametrize("text", ["x", "", "1/0", "nan", "inf", "1" * 500, "1e999999999", "1e-500", "0x1"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(PolynomialError, match="the value"):
+        exact_number(text, "the value")
+    with pytest.raises(PolynomialError, match="value 1"):
+        Target.table([0, text])
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        *((partial(Target.disjunction, width), "from 1 to 256") for width in (0, -1, 257)),
+        *(
+            (partial(Target.named, name, 5), "expected")
+            for name in ("xor", "atleast:", "atleast:x", "atleast:0", "atleast:6", "atleast:-1", "Or")
+        ),
+        (partial(Target.table, [1]), "1 values"),
+        (partial(Target, "or", (Fraction(0), Fraction(1, 2))), "not those of 'or'"),
+        (lambda: Target("table", (0, 1)), "Fractions"),  # type: ignore[arg-type]
+        (partial(chebyshev_polynomial, 5, -1), "0 or more"),
+        (partial(chebyshev_degree, 5, Fraction(-1)), "0 or more"),
+        (partial(sherstov_construction, 2, 5, Fraction(-1)), "0 or more"),
+        *(
+            (partial(sherstov_polynomial, 2, 5, *pair), "expected R")
+            for pair in ((0, 1), (4, 1), (2, -1), (3, 3))
+        ),
+        *((partial(disjunction_weights, *pair), "found") for pair in ((0, 3), (4, 3), (1, 0))),
+    ],
+)
+def test_what_is_out_of_range_is_refused(call: Callable[[], object], says: str) -> None:
+    with pytest.raises(PolynomialError, match=says):
+        call()
+
 
 fractions = st.fractions(min_value=-5, max_value=5, max_denominator=20)
 
@@ -60,7 +126,7 @@ def test_the_error_is_exact_and_says_where() -> None:
     polynomial = Polynomial(3, (Fraction(1, 3), Fraction(1, 3)))  # 1/3, 2/3, 1, 4/3
     error = polynomial.error(Target.disjunction(3))
     assert (error.value, error.points) == (Fraction(1, 3), (0, 1, 3))
-    with pytest.raises(PolynomialError, match="the same k"):
+    with pytest.raises(PolynomialError, match="same"):
         polynomial.error(Target.disjunction(4))
 
 
@@ -92,3 +158,106 @@ def test_json_and_back() -> None:
 def test_damaged_json_is_refused(value: object, message: str) -> None:
     with pytest.raises(PolynomialError, match=message):
         Polynomial.from_json(value)
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 9, 16])
+def test_the_closed_form_has_the_error_that_is_stated(width: int) -> None:
+    for degree in range(width + 2):
+        found = chebyshev_polynomial(width, degree)
+        assert found.at(0) == 0
+        assert found.degree == min(degree, width)
+        assert found.error(Target.disjunction(width)).value == chebyshev_error(width, degree)
+
+
+def test_the_closed_form_is_that_of_the_formula() -> None:
+    basis = np.polynomial.chebyshev.Chebyshev.basis(4)
+    points = np.arange(13.0)
+    expected = 1 - basis((13 - 2 * points) / 11) / basis(13 / 11)
+    np.testing.assert_allclose(chebyshev_polynomial(12, 4).evaluate(points), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("error", ["0.5", "0.1", "0.05", "0.01", "1e-6"])
+def test_the_degree_of_the_closed_form_is_that_of_the_formula(error: str) -> None:
+    for width in range(2, 65):
+        formula = ceil(acosh(1 / float(error)) / acosh((width + 1) / (width - 1)) - 1e-12)
+        assert chebyshev_degree(width, Fraction(error)) == min(width, formula)
+    assert chebyshev_degree(1, Fraction(error)) == 1
+
+
+def test_coefficients_of_the_closed_form_stay_small() -> None:
+    for width in (4, 8, 16, 32):
+        for error in ("0.1", "0.01"):
+            degree = chebyshev_degree(width, Fraction(error))
+            found = chebyshev_polynomial(width, degree)
+            reached = found.error(Target.disjunction(width)).value
+            for j, a in enumerate(found.coefficients):
+                assert abs(a) <= 1 + reached * (2**j - 1)
+
+
+@pytest.mark.parametrize(("needed", "width"), [(1, 1), (1, 6), (2, 9), (3, 12), (9, 9), (4, 32)])
+@pytest.mark.parametrize("error", ["0.1", "0.01", "0"])
+def test_the_construction_for_at_least_r_of_k_keeps_its_word(needed: int, width: int, error: str) -> None:
+    target, allowed = Target.at_least(needed, width), Fraction(error)
+    found = sherstov_construction(needed, width, allowed)
+    assert found.polynomial.error(target).value == found.error <= allowed
+    assert found.polynomial.degree <= found.interpolated + found.damping
+    assert found.polynomial.degree >= least_degree(target, allowed).degree
+    for s in range(min(found.interpolated, width) + 1):
+        assert found.polynomial.at(s) == target.values[s]
+
+
+@pytest.mark.parametrize(
+    ("width", "needed", "error", "degree"),
+    [(16, 2, "0.1", 12), (64, 2, "0.1", 30), (64, 4, "0.01", 57)],
+)
+def test_the_degrees_of_the_construction_are_the_known_ones(
+    width: int, needed: int, error: str, degree: int
+) -> None:
+    assert sherstov_construction(needed, width, Fraction(error)).polynomial.degree == degree
+
+
+def test_no_split_of_a_smaller_degree_would_do() -> None:
+    found = sherstov_construction(2, 10, Fraction(1, 5))
+    target = Target.at_least(2, 10)
+    for interpolated in range(1, 9):
+        damping = found.interpolated + found.damping - 1 - interpolated
+        if damping >= 0:
+            assert sherstov_polynomial(2, 10, interpolated, damping).error(target).value > Fraction(1, 5)
+
+
+@pytest.mark.parametrize("width", range(1, 17))
+def test_the_identity_holds_for_every_number_of_true_literals(width: int) -> None:
+    for needed in range(1, width + 1):
+        weights = disjunction_weights(needed, width)
+        assert len(weights) == width + 1
+        for true in range(width + 1):
+            found = sum(w * (comb(width, j) - comb(width - true, j)) for j, w in enumerate(weights))
+            assert found == (true >= needed)
+
+
+@pytest.mark.parametrize("width", [1, 3, 5])
+def test_the_identity_holds_for_disjunctions_that_are_enumerated(width: int) -> None:
+    for needed, bits in product(range(1, width + 1), product((0, 1), repeat=width)):
+        weights = disjunction_weights(needed, width)
+        found = sum(
+            weights[size] * any(bits[place] for place in chosen)
+            for size in range(width + 1)
+            for chosen in combinations(range(width), size)
+        )
+        assert found == (sum(bits) >= needed)
+
+
+def test_total_weights_are_known_ones() -> None:
+    assert [total_weight(1, width) for width in (1, 4, 10)] == [1, 1, 1]
+    assert [total_weight(2, width) for width in range(2, 12)] == [2 * width - 1 for width in range(2, 12)]
+    assert total_weight(3, 10) == 161
+    for width in range(1, 12):
+        assert total_weight(width, width) == 2**width - 1  # inclusion and exclusion for "all of them"
+
+
+def test_the_weights_add_up_to_no_constant() -> None:
+    for width in range(1, 17):
+        for needed in range(1, width + 1):
+            weights = disjunction_weights(needed, width)
+            assert sum(weight * comb(width, size) for size, weight in enumerate(weights)) == 1
+            assert weights[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -40,40 +41,23 @@ def test_large_weights_are_added_exactly() -> None:
     assert program.objective(np.array([0], dtype=np.int32)) == 1
 
 
-def test_an_attribute_twice_in_a_clause_is_refused() -> None:
-    with pytest.raises(WorkloadError, match="attribute twice"):
-        MaxCsp(np.array([2, 3]), clauses_of([([(1, 0, True), (1, 2, False)], 4)]), np.array([1]))
-
-
-def test_a_clause_outside_the_domains_is_refused() -> None:
-    with pytest.raises(WorkloadError, match="code 3"):
-        MaxCsp(np.array([2, 3, 3, 2]), CLAUSES, np.array([1, 1]))
-
-
-def test_a_weight_of_zero_is_refused() -> None:
-    with pytest.raises(ProgramError, match="clause 1 has weight 0"):
-        MaxCsp(np.array(SIZES), CLAUSES, np.array([1, 0]))
-
-
-def test_a_weight_per_clause_is_required() -> None:
-    with pytest.raises(ProgramError, match="there are 2 clauses"):
-        MaxCsp(np.array(SIZES), CLAUSES, np.array([1]))
-
-
-def test_weights_that_are_not_whole_are_refused() -> None:
-    with pytest.raises(ProgramError, match="whole numbers"):
-        MaxCsp(np.array(SIZES), CLAUSES, np.array([1.5, 1.0]))
-
-
-def test_weights_that_could_overflow_are_refused() -> None:
-    with pytest.raises(ProgramError, match="scale them down"):
-        MaxCsp(np.array(SIZES), CLAUSES, np.array([2**61, -(2**61)]))
-
-
-@pytest.mark.parametrize("sizes", [[2, 0, 4, 2], [[2, 3], [4, 2]]])
-def test_sizes_are_a_flat_array_of_numbers_of_at_least_one(sizes: list[int]) -> None:
-    with pytest.raises(ProgramError, match="sizes"):
-        MaxCsp(np.array(sizes), CLAUSES, np.array([1, 1]))
+@pytest.mark.parametrize(
+    ("sizes", "clauses", "weights", "error", "says"),
+    [
+        ([2, 3, 3, 2], CLAUSES, [1, 1], WorkloadError, "code 3"),
+        (SIZES, CLAUSES, [1, 0], ProgramError, "weight 0"),
+        (SIZES, CLAUSES, [1], ProgramError, "2 clauses"),
+        (SIZES, CLAUSES, [1.5, 1.0], ProgramError, "whole"),
+        (SIZES, CLAUSES, [2**61, -(2**61)], ProgramError, "scale"),
+        ([2, 0, 4, 2], CLAUSES, [1, 1], ProgramError, "sizes"),
+        ([[2, 3], [4, 2]], CLAUSES, [1, 1], ProgramError, "sizes"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    sizes: Sequence[object], clauses: Clauses, weights: list[float], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        MaxCsp(np.array(sizes), clauses, np.array(weights))
 
 
 @pytest.mark.parametrize(

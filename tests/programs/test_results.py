@@ -1,4 +1,4 @@
-"""Results: fields that contradict each other are refused; what is not there is not made up."""
+"""Limits and results of a solve: what is out of range or contradicts itself is refused; nothing is made up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ import numpy as np
 import pytest
 
 from dpopt.errors import NoSolutionError, ProgramError
-from dpopt.programs import Limit, SolveResult, Termination
+from dpopt.programs import Limit, SolveLimits, SolveResult, Termination
 
 RECORD = np.array([1, 0], dtype=np.int32)
+
+
+WITHOUT_SUCCESS = [
+    Termination.INFEASIBLE,
+    Termination.UNBOUNDED,
+    Termination.INFEASIBLE_OR_UNBOUNDED,
+    Termination.FAILED,
+]
 
 
 def result(**changes: Any) -> SolveResult:
@@ -30,54 +38,33 @@ def result(**changes: Any) -> SolveResult:
     return SolveResult(**(fields | changes))
 
 
-@pytest.mark.parametrize("termination", [member for member in Termination if member is not Termination.LIMIT])
-def test_a_limit_is_named_only_if_one_was_hit(termination: Termination) -> None:
-    with pytest.raises(ProgramError, match="limit"):
-        result(termination=termination, limit=Limit.TIME, solution=None, objective=None)
-
-
-def test_a_limit_that_was_hit_is_named() -> None:
-    with pytest.raises(ProgramError, match="limit"):
-        result(termination=Termination.LIMIT, limit=None)
-
-
-def test_a_solution_and_its_objective_come_together() -> None:
-    with pytest.raises(ProgramError, match="objective"):
-        result(objective=None)
-    with pytest.raises(ProgramError, match="objective"):
-        result(solution=None)
+EMPTY: dict[str, Any] = {"solution": None, "objective": None}
 
 
 @pytest.mark.parametrize(
-    "termination",
+    ("says", "changes"),
     [
-        Termination.INFEASIBLE,
-        Termination.UNBOUNDED,
-        Termination.INFEASIBLE_OR_UNBOUNDED,
-        Termination.FAILED,
+        *(
+            ("limit", {"termination": t, "limit": Limit.TIME, **EMPTY})
+            for t in set(Termination) - {Termination.LIMIT}
+        ),
+        ("limit", {"termination": Termination.LIMIT}),
+        ("objective", {"objective": None}),
+        ("objective", {"solution": None}),
+        *(("no solution", {"termination": t}) for t in WITHOUT_SUCCESS),
+        ("optimal", EMPTY),
+        *(
+            (field, {field: value})
+            for field in ("objective", "bound")
+            for value in (math.nan, math.inf, -math.inf)
+        ),
+        ("flat", {"solution": np.array([1, 2])}),
+        ("flat", {"solution": np.array([[1]], dtype=np.int32)}),
     ],
 )
-def test_a_result_without_success_holds_no_solution(termination: Termination) -> None:
-    with pytest.raises(ProgramError, match="no solution"):
-        result(termination=termination)
-
-
-def test_an_optimal_result_holds_a_solution() -> None:
-    with pytest.raises(ProgramError, match="optimal"):
-        result(solution=None, objective=None)
-
-
-@pytest.mark.parametrize("field", ["objective", "bound"])
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_no_figure_is_none_never_nan_or_infinite(field: str, value: float) -> None:
-    with pytest.raises(ProgramError, match=field):
-        result(**{field: value})
-
-
-@pytest.mark.parametrize("solution", [np.array([1, 2]), np.array([[1]], dtype=np.int32)])
-def test_a_solution_is_a_flat_array_of_codes_or_values(solution: Any) -> None:
-    with pytest.raises(ProgramError, match="flat int32 or float64"):
-        result(solution=solution)
+def test_fields_that_contradict_each_other_are_refused(says: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(ProgramError, match=says):
+        result(**changes)
 
 
 def test_a_solution_is_kept_read_only_and_apart_from_its_source() -> None:
@@ -89,8 +76,8 @@ def test_a_solution_is_kept_read_only_and_apart_from_its_source() -> None:
 
 
 def test_requiring_a_solution_that_is_not_there_raises_and_says_why() -> None:
-    empty = result(termination=Termination.LIMIT, limit=Limit.TIME, solution=None, objective=None)
-    with pytest.raises(NoSolutionError, match="limit.*done.*raise the limits"):
+    empty = result(termination=Termination.LIMIT, limit=Limit.TIME, **EMPTY)
+    with pytest.raises(NoSolutionError, match="done.*raise the limits"):
         empty.require_solution()
 
 
@@ -126,18 +113,30 @@ class Strange(str):
     ],
 )
 def test_what_is_of_another_type_is_refused(changes: dict[str, Any]) -> None:
-    usual: dict[str, Any] = {
-        "termination": Termination.FAILED,
-        "limit": None,
-        "solution": None,
-        "objective": None,
-        "bound": None,
-        "solver": "s",
-        "version": "1",
-        "native_status": "",
-        "seconds": 0.0,
-    }
-    SolveResult(**usual)
+    usual: dict[str, Any] = {"termination": Termination.FAILED, "bound": None, **EMPTY}
+    result(**usual)
     with pytest.raises(ProgramError):
-        SolveResult(**{**usual, **changes})
-    assert type(SolveResult(**{**usual, "solver": Strange("s")}).solver) is str
+        result(**{**usual, **changes})
+    assert type(result(**{**usual, "solver": Strange("s")}).solver) is str
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("seconds", [0.0, -1.0, math.nan, math.inf, 1e10]),
+        ("work", [0]),
+        ("gap", [-0.1, math.nan, math.inf]),
+        ("threads", [0]),
+        ("seed", [-1, 2**31]),
+    ],
+)
+def test_a_limit_outside_its_range_is_refused(field: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(ProgramError, match=field):
+            SolveLimits(**{field: value})
+
+
+def test_another_gap_or_seed_leaves_the_rest() -> None:
+    limits = SolveLimits(seconds=3.0, work=7, threads=2, seed=5)
+    assert limits.with_gap(2.0) == SolveLimits(seconds=3.0, work=7, gap=2.0, threads=2, seed=5)
+    assert limits.with_seed(6) == SolveLimits(seconds=3.0, work=7, threads=2, seed=6)
