@@ -16,7 +16,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Schema
 
@@ -114,6 +114,6 @@ def _zeros(schema: Schema) -> NDArray[np.int32]:
 
 
 def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.counting.answer_kernels import shares_on_records
+    from dpopt.queries.counting.kernels import shares_on_records
 
     return shares_on_records(clauses, records, schema.sizes)

@@ -23,7 +23,7 @@ from dpopt.errors import PlanError
 from dpopt.private.readers.batch_reader import BATCH_BYTES
 from dpopt.private.readers.table_sources import BATCH_ROWS
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import are_kept_as_bits, octets_for
+from dpopt.queries.counting.binary_columns import are_kept_as_bits, octets_for
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Plan

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.statement import release_statement
 from dpopt.errors import PlanError
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import Job
 from dpopt.releases.outcome import Outcome
@@ -133,7 +133,7 @@ class SyntheticRelease:
 
     def answers(self) -> NDArray[np.float64]:
         """Return the release's answer to every base query of the workload, (m,): the share of synthetic records."""
-        from dpopt.queries.counting.answer_kernels import shares_on_records
+        from dpopt.queries.counting.kernels import shares_on_records
 
         if self.noisy is not None:
             return self.noisy

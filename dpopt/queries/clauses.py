@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,15 @@ from dpopt.schema.schema import Schema
 
 LARGEST_WIDTH = 31
 ODD, EVEN = 0xAAAAAAAA, 0x55555555  # masks of the odd and of the even numbers of true literals
+
+
+class ClauseArrays(NamedTuple):
+    """The arrays of `Clauses` as compiled loops take them."""
+
+    attributes: NDArray[np.int32]
+    values: NDArray[np.int32]
+    signs: NDArray[np.bool_]
+    accepted: NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +107,10 @@ class Clauses:
     def widths(self) -> NDArray[np.int64]:
         """Return the number of literals of each clause, shape (m,)."""
         return np.asarray(np.count_nonzero(self.attributes >= 0, axis=1), dtype=np.int64)
+
+    def arrays(self, part: slice = slice(None)) -> ClauseArrays:
+        """Return the arrays of some of the clauses, without a copy."""
+        return ClauseArrays(self.attributes[part], self.values[part], self.signs[part], self.accepted[part])
 
     def take(self, indices: ArrayLike) -> Clauses:
         """Return the clauses at these positions, in this order; a position may occur more than once."""

@@ -16,7 +16,7 @@ from dpopt.files.json_files import sha256_of_json
 from dpopt.private.readers.binary.item_files import Items
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import are_kept_as_bits
+from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.ledgers import reserved_ledger

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError
-from dpopt.queries.counting.bit_records import BitRecords, are_kept_as_bits, octets_for
+from dpopt.queries.counting.binary_columns import BitRecords, are_kept_as_bits, octets_for
 
 KeptRecord: TypeAlias = NDArray[np.int32] | BitRecords
 """One record: its codes (d,), or one row of bits."""

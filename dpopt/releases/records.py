@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.plan import Encoding
 from dpopt.releases.public_population.public_choice import permutation, public_stream
 from dpopt.schema.schema import Schema

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
 from dpopt.private.readers.binary.item_files import Items
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 
 if TYPE_CHECKING:
     import pyarrow as pa

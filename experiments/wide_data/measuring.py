@@ -23,7 +23,7 @@ from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.counting.answer_kernels import shares_on_records
+from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Silent

@@ -38,7 +38,7 @@ from dpopt.programs import (
 )
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import small_release
 from tests.models.catalogue import all_records

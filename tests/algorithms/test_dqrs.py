@@ -22,7 +22,8 @@ from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.limits import SolveLimits
-from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
+from dpopt.queries.counting.kernels import count_clauses, count_on_records
+from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.plan_request import PlanRequest
 from dpopt.releases.rounds import Round

@@ -24,7 +24,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import WIDE, BitRecords
+from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.rounds import Round

@@ -23,7 +23,8 @@ from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.results import SolveResult, Termination
-from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
+from dpopt.queries.counting.kernels import count_clauses, count_on_records
+from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.registry import get_solver

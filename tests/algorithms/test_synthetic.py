@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PlanError
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.plan import Encoding
 from dpopt.releases.records import SyntheticRecords, merged
 from tests.algorithms.small_runs import SCHEMA

@@ -22,7 +22,7 @@ from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import parse_workload, workload_from_json
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA

@@ -15,7 +15,7 @@ from dpopt.errors import ProgramError
 from dpopt.models.records import reweighting
 from dpopt.models.records.reweighting import TranscriptLikelihood
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
 
 BITS = 4

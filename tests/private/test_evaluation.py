@@ -20,9 +20,9 @@ from dpopt.private.evaluation.errors import NonPrivateErrors, non_private_errors
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.counting.answer_kernels import shares_on_records
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.counting.binary_columns import SparseColumns
+from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, implies, literal
 from dpopt.schema.domains import Domains

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries import Clauses
-from dpopt.queries.counting import answer_kernels, bit_records
-from dpopt.queries.counting.answer_kernels import shares_on_records, weigh_on_records
+from dpopt.queries.counting import binary_columns, kernels
 from dpopt.queries.counting.answers import RecordAnswers, UniformAnswers, shares_of_cells
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
+from dpopt.queries.counting.kernels import shares_on_records, weigh_on_records
 from dpopt.queries.counting.marginal_kernels import cells_of_records
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import added_in_order, marginal_sets, marginals_of
@@ -31,9 +31,9 @@ def test_weights_of_clauses_are_added_record_by_record(
     weights = np.random.default_rng(seed).normal(size=len(records))
     expected = added_in_order(weights, naive_truth(clauses, records))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(answer_kernels, "CHUNK", 5)
+        patched.setattr(kernels, "CHUNK", 5)
         for block in (1 << 16, 128, 37):
-            patched.setattr(answer_kernels, "BLOCK", block)
+            patched.setattr(kernels, "BLOCK", block)
             found = weigh_on_records(clauses, records, BOUNDS, weights, threads=threads)
             assert found.tolist() == expected
 
@@ -122,7 +122,7 @@ def test_records_as_bits_have_the_answers_of_their_codes(
     weights, held = np.random.default_rng(seed).random(len(records)) + 1e-3, BitRecords.of(records)
     truth = naive_truth(clauses, records)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(bit_records, "WIDE", wide)
+        patched.setattr(binary_columns, "WIDE", wide)
         for table in (records, held):
             assert np.array_equal(shares_on_records(clauses, table, sizes), truth.sum(axis=1) / len(records))
             found = shares_on_records(clauses, table, sizes, weights)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import SchemaError
-from dpopt.queries.counting.bit_records import WIDE, BitRecords, are_kept_as_bits
+from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 
 RECORDS = st.tuples(st.integers(1, 140), st.integers(1, 70)).flatmap(
     lambda shape: arrays(np.int32, shape, elements=st.integers(0, 1))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries import Clauses
-from dpopt.queries.counting import bitmap_counts, bitmaps, counting
-from dpopt.queries.counting import sparse_counts as list_counts
+from dpopt.queries.counting import bitmaps, counting, resolved_kernels
+from dpopt.queries.counting import sparse_kernels as list_counts
 from dpopt.queries.counting.binary_columns import BinaryColumns, BitColumns, SparseColumns
 from dpopt.queries.counting.counting import count_on_columns
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
@@ -32,7 +32,7 @@ def force(patch: pytest.MonkeyPatch, way: str) -> None:
     if way == "as they choose":
         return
     patch.setattr(counting, "LEAST_STEPS", ALWAYS if way == "by lists" else NEVER)
-    patch.setattr(bitmap_counts, "PAIRS_PER_CLAUSE", 1e9 if way.endswith("sets") else -1.0)
+    patch.setattr(bitmaps, "PAIRS_PER_CLAUSE", 1e9 if way.endswith("sets") else -1.0)
     if way.startswith("in tiles"):
         patch.setattr(bitmaps, "MOST_IN_ROWS", 0)
 
@@ -135,8 +135,9 @@ def test_borders_and_threads_do_not_change_a_count(
     clauses = random_clauses(generator, 500, 30, 4)
     expected = naive(table, clauses)
     force(monkeypatch, way)
-    monkeypatch.setattr(bitmap_counts, "CHUNK", 37)
-    monkeypatch.setattr(bitmap_counts, "CACHE_WORDS", 5 * 64)
+    monkeypatch.setattr(bitmaps, "CHUNK", 37)
+    monkeypatch.setattr(resolved_kernels, "CHUNK", 37)
+    monkeypatch.setattr(bitmaps, "CACHE_WORDS", 5 * 64)
     monkeypatch.setattr(bitmaps, "COPIED_WORDS", 1_000)
     monkeypatch.setattr(list_counts, "MOST_KEPT", 3_000)
     monkeypatch.setattr(list_counts, "MOST_BITS", 8 * -(-9_000 // 64) * 2)
@@ -172,8 +173,8 @@ def test_the_ways_that_tests_force_are_taken(monkeypatch: pytest.MonkeyPatch) ->
 
     watched(list_counts, "count_short_pairs")
     watched(list_counts, "count_longest")
-    watched(bitmap_counts, "count_tile")
-    watched(bitmap_counts, "add_triples")
+    watched(bitmaps, "count_tile")
+    watched(bitmaps, "add_triples")
     watched(bitmaps, "copy_in_tiles")
     expected = {
         "by lists": {"count_short_pairs", "count_longest"},

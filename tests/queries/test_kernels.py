@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries import Clauses
-from dpopt.queries.counting import bitmap_counts, bitmaps, kernels
-from dpopt.queries.counting.bit_records import BitRecords
-from dpopt.queries.counting.kernels import (
-    PackedColumns,
-    count_clauses,
-    count_on_records,
-    pack_columns,
-    satisfied,
-)
+from dpopt.queries.counting import bitmaps, kernels, resolved_kernels
+from dpopt.queries.counting.binary_columns import BitRecords
+from dpopt.queries.counting.kernels import count_clauses, count_on_records, satisfied
+from dpopt.queries.counting.packing_kernels import PackedColumns, pack_columns
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
 SIZES = np.array([3, 2, 5, 2, 4, 1, 7, 2], dtype=np.int32)
@@ -148,7 +143,8 @@ def test_blocks_chunks_and_threads_do_not_change_a_count(
     truth = [sum(((records[:, a] == v) == s).astype(int) for a, v, s in literals) for literals, _ in rows]
     expected = [int((mask >> number & 1).sum()) for number, (_, mask) in zip(truth, rows, strict=True)]
     monkeypatch.setattr(bitmaps, "CACHE_WORDS", cache_words)
-    monkeypatch.setattr(bitmap_counts, "CHUNK", 37)
+    monkeypatch.setattr(bitmaps, "CHUNK", 37)
+    monkeypatch.setattr(resolved_kernels, "CHUNK", 37)
     monkeypatch.setattr(kernels, "SATISFIED_CHUNK", 11)
     packed = pack_columns(columns_of(records), SIZES, clauses)
     shares: list[float] = []
@@ -167,7 +163,8 @@ def test_an_error_while_progress_is_told_ends_the_count(
     def stop(share: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bitmap_counts, "CHUNK", 1)
+    monkeypatch.setattr(bitmaps, "CHUNK", 1)
+    monkeypatch.setattr(resolved_kernels, "CHUNK", 1)
     clauses = every_mask(3)
     packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
     with pytest.raises(KeyboardInterrupt):

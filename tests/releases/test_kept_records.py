@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import TranscriptError
-from dpopt.queries.counting.bit_records import WIDE, BitRecords
+from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.releases.kept_records import codes_of, kept, record_from_json, record_to_json
 
 NARROW = np.array([3, 2, 1, 4], dtype=np.int32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.public_population import mentioned_attributes
 from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
 from dpopt.releases.public_population.public_choice import public_stream

@@ -19,7 +19,7 @@ from dpopt.errors import PlanError
 from dpopt.private.readers.binary.item_files import Items
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases import wide_output
 from dpopt.releases.wide_output import ones_of, write_baskets, write_npz, write_weights
 from dpopt.schema.schema import Schema

@@ -29,7 +29,7 @@ from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.solver import Solver, why_refused
-from dpopt.queries.counting.bit_records import WIDE, BitRecords
+from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.releases.kept_records import kept, record_from_json, record_to_json
 
 NOT_ASKED = "not asked: the proven bound shows that the record is optimal"

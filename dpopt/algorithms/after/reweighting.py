@@ -12,7 +12,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import PlanError
 from dpopt.models.records.reweighting import TranscriptLikelihood
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.records import SyntheticRecords, merged
 from dpopt.releases.rounds import Round
 

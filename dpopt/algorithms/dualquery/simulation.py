@@ -241,7 +241,8 @@ def _simulate(
     seed: int,
     on_round: Callable[[int, int, object], None],
 ) -> tuple[float, float]:
-    from dpopt.queries.counting.kernels import count_clauses, count_on_records, pack_columns
+    from dpopt.queries.counting.kernels import count_clauses, count_on_records
+    from dpopt.queries.counting.packing_kernels import pack_columns
     from dpopt.solvers.registry import get_solver
 
     schema, bits = workload.schema, plan.encoding is Encoding.BITS

@@ -19,7 +19,7 @@ from dpopt.inference.records.fit import fit
 from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.settings import FitSettings
-from dpopt.queries.counting.bit_records import WIDE, BitRecords, are_kept_as_bits
+from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
 from dpopt.releases.records import SyntheticRecords
@@ -55,7 +55,7 @@ def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
 
 def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64]) -> float:
     """Return half the weighted sum of squared differences of weighted records' answers to the problem's values."""
-    from dpopt.queries.counting.answer_kernels import shares_on_records
+    from dpopt.queries.counting.kernels import shares_on_records
 
     total = 0.0
     for term in problem.terms:

@@ -15,7 +15,7 @@ from dpopt.inference.distribution.answers import AnswerSheet
 from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves
 from dpopt.inference.distribution.support import weighted_cells
 from dpopt.private.selections.multiplicative_scores import UNITS
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
 from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes

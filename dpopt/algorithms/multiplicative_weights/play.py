@@ -142,7 +142,7 @@ def _learnt_on_file(job: Job, past: MultiplicativePast) -> list[tuple[int, Noisy
 
 
 def _records_entry(job: Job, learner: Learner, played: Played) -> Entry:
-    from dpopt.queries.counting.answer_kernels import shares_on_records
+    from dpopt.queries.counting.kernels import shares_on_records
 
     bounded = learner.proven_answers()  # before the last replays, which the bound knows nothing of
     p = learner.finish()
@@ -262,7 +262,7 @@ def _differences(
     job: Job, learnt: Sequence[tuple[int, NoisyAnswers]], records: SyntheticRecords
 ) -> NDArray[np.float64]:
     """Return how far the records' answers lie from the measured ones, as shares, one after the other."""
-    from dpopt.queries.counting.answer_kernels import shares_on_records
+    from dpopt.queries.counting.kernels import shares_on_records
 
     plan, workload = _plan(job), job.workload
     if not learnt:

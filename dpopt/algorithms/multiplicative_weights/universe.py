@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.measured.candidates import domains_of
 from dpopt.errors import PlanError
 from dpopt.inference.distribution.universe import MOST_CELLS, ProductUniverse
-from dpopt.queries.counting.bit_records import are_kept_as_bits
+from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.public_population.mentioned_attributes import mentioned_attributes
 from dpopt.schema.schema import Schema

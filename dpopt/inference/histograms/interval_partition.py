@@ -61,9 +61,8 @@ def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False)
         )
     if by_depth and given.min() < 0:
         raise ProgramError("by depth no value may be negative; take an estimate without negative counts")
-    used = (
-        given if by_depth else given - given.mean()
-    )  # IV-3 is the same, and sums of squares keep their digits
+    # IV-3 is the same, and sums of squares keep their digits
+    used = given if by_depth else given - given.mean()
     sums, squares = (np.concatenate(([0.0], np.cumsum(part))) for part in (used, used**2))
     before = np.zeros((intervals + 1, given.size + 1), dtype=np.int32)
     best_cuts(sums, squares, by_depth, intervals, before)

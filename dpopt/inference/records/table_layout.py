@@ -164,9 +164,8 @@ def _steps(shapes: NDArray[np.int64], turn: NDArray[np.int64]) -> NDArray[np.int
     own = np.take_along_axis(shapes, turn[:, None], axis=1)
     others = shapes.copy()
     np.put_along_axis(others, turn[:, None], 1, axis=1)
-    after = (
-        np.cumprod(others[:, ::-1], axis=1)[:, ::-1] // others
-    )  # product of all later shapes but the own one
+    # product of all later shapes but the own one
+    after = np.cumprod(others[:, ::-1], axis=1)[:, ::-1] // others
     steps = after * own
     np.put_along_axis(steps, turn[:, None], 1, axis=1)
     return steps

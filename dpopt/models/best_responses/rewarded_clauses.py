@@ -89,9 +89,8 @@ def rewarded_clauses(program: MaxCsp) -> RewardedClauses:
     widths = clauses.widths()
     full = np.left_shift(np.int64(2), widths) - 1
     mask = clauses.accepted.astype(np.int64)
-    low = (
-        full ^ mask
-    )  # the mask of "at least r" lacks the bits below r, that of "at most r - 1" has just these
+    # the mask of "at least r" lacks the bits below r, that of "at most r - 1" has just these
+    low = full ^ mask
     at_least = (low & (low + 1)) == 0
     at_most = ((mask & (mask + 1)) == 0) & ~at_least
     threshold = at_least | at_most

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
 
 _BLOCK = 1 << 20  # entries of a block of logits

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
-from dpopt.queries.counting.bit_records import BitRecords
+from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.named_attributes import over_named
 
@@ -65,7 +65,7 @@ class RecordAnswers:
 
     def on(self, marginals: MarginalSet, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the answer on every cell."""
-        from dpopt.queries.counting.answer_kernels import shares_on_records
+        from dpopt.queries.counting.kernels import shares_on_records
 
         return shares_on_records(marginals, self.records, sizes, self.weights)
 
@@ -94,9 +94,8 @@ class UniformAnswers:
         return SparseAnswers(np.empty(0, dtype=np.int64), np.empty(0), share)
 
 
-Answers: TypeAlias = (
-    NDArray[np.float64] | RecordAnswers | UniformAnswers
-)  # an array: one answer for every query
+# an array: one answer for every query
+Answers: TypeAlias = NDArray[np.float64] | RecordAnswers | UniformAnswers
 
 
 def shares_of_cells(cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> SparseAnswers:

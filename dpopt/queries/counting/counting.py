@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BinaryColumns, SparseColumns
-from dpopt.queries.counting.bitmap_counts import (
+from dpopt.queries.counting.bitmaps import (
+    MOST_IN_ROWS,
     SET_WIDTH,
-    Resolved,
+    Bitmaps,
     count_on_bitmaps,
     count_resolved,
     few_pairs,
 )
-from dpopt.queries.counting.bitmaps import MOST_IN_ROWS, Bitmaps
-from dpopt.queries.counting.resolved_kernels import name_columns
-from dpopt.queries.counting.sparse_counts import ListClauses, count_by_lists
+from dpopt.queries.counting.compiled import Literals
+from dpopt.queries.counting.resolved_kernels import FlatColumns, name_columns, resolve, take_clauses
+from dpopt.queries.counting.sparse_kernels import ListClauses, count_by_lists
 from dpopt.threads import Progress
 
 MOST_BYTES = 1 << 32  # of bits at once: clauses that name more columns are counted in parts
@@ -71,14 +72,14 @@ def count_on_columns(
     WorkloadError
         If a clause names an attribute or a code that does not exist.
     """
-    told = Progress(progress)
+    steps = Progress(progress)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     if isinstance(columns, BinaryColumns):
         if len(columns) != len(sizes) or (np.asarray(sizes) != 2).any():
             raise SchemaError(
                 f"{len(columns)} columns of zeros and ones for {len(sizes)} attributes; give each attribute two codes"
             )
-        counts = _count_on_binary(columns, offsets, clauses, threads, told)
+        counts = _count_on_binary(columns, offsets, clauses, threads, steps)
     else:
         if len(columns) != len(sizes):
             raise SchemaError(
@@ -86,15 +87,15 @@ def count_on_columns(
             )
         positions, _ = _positions(offsets, clauses)
         bitmaps = Bitmaps.of_codes(columns, sizes, positions)
-        counts = count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=told)
-    told.reach(1)
+        counts = count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=steps)
+    steps.reach(1)
     return counts
 
 
 def _positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the column of bits of every flat column (see `Resolved.of`), and the flat columns that are needed."""
+    """Return the column of bits of every flat column (see `FlatColumns`), and the flat columns that are needed."""
     named = np.zeros(int(offsets[-1]), dtype=np.bool_)
-    if not name_columns(offsets, clauses.attributes, clauses.values, named):
+    if not name_columns(offsets, clauses.arrays(), named):
         clauses.check_against(np.diff(offsets))
     firsts = offsets[:-1][np.diff(offsets) == 2]
     named[firsts + 1] |= named[firsts]
@@ -105,30 +106,32 @@ def _positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDArray[np
 
 
 def _count_on_binary(
-    table: BinaryColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, told: Progress
+    table: BinaryColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, progress: Progress
 ) -> NDArray[np.int64]:
     if isinstance(table, SparseColumns):
-        return _count_on_lists(table, offsets, clauses, threads, told)
+        return _count_on_lists(table, offsets, clauses, threads, progress)
     positions, flat = _positions(offsets, clauses)
     if flat.size * (table.rows // 8) > MOST_BYTES and len(clauses) > 1:
         half, counts = len(clauses) // 2, []
         for part, begin, end in ((slice(0, half), 0, 0.5), (slice(half, None), 0.5, 1)):
             some = clauses.take(np.arange(len(clauses))[part])
-            counts.append(_count_on_binary(table, offsets, some, threads, Progress(told.part(begin, end))))
+            counts.append(
+                _count_on_binary(table, offsets, some, threads, Progress(progress.part(begin, end)))
+            )
         return np.concatenate(counts)
     bitmaps = Bitmaps.of_binary(table, flat // 2, threads)
-    return count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=told)
+    return count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=progress)
 
 
 def _count_on_lists(
-    table: SparseColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, told: Progress
+    table: SparseColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, progress: Progress
 ) -> NDArray[np.int64]:
     """Count each clause by lists or by bits, whichever costs less; of a nearly empty table on the records that have a one."""
     if table.rows > NEARLY_EMPTY * max(table.listed.size, 1):
         filled = _without_empty_records(table)
-        counts = _count_on_lists(filled, offsets, clauses, threads, Progress(told.part(0, 0.9)))
+        counts = _count_on_lists(filled, offsets, clauses, threads, Progress(progress.part(0, 0.9)))
         empty = SparseColumns(1, np.zeros_like(table.starts), np.empty(0, dtype=np.uint32))
-        true_of_empty = _count_on_lists(empty, offsets, clauses, threads, Progress(told.part(0.9, 1)))
+        true_of_empty = _count_on_lists(empty, offsets, clauses, threads, Progress(progress.part(0.9, 1)))
         return counts + (table.rows - filled.rows) * true_of_empty
     _, flat = _positions(offsets, clauses)
     named = flat // 2
@@ -137,22 +140,22 @@ def _count_on_lists(
     positions[::2] = -2 - positions[::2]
     rank = np.empty(len(table), dtype=np.int64)
     rank[np.argsort(np.diff(table.starts), kind="stable")] = np.arange(len(table))
-    resolved = Resolved.of(clauses, offsets, positions, rank, threads)
+    resolved = resolve(clauses, FlatColumns(offsets, positions, rank), threads)
     per_word = WIDE_WORD if named.size > MOST_IN_ROWS else NARROW_WORD
     if few_pairs(named.size, len(clauses)):
         per_word = SHARED_WORD
     narrow = np.flatnonzero(resolved.widths <= SET_WIDTH)
-    short = ListClauses.of(table, resolved.take(narrow) if narrow.size < len(clauses) else resolved)
+    short = ListClauses.of(table, take_clauses(resolved, narrow) if narrow.size < len(clauses) else resolved)
     listed = np.zeros(len(clauses), dtype=np.bool_)
     listed[narrow] = short.steps() <= LEAST_STEPS + per_word * table.rows / 64
     by_lists, by_bits = np.flatnonzero(listed), np.flatnonzero(~listed)
     share = by_lists.size / max(len(clauses), 1)
     counts = np.empty(len(clauses), dtype=np.int64)
     some = short if by_lists.size == narrow.size else short.take(np.flatnonzero(listed[narrow]))
-    counts[by_lists] = count_by_lists(some, threads=threads, tell=told.part(0, share))
+    counts[by_lists] = count_by_lists(some, threads=threads, tell=progress.part(0, share))
     if by_bits.size:
         counts[by_bits] = _count_by_bits(
-            table, resolved.take(by_bits), rank, threads, Progress(told.part(share, 1))
+            table, take_clauses(resolved, by_bits), rank, threads, Progress(progress.part(share, 1))
         )
     return counts
 
@@ -164,7 +167,7 @@ def _without_empty_records(table: SparseColumns) -> SparseColumns:
 
 
 def _count_by_bits(
-    table: SparseColumns, clauses: Resolved, rank: NDArray[np.int64], threads: int, told: Progress
+    table: SparseColumns, clauses: Literals, rank: NDArray[np.int64], threads: int, progress: Progress
 ) -> NDArray[np.int64]:
     """Pack the columns of these clauses, and no other, and count."""
     used = np.arange(clauses.columns.shape[1]) < clauses.widths[:, None]
@@ -173,5 +176,5 @@ def _count_by_bits(
     place = np.zeros(len(table), dtype=np.int32)
     place[needed] = np.arange(needed.size)
     bitmaps = Bitmaps.of_binary(table, needed.astype(np.int64), threads)
-    moved = Resolved(place[clauses.columns], clauses.flips, clauses.widths, clauses.accepted)
-    return count_resolved(bitmaps, moved, threads=threads, progress=told)
+    packed = clauses._replace(columns=place[clauses.columns])
+    return count_resolved(bitmaps, packed, threads=threads, progress=progress)

@@ -2,28 +2,30 @@
 
 Importing this module imports numba. Counting: each flat column (attribute, code) is a row of 64-bit words, one bit
 per record; a conjunction is the AND of its columns, complemented for "!=", and its count is the number of set bits.
+
+Answers on records with weights are shares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.arrays import freeze, frozen
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.bit_records import WIDE, BitRecords
-from dpopt.queries.counting.bitmap_counts import count_on_bitmaps
-from dpopt.queries.counting.bitmaps import Bitmaps
+from dpopt.queries.clauses import ClauseArrays, Clauses
+from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
+from dpopt.queries.counting.bitmaps import Bitmaps, count_on_bitmaps
+from dpopt.queries.counting.compiled import population_count
 from dpopt.queries.counting.counting import count_on_columns
+from dpopt.queries.counting.marginal_kernels import count_cells
 from dpopt.queries.counting.packing_kernels import PackedColumns, pack_columns
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.named_attributes import over_named
 from dpopt.threads import Progress, in_threads
-
-__all__ = ["PackedColumns", "count_clauses", "count_on_records", "in_threads", "pack_columns", "satisfied"]
 
 SATISFIED_CHUNK = 1 << 17
 
@@ -67,9 +69,9 @@ def count_clauses(
             f"the packed columns belong to another schema: {packed.positions.size} flat columns, expected {starts[-1]}"
         )
     bitmaps = Bitmaps.of_packed(packed)
-    told = Progress(progress)
-    counts = count_on_bitmaps(bitmaps, clauses, starts, packed.positions, threads=threads, progress=told)
-    told.reach(1)
+    steps = Progress(progress)
+    counts = count_on_bitmaps(bitmaps, clauses, starts, packed.positions, threads=threads, progress=steps)
+    steps.reach(1)
     return counts
 
 
@@ -140,14 +142,7 @@ def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) 
     result = np.empty(len(clauses), dtype=np.bool_)
 
     def run(chunk: slice) -> None:
-        inside = _satisfied_chunk(
-            codes,
-            clauses.attributes[chunk],
-            clauses.values[chunk],
-            clauses.signs[chunk],
-            clauses.accepted[chunk],
-            result[chunk],
-        )
+        inside = _satisfied_chunk(codes, clauses.arrays(chunk), result[chunk])
         if not inside:
             raise WorkloadError(
                 f"a clause names an attribute that a record of {codes.size} codes does not have"
@@ -158,15 +153,9 @@ def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) 
 
 
 @kernel
-def _satisfied_chunk(
-    record: NDArray[np.int32],
-    attributes: NDArray[np.int32],
-    values: NDArray[np.int32],
-    signs: NDArray[np.bool_],
-    accepted: NDArray[np.uint32],
-    result: NDArray[np.bool_],
-) -> bool:
+def _satisfied_chunk(record: NDArray[np.int32], clauses: ClauseArrays, result: NDArray[np.bool_]) -> bool:
     """Write to `result` whether each clause is true of one record; False if an attribute lies beyond the record."""
+    attributes, values, signs, accepted = clauses
     m, k = attributes.shape
     inside = True
     for i in range(m):
@@ -181,3 +170,228 @@ def _satisfied_chunk(
             true_literals += np.uint32((record[attribute] == values[i, literal]) == signs[i, literal])
         result[i] = (accepted[i] >> true_literals) & np.uint32(1) != 0
     return inside
+
+
+CHUNK = 1 << 13  # clauses that one call of the kernel takes
+BLOCK = 1 << 16  # records whose packed columns are held at a time
+PLANES = 5  # binary digits of a number of true literals (at most 31)
+
+
+def shares_on_records(
+    queries: MarginalSet | Clauses,
+    records: NDArray[np.int32] | BitRecords,
+    sizes: NDArray[np.integer],
+    weights: NDArray[np.float64] | None = None,
+    *,
+    threads: int = 2,
+) -> NDArray[np.float64]:
+    """Return the share of the records, or of their weight, of which each query is true.
+
+    Parameters
+    ----------
+    queries
+        m clauses, or marginals with m cells.
+    records : (r, d) int32, or BitRecords
+        Codes, one record per row; r >= 1. Of records over many attributes of two codes only those are unpacked that queries
+        name, and no loop runs over the attributes.
+    sizes : (d,) integers
+        Number of codes of each attribute.
+    weights : (r,) float64, optional
+        Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
+    threads
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    answers : (m,) float64
+        In [0, 1]. With weights, sums of floating-point numbers in the order of the records.
+
+    Raises
+    ------
+    SchemaError
+        If the records or their codes do not fit the sizes, there is none, or the weights do not fit them.
+    """
+    table = _fitting(records, sizes)
+    if isinstance(table, BitRecords):
+        attributes, queries = over_named(queries, sizes)
+        table, sizes = table.over(attributes), sizes[attributes]
+    if weights is None:
+        if isinstance(queries, MarginalSet):
+            return count_cells(queries, _columns(table), threads=threads) / len(table)
+        if isinstance(table, BitRecords):
+            return count_on_columns(table.columns(), sizes, queries, threads=threads) / len(table)
+        return count_on_records(queries, table, sizes, threads=threads) / len(table)
+    given = frozen(weights, np.float64)
+    total = float(given.sum())
+    if given.shape != (len(table),) or not (given >= 0).all() or not 0 < total < np.inf:
+        raise SchemaError(
+            f"{len(table)} records need as many nonnegative weights with a positive finite sum, found an array of shape "
+            f"{given.shape} with the sum {total}"
+        )
+    if isinstance(queries, MarginalSet):
+        held = count_cells(queries, _columns(table), weights=given, threads=threads)
+    else:
+        held = weigh_on_records(queries, table, sizes, given, threads=threads)
+    # The sums are rounded one by one, so that a query that is always true could pass 1 by a last digit.
+    return np.minimum(held / total, 1.0)
+
+
+def _fitting(
+    records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer]
+) -> NDArray[np.int32] | BitRecords:
+    """Return the records, as bits where there are many attributes of two codes; refuse those that do not fit the sizes."""
+    table = records if isinstance(records, BitRecords) else np.asarray(records)
+    if len(table.shape) != 2 or table.shape[1] != len(sizes) or len(table) == 0:
+        raise SchemaError(
+            f"records of shape {table.shape} have no answers over a schema of {len(sizes)} attributes; expected at least "
+            f"one record of {len(sizes)} codes"
+        )
+    if isinstance(table, BitRecords):
+        if (np.asarray(sizes) == 2).all():
+            return table
+        table = table.codes()
+    if (table < 0).any() or (table >= np.asarray(sizes)).any():
+        raise SchemaError("a record has a code that its attribute does not have; codes are 0 .. size - 1")
+    return BitRecords.of(table) if are_kept_as_bits(sizes) and (np.asarray(sizes) == 2).all() else table
+
+
+def _columns(table: NDArray[np.int32] | BitRecords) -> Sequence[NDArray[np.integer]]:
+    return table.columns() if isinstance(table, BitRecords) else list(table.T)
+
+
+def weigh_on_records(
+    clauses: Clauses,
+    records: NDArray[np.int32] | BitRecords,
+    sizes: NDArray[np.integer],
+    weights: NDArray[np.float64],
+    *,
+    threads: int = 2,
+) -> NDArray[np.float64]:
+    """Return, for every clause, the weight of the records of which it is true.
+
+    Parameters
+    ----------
+    clauses
+        m clauses.
+    records : (r, d) int32, or BitRecords where every attribute has two codes
+        Codes, one record per row.
+    sizes : (d,) integers
+        Number of codes of each attribute.
+    weights : (r,) float64
+        Any finite numbers, added in the order of the records.
+    threads
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    weight : (m,) float64
+
+    Raises
+    ------
+    SchemaError
+        If the records do not fit the sizes, or the weights do not fit the records.
+    WorkloadError
+        If a clause names an attribute or a code that does not exist.
+    """
+    given = frozen(weights, np.float64)
+    if len(records.shape) != 2 or records.shape[1] != len(sizes) or given.shape != records.shape[:1]:
+        raise SchemaError(
+            f"records of shape {records.shape} with weights of shape {given.shape} do not fit a schema of {len(sizes)} "
+            "attributes; expected one weight for each record"
+        )
+    clauses.check_against(sizes)
+    result = np.zeros(len(clauses), dtype=np.float64)
+    if isinstance(records, BitRecords):
+        if (np.asarray(sizes) != 2).any():
+            raise SchemaError("records as bits need attributes of two codes each")
+        words, each = records.columns().words, np.arange(len(sizes) + 1)
+        _weigh_in_threads(words, frozen(each[:-1], np.int32), each, given, _of_ones(clauses), result, threads)
+        return result
+    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    for begin in range(0, len(records), BLOCK):
+        packed = pack_columns(list(records[begin : begin + BLOCK].T), sizes, clauses)
+        share = given[begin : begin + BLOCK]
+        _weigh_in_threads(packed.words, packed.positions, starts, share, clauses, result, threads)
+    return result
+
+
+def _of_ones(clauses: Clauses) -> Clauses:
+    """Return the same clauses over attributes of two codes by their only column, that of code 1, which is number 0 here."""
+    used = clauses.attributes >= 0
+    signs = freeze(used & (clauses.signs == (clauses.values == 1)))
+    return Clauses(clauses.attributes, freeze(np.zeros_like(clauses.values)), signs, clauses.accepted)
+
+
+def _weigh_in_threads(
+    words: NDArray[np.uint64],
+    positions: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    clauses: Clauses,
+    result: NDArray[np.float64],
+    threads: int,
+) -> None:
+    """Add to `result` (m,) the weight of the packed records of which each clause is true."""
+    starts = frozen(offsets, np.int64)
+
+    def run(chunk: slice) -> None:
+        _weigh(words, positions, starts, weights, clauses.arrays(chunk), result[chunk])
+
+    in_threads(run, len(clauses), CHUNK, threads, None)
+
+
+@kernel
+def _weigh(
+    words: NDArray[np.uint64],
+    positions: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    clauses: ClauseArrays,
+    result: NDArray[np.float64],
+) -> None:
+    """Add to `result` the weight of the packed records of which each clause is true; every literal must be packed.
+
+    The truth of 64 records is one word: the AND of the literals for a conjunction; otherwise the number of true literals
+    in binary digits, one word per digit, compared with every accepted number.
+    """
+    attributes, values, signs, accepted = clauses
+    m, k = attributes.shape
+    columns = np.empty(k, np.int64)
+    flips = np.empty(k, np.uint64)
+    digits = np.empty(PLANES, np.uint64)
+    none, every, one = np.uint64(0), ~np.uint64(0), np.uint64(1)
+    length = (weights.size + 63) // 64
+    last = every >> np.uint64((64 - weights.size % 64) % 64)  # the records of the last word that exist
+    for i in range(m):
+        width = 0
+        while width < k and attributes[i, width] >= 0:
+            columns[width] = positions[offsets[attributes[i, width]] + values[i, width]]
+            flips[width] = none if signs[i, width] else every
+            width += 1
+        mask = accepted[i]
+        total = result[i]
+        for j in range(length):
+            true = every
+            if mask == np.uint32(1) << np.uint32(width):
+                for literal in range(width):
+                    true &= words[columns[literal], j] ^ flips[literal]
+            else:
+                digits[:] = none
+                for literal in range(width):
+                    carry = words[columns[literal], j] ^ flips[literal]
+                    for digit in range(PLANES):
+                        digits[digit], carry = digits[digit] ^ carry, digits[digit] & carry
+                true = none
+                for number in range(width + 1):
+                    if (mask >> np.uint32(number)) & np.uint32(1):
+                        equal = every
+                        for digit in range(PLANES):
+                            equal &= digits[digit] if (number >> digit) & 1 else ~digits[digit]
+                        true |= equal
+            if j == length - 1:
+                true &= last
+            while true != none:
+                lowest = true & (~true + one)
+                total += weights[64 * j + np.int64(population_count(lowest - one))]
+                true ^= lowest
+        result[i] = total

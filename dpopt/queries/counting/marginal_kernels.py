@@ -19,9 +19,8 @@ from dpopt.queries.marginal_set import MarginalSet
 
 __all__ = ["cells_of_columns", "cells_of_records", "count_cells"]
 
-BLOCK = (
-    1 << 15
-)  # records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
+# records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
+BLOCK = 1 << 15
 TASK = 1 << 20  # pairs of a record and a marginal that one call of the kernel takes
 NUMBERS = "iu"  # kinds of NumPy's types that hold codes
 

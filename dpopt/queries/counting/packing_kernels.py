@@ -1,6 +1,8 @@
 """Bit packing: the flat columns of a table, one bit per record.
 
 Importing this module imports numba.
+
+The compiled loops over columns of zeros and ones.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dpopt.arrays import freeze, frozen
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.compiled import population_count
 
 STEP = 1 << 17  # clauses looked at together: bounds the temporary arrays
 
@@ -187,3 +190,42 @@ def copy_in_tiles(packed: NDArray[np.uint64], first: int, words: NDArray[np.uint
         for tile in range(tiles):
             for w in range(size):
                 words[tile, first + i, w] = packed[i, tile * size + w]
+
+
+@kernel
+def lists_increase(starts: NDArray[np.int64], listed: NDArray[np.uint32], rows: int) -> bool:
+    """Return whether every list increases strictly and stays below `rows`."""
+    for column in range(starts.size - 1):
+        begin, end = starts[column], starts[column + 1]
+        for place in range(begin + 1, end):
+            if listed[place] <= listed[place - 1]:
+                return False
+        if end > begin and listed[end - 1] >= rows:
+            return False
+    return True
+
+
+@kernel
+def set_listed_bits(
+    starts: NDArray[np.int64],
+    listed: NDArray[np.uint32],
+    columns: NDArray[np.int64],
+    words: NDArray[np.uint64],
+) -> None:
+    """Set bit r % 64 of words[i, r // 64] for every record r on the list of column columns[i]."""
+    for i in range(columns.size):
+        for place in range(starts[columns[i]], starts[columns[i] + 1]):
+            row = listed[place]
+            words[i, row >> np.uint32(6)] |= np.uint64(1) << np.uint64(row & np.uint32(63))
+
+
+@kernel
+def set_bits(words: NDArray[np.uint64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of set bits of each of these rows of words."""
+    found = np.zeros(columns.size, np.int64)
+    for i in range(columns.size):
+        total = np.uint64(0)
+        for w in range(words.shape[1]):
+            total += population_count(words[columns[i], w])
+        found[i] = np.int64(total)
+    return found

@@ -6,31 +6,30 @@ column flipped. Clauses are symmetric in their literals, so that these can be pu
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-from dpopt.queries.counting.compiled import population_count
+from dpopt.errors import WorkloadError
+from dpopt.queries.clauses import ClauseArrays, Clauses
+from dpopt.queries.counting.compiled import Literals, population_count
+from dpopt.threads import in_threads
 
 Number = TypeVar("Number", bound=np.generic)
 SETS = 8  # subsets of three literals
+CHUNK = 1 << 14  # clauses that are looked at together
 
 
 @kernel
-def name_columns(
-    offsets: NDArray[np.int64],
-    attributes: NDArray[np.int32],
-    values: NDArray[np.int32],
-    named: NDArray[np.bool_],
-) -> bool:
+def name_columns(offsets: NDArray[np.int64], clauses: ClauseArrays, named: NDArray[np.bool_]) -> bool:
     """Set `named` for every flat column that a literal asks for; False if an attribute or a code does not exist."""
-    m, k = attributes.shape
+    m, k = clauses.attributes.shape
     last = offsets.size - 1
     for i in range(m):
         for literal in range(k):
-            attribute, value = attributes[i, literal], values[i, literal]
+            attribute, value = clauses.attributes[i, literal], clauses.values[i, literal]
             if attribute < 0:
                 break
             if attribute >= last or value >= offsets[attribute + 1] - offsets[attribute]:
@@ -39,36 +38,78 @@ def name_columns(
     return True
 
 
-@kernel
-def resolve_chunk(
-    positions: NDArray[np.int32],
-    keys: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    attributes: NDArray[np.int32],
-    values: NDArray[np.int32],
-    signs: NDArray[np.bool_],
-    columns: NDArray[np.int32],
-    flips: NDArray[np.uint32],
-    widths: NDArray[np.int8],
-) -> bool:
-    """Write the columns of each clause in the order of their keys, and which are flipped; False if one is not packed.
+class FlatColumns(NamedTuple):
+    """Where flat columns (an attribute and a code) lie among columns of bits.
 
-    positions[f] >= 0 is the column of bits of flat column f, -1 is none, and -2 - p says that it is column p flipped. Bit j of
-    flips[i] belongs to columns[i, j]. Columns beyond the width are left alone.
+    Attributes
+    ----------
+    offsets : (d + 1,) int64
+        Flat column of attribute a and code v is offsets[a] + v.
+    positions : (flat columns,) int32
+        Column of bits of a flat column; -1: none; -2 - p: column p flipped.
+    keys : (columns,) int64
+        In their increasing order the columns of a clause are written.
     """
-    m, k = attributes.shape
+
+    offsets: NDArray[np.int64]
+    positions: NDArray[np.int32]
+    keys: NDArray[np.int64]
+
+
+def resolve(clauses: Clauses, flat: FlatColumns, threads: int) -> Literals:
+    """Return clauses over columns of bits, the columns of each in the order of increasing keys.
+
+    Raises
+    ------
+    WorkloadError
+        If a clause names an attribute, a code or a column that is not there.
+    """
+    m = len(clauses)
+    made = Literals(
+        np.zeros(clauses.attributes.shape, np.int32),
+        np.zeros(m, np.uint32),
+        np.zeros(m, np.int8),
+        clauses.accepted,
+    )
+
+    def run(chunk: slice) -> None:
+        if not _resolve(flat, clauses.arrays(chunk), made.part(chunk)):
+            clauses.check_against(np.diff(flat.offsets))
+            raise WorkloadError(
+                "the clauses name a column that is not packed; pack the columns for these clauses"
+            )
+
+    in_threads(run, m, CHUNK, threads, None)
+    return made
+
+
+def take_clauses(clauses: Literals, chosen: NDArray[np.int64]) -> Literals:
+    """Return these clauses, in this order."""
+    return Literals(
+        take_rows(clauses.columns, chosen),
+        clauses.flips[chosen],
+        clauses.widths[chosen],
+        clauses.accepted[chosen],
+    )
+
+
+@kernel
+def _resolve(flat: FlatColumns, clauses: ClauseArrays, made: Literals) -> bool:
+    """Write the columns of each clause in the order of their keys, and which are flipped; False if one is not packed."""
+    m, k = clauses.attributes.shape
+    offsets, keys, columns = flat.offsets, flat.keys, made.columns
     last = offsets.size - 1
     for i in range(m):
         width = 0
         flip = np.uint32(0)
         for literal in range(k):
-            attribute, value = attributes[i, literal], values[i, literal]
+            attribute, value = clauses.attributes[i, literal], clauses.values[i, literal]
             if attribute < 0:
                 break
             if attribute >= last or value >= offsets[attribute + 1] - offsets[attribute]:
                 return False
-            column = positions[offsets[attribute] + value]
-            flipped = not signs[i, literal]
+            column = flat.positions[offsets[attribute] + value]
+            flipped = not clauses.signs[i, literal]
             if column == -1:
                 return False
             if column < 0:
@@ -81,7 +122,7 @@ def resolve_chunk(
             below = (np.uint32(1) << np.uint32(place)) - np.uint32(1)
             flip = (flip & below) | (flip & ~below) << np.uint32(1) | np.uint32(flipped) << np.uint32(place)
             width += 1
-        widths[i], flips[i] = width, flip
+        made.widths[i], made.flips[i] = width, flip
     return True
 
 
@@ -124,20 +165,19 @@ def take_column(rows: NDArray[Number], chosen: NDArray[np.int64], column: int) -
 
 
 @kernel
-def set_coefficients(
-    flips: NDArray[np.uint32], widths: NDArray[np.int8], accepted: NDArray[np.uint32]
-) -> NDArray[np.int8]:
+def set_coefficients(clauses: Literals) -> NDArray[np.int8]:
     """Return for clauses of at most three literals the coefficient of each set of its columns, shape (m, 8).
 
     With N(S) the number of records that have a one in every column of S, a clause is true of sum_S coefficient(S) N(S) records,
     exactly (Moebius inversion over the subsets). Bit j of a subset's number is literal j.
     """
+    flips, widths = clauses.flips, clauses.widths
     made = np.zeros((widths.size, SETS), np.int8)
     for i in range(widths.size):
         count = 1 << widths[i]
         for pattern in range(count):
             true_literals = np.uint32(population_count(np.uint64(np.uint32(pattern) ^ flips[i])))
-            made[i, pattern] = np.int8(accepted[i] >> true_literals & np.uint32(1))
+            made[i, pattern] = np.int8(clauses.accepted[i] >> true_literals & np.uint32(1))
         for literal in range(widths[i]):
             for pattern in range(count):
                 if pattern >> literal & 1:
@@ -148,8 +188,7 @@ def set_coefficients(
 @kernel
 def add_sets(
     coefficients: NDArray[np.int8],
-    columns: NDArray[np.int32],
-    widths: NDArray[np.int8],
+    clauses: Literals,
     rows: int,
     ones: NDArray[np.int64],
     pairs: NDArray[np.int64],
@@ -157,9 +196,10 @@ def add_sets(
     counts: NDArray[np.int64],
 ) -> None:
     """Write the count of each clause from those of its sets: pairs[i, j], i < j, and triples[i] for its three columns."""
-    for i in range(widths.size):
+    columns = clauses.columns
+    for i in range(clauses.widths.size):
         total = np.int64(coefficients[i, 0]) * rows
-        for literal in range(widths[i]):
+        for literal in range(clauses.widths[i]):
             column = columns[i, literal]
             total += np.int64(coefficients[i, 1 << literal]) * ones[column]
             for earlier in range(literal):

@@ -34,9 +34,8 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.sensitivity.dual import dual_bound, largest_entries
 from dpopt.queries.sensitivity.tables import ClauseSets, gather, largest_without_tables
 
-MOST_PAIRS = (
-    1 << 16
-)  # pairs of cells of one set that are compared for its largest distance, times words of clauses
+# pairs of cells of one set that are compared for its largest distance, times words of clauses
+MOST_PAIRS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

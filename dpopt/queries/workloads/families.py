@@ -20,9 +20,8 @@ from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
 LARGEST_COUNT = 50_000_000
-BATCH = (
-    1 << 20
-)  # random clauses are drawn in batches of this size: part of their definition, never to be changed
+# random clauses are drawn in batches of this size: part of their definition, never to be changed
+BATCH = 1 << 20
 LARGEST_CELLS = 2_000_000_000  # of marginals, which are held as shapes
 
 __all__ = [

@@ -139,7 +139,7 @@ class Workload:
         SchemaError
             If the records do not fit the schema, there is none, or the weights do not fit them.
         """
-        from dpopt.queries.counting.answer_kernels import shares_on_records
+        from dpopt.queries.counting.kernels import shares_on_records
 
         return shares_on_records(self.queries, records, self.schema.sizes, weights, threads=threads)
 

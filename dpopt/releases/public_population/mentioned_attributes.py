@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.queries.counting.bit_records import BitRecords, octets_for
+from dpopt.queries.counting.binary_columns import BitRecords, octets_for
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.public_population.public_choice import public_stream
 from dpopt.schema.domains import Domains

@@ -21,7 +21,8 @@ Codes = NDArray[np.uint8]
 @case("How many three-way queries are counted in a second at 494,021 records, and how many with NumPy?")
 def counting(setting: Setting) -> Result:
     """Measure packing and counting on 2 threads, and NumPy on a part of the queries; the counts must agree."""
-    from dpopt.queries.counting.kernels import count_clauses, pack_columns
+    from dpopt.queries.counting.kernels import count_clauses
+    from dpopt.queries.counting.packing_kernels import pack_columns
 
     schema, codes = made_up() if setting.quick else load_codes("kdd99-coded")
     queries, sample = setting.pick((500_000, 2_000), (300, 20))

@@ -130,7 +130,7 @@ def columns_of_arrays(
         from dpopt.private.readers.binary.listing_kernels import ONES, columns_of_records
 
         return columns_of_records([(starts, indices)], width, ONES if plain else _summands(values))
-    from dpopt.queries.counting.binary_kernels import lists_increase
+    from dpopt.queries.counting.packing_kernels import lists_increase
 
     if plain:
         listed = indices.astype(np.uint32)
