@@ -26,6 +26,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.files.codec import decode
 from dpopt.private.curators.bin_curator import BinCurator
 from dpopt.private.measurements.bin_measurement import BinMeasurement
 from dpopt.private.tables.bin_counts import BinCounts
@@ -183,7 +184,7 @@ def stated(privacy: object) -> tuple[Charge, ...]:
     """Return the charges that a release states."""
     assert isinstance(privacy, dict)
     assert privacy["private"]
-    return tuple(Charge.from_json(charge) for charge in privacy["charges"])
+    return tuple(decode(Charge, charge, "a charge") for charge in privacy["charges"])
 
 
 def bin_counts(counts: Counts, *, graph: bool) -> BinCounts:

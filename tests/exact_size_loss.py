@@ -9,6 +9,7 @@ from unittest import mock
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.files.codec import decode
 from dpopt.releases.measured_size import PastSize, measure_size
 from dpopt.transcript.journal import Entry
 from tests.exact_bin_loss import Drawn, Watching, laplace_cells
@@ -67,7 +68,7 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
     assert events == (expected if past is None or past.torn else expected[1:]), events
     entries: list[Entry] = journal.memory.entries
     charge = size.budget.earlier[-1]
-    filed = [Charge.from_json(entry["charge"]) for entry in entries if entry["kind"] == "charge"]
+    filed = [decode(Charge, entry["charge"], "a charge") for entry in entries if entry["kind"] == "charge"]
     assert filed in ([charge], []), f"on file {filed}, charged {charge}"
     assert size.number == max(1, int(entries[-1]["values"][0]))
     return noise.drawn[0], charge, entries

@@ -4,7 +4,7 @@ Comes in: parameters of mechanisms (step, draws, rounds, public n; noise scales)
     queries, no answers.
 Goes out: `Charge`s, totals in epsilon, delta and rho that are never below the exact value, and a `Ledger` that
     checks before it spends.
-May import: `dpopt.errors`; numpy, and scipy inside functions.
+May import: `dpopt.errors`, `dpopt.files`; numpy, and scipy inside functions.
 To add a mechanism: a function that returns its `Charge` (kind, parameter, relation, theorem), in a file of its
     own.
 To add a composition theorem: a member of `Accountant`, its case in `ChargeColumns.epsilon`, and its numbers in

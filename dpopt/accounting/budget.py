@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, columns_of
-from dpopt.accounting.charges import Charge, ChargeKind, JsonValue
+from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import zcdp_epsilon, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.sums import scaled_upward, sum_upward
 from dpopt.errors import AccountingError, BudgetError, PrivacyWarning
+from dpopt.files.codec import Unbounded
 
 LARGE_EPSILON = 20.0
 """Above it budgets are warned of: the odds of two neighbouring tables may change by a factor of half a billion."""
-_KEYS = ("epsilon", "delta", "rho", "accountant")
-_ROWS, _EARLIER = "rows_per_person", "earlier"
 MOST_ROWS_PER_PERSON = 2**20
 RECORD = "one record"
 
@@ -32,24 +31,15 @@ class PrivacySpent:
     are infinite when a not-private charge is among them. Rounded up.
     """
 
-    epsilon: float
+    epsilon: Unbounded
     delta: float
-    rho: float
+    rho: Unbounded
     accountant: Accountant
 
     @property
     def is_finite(self) -> bool:
         """Whether the charges carry any guarantee."""
         return math.isfinite(self.epsilon) and math.isfinite(self.rho)
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the totals as a JSON object, infinity as null."""
-        return {
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
-            "delta": self.delta,
-            "rho": self.rho if math.isfinite(self.rho) else None,
-            "accountant": self.accountant.value,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +106,14 @@ class Budget:
                 raise AccountingError(
                     f"{name} of a budget: found {limit!r}, expected a finite number that is at least 0"
                 )
+            object.__setattr__(self, name, None if limit is None else float(limit))
         allowed = 0.0 < self.delta < 1.0 if _is_number(self.delta) else False
         if not allowed and not (self.accountant is Accountant.PURE and self.delta == 0.0):
             raise AccountingError(
                 f"delta of a budget: found {self.delta!r}, expected a number between 0 and 1, both excluded "
                 "(0 is possible with the accountant 'pure')"
             )
+        object.__setattr__(self, "delta", float(self.delta))
         rows = self.group
         if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS_PER_PERSON:
             raise AccountingError(
@@ -276,46 +268,6 @@ class Budget:
             return f"rho = {self.rho!r}{unit}"
         at = "" if self.accountant is Accountant.PURE else f" at delta = {self.delta!r}"
         return f"epsilon = {self.epsilon!r}{at} (accountant {self.accountant.value!r}){unit}"
-
-    def to_json(self) -> dict[str, object]:
-        """Return the budget as a JSON object that reads back exactly; what is usual is left out."""
-        more: dict[str, object] = {} if self.rows_per_person is None else {_ROWS: self.rows_per_person}
-        if self.earlier:
-            more[_EARLIER] = [charge.to_json() for charge in self.earlier]
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "rho": self.rho,
-            "accountant": self.accountant.value,
-            **more,
-        }
-
-    @classmethod
-    def from_json(cls, obj: object) -> Budget:
-        """Read a budget back from the object that `to_json` wrote.
-
-        Raises
-        ------
-        AccountingError
-            A key missing or unknown, a value of the wrong type or out of range.
-        """
-        if not isinstance(obj, Mapping) or set(obj) - {_ROWS, _EARLIER} != set(_KEYS):
-            found = sorted(map(str, obj)) if isinstance(obj, Mapping) else type(obj).__name__
-            raise AccountingError(f"a budget in JSON: found {found}, expected the keys {sorted(_KEYS)}")
-        try:
-            accountant = Accountant(obj["accountant"])
-        except ValueError:
-            names = [accountant.value for accountant in Accountant]
-            raise AccountingError(
-                f"accountant of a budget: found {obj['accountant']!r}, expected one of {names}"
-            ) from None
-        earlier = obj.get(_EARLIER, [])
-        if not isinstance(earlier, list):
-            raise AccountingError(
-                f"what was spent earlier of a budget in JSON: found {type(earlier).__name__}, expected a list of charges"
-            )
-        charges = tuple(Charge.from_json(one) for one in earlier)
-        return cls(obj["epsilon"], obj["delta"], obj["rho"], accountant, obj.get(_ROWS), charges)
 
 
 def _is_number(value: object) -> bool:

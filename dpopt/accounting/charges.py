@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import SupportsIndex
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
+from dpopt.files.codec import Unbounded
 
 LARGEST_COUNT = 2**53  # products of a count and a float stay exact as a pair of floats
 LARGEST_PARAMETER = 1e100
-_KEYS = ("mechanism", "kind", "parameter", "count", "relation", "theorem", "label")
-
-JsonValue = str | int | float | bool | None
 
 
 class ChargeKind(enum.Enum):
@@ -67,7 +64,7 @@ class Charge:
 
     mechanism: str
     kind: ChargeKind
-    parameter: float
+    parameter: Unbounded
     count: int
     relation: NeighbouringRelation
     theorem: str
@@ -82,47 +79,6 @@ class Charge:
         _check_parameter(self.kind, self.parameter)
         object.__setattr__(self, "parameter", float(self.parameter) + 0.0)  # -0.0 becomes 0.0
         object.__setattr__(self, "count", int(self.count))
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the charge as a JSON object; floats read back exactly, infinity is written as null."""
-        return {
-            "mechanism": self.mechanism,
-            "kind": self.kind.value,
-            "parameter": None if math.isinf(self.parameter) else self.parameter,
-            "count": self.count,
-            "relation": self.relation.value,
-            "theorem": self.theorem,
-            "label": self.label,
-        }
-
-    @classmethod
-    def from_json(cls, obj: object) -> Charge:
-        """Read a charge back from the object that `to_json` wrote.
-
-        Raises
-        ------
-        AccountingError
-            A key missing or unknown, a value of the wrong type, or a field outside its range.
-        """
-        if not isinstance(obj, Mapping) or set(obj) != set(_KEYS):
-            found = sorted(map(str, obj)) if isinstance(obj, Mapping) else type(obj).__name__
-            raise AccountingError(f"a charge in JSON: found {found}, expected the keys {sorted(_KEYS)}")
-        try:
-            kind, relation = ChargeKind(obj["kind"]), NeighbouringRelation(obj["relation"])
-        except ValueError as error:
-            known = [[member.value for member in names] for names in (ChargeKind, NeighbouringRelation)]
-            raise AccountingError(
-                f"a charge in JSON: {error}; kinds are {known[0]}, relations {known[1]}"
-            ) from None
-        return cls(
-            mechanism=obj["mechanism"],
-            kind=kind,
-            parameter=math.inf if obj["parameter"] is None else obj["parameter"],
-            count=obj["count"],
-            relation=relation,
-            theorem=obj["theorem"],
-            label=obj["label"],
-        )
 
 
 def _check_text(name: str, value: object, least: int) -> None:

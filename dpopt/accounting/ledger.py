@@ -11,6 +11,7 @@ from dpopt.accounting.budget import Budget, PrivacySpent
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
+from dpopt.files.codec import encode
 
 __all__ = ["Budget", "Ledger", "PrivacySpent"]
 
@@ -196,12 +197,12 @@ class Ledger:
             "dpopt_ledger": LEDGER_VERSION,
             "relation": self._relation.value,
             "neighbours": self._budget.neighbours(self._relation),
-            "budget": self._budget.to_json(),
+            "budget": encode(self._budget),
             "unit": self._budget.unit,
             "private": self.is_private,
-            "entries": [charge.to_json() for charge in self.entries],
-            "unspent": [charge.to_json() for charge in self.unspent],
-            "spent": self.spent().to_json(),
+            "entries": [encode(charge) for charge in self.entries],
+            "unspent": [encode(charge) for charge in self.unspent],
+            "spent": encode(self.spent()),
         }
 
     def _pay(self, charges: Sequence[Charge]) -> None:

@@ -10,6 +10,7 @@ from dpopt.accounting.budget import RECORD
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.algorithms.statement import Spending
 from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode, encode
 
 _NEEDED = {"private", "epsilon", "delta", "rho", "neighbours", "charges"}
 
@@ -41,7 +42,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     if missing := _NEEDED - set(stated):
         raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
     try:
-        found = [Charge.from_json(one) for one in stated["charges"]]
+        found = [decode(Charge, one, "a charge", AccountingError) for one in stated["charges"]]
     except AccountingError as error:
         raise TranscriptError(f"it states a charge that is none: {error}") from error
     marks = [one for one in found if one.kind is ChargeKind.NOT_PRIVATE]
@@ -49,11 +50,11 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     earlier = plan.budget.earlier
     totals = plan.budget.whole() if earlier and not marks else plan.budget.spent(found[len(earlier) :])
     expected = {
-        **totals.to_json(),
+        **encode(totals),
         "relation": plan.relation.value,
         "neighbours": plan.budget.neighbours(plan.relation),
         "public_size": plan.size,
-        "budget": plan.budget.to_json(),
+        "budget": encode(plan.budget),
     }
     same = all(stated.get(key) == value for key, value in expected.items())
     same = (

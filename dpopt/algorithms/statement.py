@@ -13,6 +13,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError
+from dpopt.files.codec import encode
 from dpopt.releases.job import Job
 from dpopt.releases.outcome import Outcome
 from dpopt.releases.plan import Encoding
@@ -131,7 +132,7 @@ def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
     for accountant in Accountant:
         if plan.budget.earlier:
             used = accountant is plan.budget.accountant
-            by_accountant[accountant.value] = guaranteed.to_json()["epsilon"] if used else _BY_ONE_ALONE
+            by_accountant[accountant.value] = encode(guaranteed)["epsilon"] if used else _BY_ONE_ALONE
             continue
         try:
             epsilon = columns.epsilon(accountant, 0.0 if accountant is Accountant.PURE else delta)
@@ -141,13 +142,13 @@ def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
             by_accountant[accountant.value] = epsilon if math.isfinite(epsilon) else None
     return {
         "private": ledger.is_private,
-        **guaranteed.to_json(),
+        **encode(guaranteed),
         "relation": plan.relation.value,
         "neighbours": plan.budget.neighbours(plan.relation),
         "unit": plan.budget.unit,
         "public_size": plan.size,
-        "budget": plan.budget.to_json(),
+        "budget": encode(plan.budget),
         "epsilon_by_accountant": {"delta": delta, **by_accountant},
-        "charges": [charge.to_json() for charge in ledger.entries],
+        "charges": [encode(charge) for charge in ledger.entries],
         **({} if ledger.reservation is None else {"reservation": ledger.reservation}),
     }

@@ -69,7 +69,7 @@ def show(
 
     contents = BudgetLedger(file).contents()
     if as_json:
-        print_json(contents.to_json())
+        print_json(contents.report())
         return
     _print(contents)
 

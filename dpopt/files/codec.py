@@ -6,6 +6,7 @@
 | field | in JSON |
 |---|---|
 | `bool`, `int`, `float`, `str`, `None`, unions of them | the same; where a `float` stands, a whole number may stand, too |
+| `Unbounded`: a `float` that may be infinite | the number; null for infinity |
 | `Enum`, `Literal` | the value |
 | `Decimal`, `Fraction` | its text, such as "0.10" and "-3/7" |
 | `tuple[X, ...]`, `tuple[X, Y]`, `list`, `dict[str, X]`, `Mapping[str, X]` | lists and objects |
@@ -18,12 +19,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -35,6 +37,19 @@ from dpopt.files.json_files import json_object, refuse_unknown_keys, shown
 
 T = TypeVar("T")
 KIND = "kind"
+if TYPE_CHECKING:
+    Unbounded = float
+else:
+
+    class Unbounded(float):
+        """A float to type checkers; to the codec one that may be infinite."""
+
+        @classmethod
+        def from_json(cls, given: object) -> Unbounded:
+            """Return what was written."""
+            return cls(math.inf if given is None else msgspec.convert(given, float))
+
+
 _WORDS = {
     "int": "a whole number",
     "float": "a number",
@@ -189,6 +204,8 @@ def _array(kind: Any, given: object) -> NDArray[Any]:
 def _written(value: Any) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if isinstance(value, Unbounded):
+        return float(value)
     return str(value) if isinstance(value, Fraction) else value.to_json()
 
 
@@ -197,11 +214,11 @@ def _plain(value: Any) -> Any:
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            raise ValueError(f"found the number {value}, expected a finite one")
-        return str(value)
-    return value
+    if isinstance(value, Decimal | float) and not math.isfinite(value):
+        if value == math.inf and isinstance(value, float):
+            return None
+        raise ValueError(f"found the number {value}, expected a finite one")
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def _spelled(value: object) -> str:
@@ -212,18 +229,19 @@ def _refuse_difference(
     given: object, again: object, what: str, error: type[DpoptError], place: str = "$", *, partial: bool
 ) -> None:
     """Raise `error` for the first place where a document differs from what its value would be written as."""
+    where = what if place == "$" else f"{what} at {place}"
     if isinstance(given, dict) and isinstance(again, dict):
-        refuse_unknown_keys(given, again, f"{what} at {place}", error)
+        refuse_unknown_keys(given, again, where, error)
         for key, part in again.items():
             if key in given:
                 _refuse_difference(given[key], part, what, error, f"{place}.{key}", partial=partial)
             elif not partial:
-                raise error(f"{what} at {place}: the key {key!r} is missing")
+                raise error(f"{where}: the key {key!r} is missing")
     elif isinstance(given, list) and isinstance(again, list) and len(given) == len(again):
         for number, (part, other) in enumerate(zip(given, again, strict=True)):
             _refuse_difference(part, other, what, error, f"{place}[{number}]", partial=partial)
     elif given != again or isinstance(given, bool) is not isinstance(again, bool):
-        raise error(f"{what} at {place}: found {shown(given)}, expected it as {shown(again)}")
+        raise error(f"{where}: found {shown(given)}, expected it as {shown(again)}")
 
 
 def _own_error(problem: BaseException | None) -> DpoptError | None:
@@ -245,4 +263,4 @@ def _message(text: str, what: str) -> str:
         lambda quoted: " or ".join(_WORDS.get(word, word) for word in quoted[1].split(" | ")),
         text,
     )
-    return f"{what} at ${place}: {text[:1].lower()}{text[1:]}"
+    return f"{what}{f' at ${place}' if place else ''}: {text[:1].lower()}{text[1:]}"

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.files.json_files import json_list, json_object, refuse_unknown_keys
 from dpopt.polynomials.targets import WIDEST, Target
 
 
@@ -141,43 +140,6 @@ class Polynomial:
         sizes = [abs(one) for one in self.errors(target)]
         largest = max(sizes)
         return LargestError(largest, tuple(point for point, size in enumerate(sizes) if size == largest))
-
-    def to_json(self) -> dict[str, object]:
-        """Return the polynomial as a JSON object; fractions are texts."""
-        return {"k": self.width, "binomial_coefficients": [str(one) for one in self.coefficients]}
-
-    @classmethod
-    def from_json(cls, value: object, place: str = "polynomial") -> Polynomial:
-        """Return what `to_json` wrote.
-
-        Raises
-        ------
-        PolynomialError
-            Anything else.
-        """
-        found = json_object(value, place, PolynomialError)
-        refuse_unknown_keys(found, ("k", "binomial_coefficients"), place, PolynomialError)
-        width = found.get("k")
-        if not isinstance(width, int) or isinstance(width, bool):
-            raise PolynomialError(f"{place}: expected a whole number as 'k', found {width!r}")
-        texts = json_list(
-            found.get("binomial_coefficients"), f"{place}.binomial_coefficients", PolynomialError
-        )
-        return cls(width, fractions_from_json(texts, place))
-
-
-def fractions_from_json(texts: Sequence[object], place: str) -> tuple[Fraction, ...]:
-    """Return fractions that were written as texts."""
-    found = []
-    for text in texts:
-        if not isinstance(text, str):
-            raise PolynomialError(f'{place}: expected a fraction as text such as "-3/7", found {text!r}')
-        top, slash, bottom = text.partition("/")
-        try:
-            found.append(Fraction(int(top), int(bottom) if slash else 1))
-        except (ValueError, ZeroDivisionError):
-            raise PolynomialError(f"{place}: {text[:40]!r} is no fraction such as -3/7") from None
-    return tuple(found)
 
 
 def _times_s(coefficients: list[Fraction]) -> list[Fraction]:

@@ -16,7 +16,8 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import amount_for
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.size import SizeMeasurement
-from dpopt.errors import DpoptError, PlanError, TranscriptError
+from dpopt.errors import AccountingError, DpoptError, PlanError, TranscriptError
+from dpopt.files.codec import decode
 from dpopt.private.curators.size_curator import SizeCurator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.closed import Closed
@@ -240,7 +241,7 @@ def _read(past: PastSize, entry: Entry, budget: Budget) -> None:
     if entry["kind"] == "torn":  # a torn charge had paid for nothing yet
         past.torn = bool(past.charges)
     elif entry["kind"] == "charge" and not open_draw:
-        charge = Charge.from_json(entry["charge"])
+        charge = decode(Charge, entry["charge"], "a charge", AccountingError)
         if charge != SizeMeasurement.of(budget, len(past.charges) + 1).charge():
             raise TranscriptError("the charge of the number of records is not that of the budget")
         past.charges.append(charge)

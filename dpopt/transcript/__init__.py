@@ -3,15 +3,13 @@
 In: values drawn or noised by `dpopt.private`, charged first. Out: the same values, plain, frozen and public, in memory and
 on file. May import `dpopt.queries`, `dpopt.accounting` and `dpopt.errors`. Released values are constructed in
 `dpopt.private` and here, where a journal is read back; nowhere else (a test walks the syntax trees). A new kind of released
-value is a frozen type with its JSON form, in `released.py` or in a file of its own.
+value is a `Released` type in `released.py`; its fields are its JSON form.
 
 | file | what it holds |
 |---|---|
 | journal.py | the journal: an append-only file of charge, draw and record |
 | budget_ledger.py, budget_contents.py | the owner's budget over many releases, on file; what it holds, as values |
-| released.py | sampled queries, noisy answers, selected marginals |
-| selected_query.py, selected_database.py | the query that a round of FEM selected; what the net mechanism selected |
-| noisy_search.py | where noisy binary searches ended |
+| released.py | sampled queries, noisy answers, selections of every kind, and where noisy binary searches ended |
 """
 
 from dpopt.transcript.journal import Entry, FileJournal, Journal, MemoryJournal, read_journal

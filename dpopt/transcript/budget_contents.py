@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +11,11 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.conversions import zcdp_epsilon
 from dpopt.accounting.many_releases import THEOREMS, Cost, Total, left_for, total_of
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError
+from dpopt.errors import BudgetError, DpoptError
+from dpopt.files.codec import decode, encode
 from dpopt.transcript.journal import entry_of
 
-VERSION = 1
+HEADER = {"dpopt_budget": 1}
 TOLD_DELTA = 1e-9
 
 
@@ -46,6 +46,16 @@ class ReservedRelease:
         """Return the cost in epsilon at a delta."""
         converted = zcdp_epsilon(self.cost.rho, delta)
         return converted if self.cost.epsilon is None else min(converted, self.cost.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first line of a budget file: the total, for which neighbours and for whom it holds, and when it was made."""
+
+    budget: Budget
+    neighbours: NeighbouringRelation
+    person: str | None
+    date: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +110,11 @@ class BudgetContents:
         epsilon = zcdp_epsilon(left.rho, self.delta)
         return f"rho = {left.rho:.6g}, or epsilon = {epsilon:.6g} at delta = {self.delta:g}, or {pure}"
 
-    def to_json(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return the budget, each release and what is left, as a JSON object."""
         total, left = self.total(), self.left()
         return {
-            "budget": {name: value for name, value in self.budget.to_json().items() if name != "accountant"},
+            "budget": {name: encode(self.budget)[name] for name in ("epsilon", "delta", "rho")},
             "neighbours": self.relation.value,
             "unit": self.unit,
             "created": self.created,
@@ -142,43 +152,32 @@ def read_contents(name: str, data: bytes) -> BudgetContents:
     """
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entry_of(lines[0] + b"\n")
-    if first is None or first.get("dpopt_budget") != VERSION:
+    if first is None or "dpopt_budget" not in first:
         raise BudgetError(f"{name} is no budget file of this version; make one with 'dpopt budget create'")
     releases: dict[str, ReservedRelease] = {}
     try:
-        budget, person, created = (
-            Budget.from_json(first["budget"]),
-            _person(first["person"]),
-            str(first["date"]),
-        )
-        relation = NeighbouringRelation(first["neighbours"])
+        beginning = decode(Beginning, first, "line 1", BudgetError, header=HEADER)
         for number, line in enumerate(lines[1:], start=2):
-            release = _release(number, entry_of(line + b"\n"))
+            entry = entry_of(line + b"\n")
+            if entry is None:
+                raise BudgetError(f"line {number} is not what was written")
+            release = decode(ReservedRelease, entry, f"line {number}", BudgetError)
             known = releases.get(release.reservation)
             # A later line of one release has the larger cost; it began when the first was written.
             releases[release.reservation] = release if known is None else replace(release, date=known.date)
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+    except DpoptError as error:
         raise BudgetError(
             f"{name} is damaged: {error}. Restore it from a copy that holds all releases: what a damaged line reserved may "
             "have been drawn"
         ) from error
-    return BudgetContents(budget, relation, person, created, tuple(releases.values()), len(data))
-
-
-def _person(named: object) -> str | None:
-    if named is not None and not isinstance(named, str):
-        raise TypeError(f"line 1: {named!r} names no person")
-    return named
-
-
-def _release(number: int, entry: Mapping[str, Any] | None) -> ReservedRelease:
-    if entry is None:
-        raise ValueError(f"line {number} is not what was written")
-    texts = [entry[key] for key in ("reservation", "date", "command", "note")]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"line {number} is no reservation")
-    reservation, date, command, note = texts
-    return ReservedRelease(reservation, date, command, Cost(entry["rho"], entry["epsilon"]), note)
+    return BudgetContents(
+        beginning.budget,
+        beginning.neighbours,
+        beginning.person,
+        beginning.date,
+        tuple(releases.values()),
+        len(data),
+    )
 
 
 def _finite(value: float) -> float | None:

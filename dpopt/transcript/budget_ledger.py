@@ -28,16 +28,19 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError
+from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import flush_folder
 from dpopt.transcript.budget_contents import (
-    VERSION,
+    HEADER,
+    Beginning,
     BudgetContents,
+    ReservedRelease,
     read_contents,
     refuse_overspending,
     steps_between,
 )
-from dpopt.transcript.journal import Entry, entry_of, line_of
+from dpopt.transcript.journal import entry_of, line_of
 
 DEFAULT_DELTA = 1e-9
 """The delta of a budget in rho where none is given: its epsilon is reported there, and nothing depends on it."""
@@ -107,13 +110,7 @@ class BudgetLedger:
             ) from None
         _check_person(person, relation)
         made = cls(path)
-        entry: Entry = {
-            "dpopt_budget": VERSION,
-            "budget": budget.to_json(),
-            "neighbours": relation.value,
-            "person": person,
-            "date": _now(),
-        }
+        entry = encode(Beginning(budget, relation, person, _now()), HEADER)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             file = os.open(made.path, flags, _PRIVATE)
@@ -209,14 +206,7 @@ class BudgetLedger:
                     return
                 cost = cost.larger(held.cost)
             refuse_overspending(self.path.name, replace(contents, releases=tuple(others)), cost, "its plan")
-            entry: Entry = {
-                "reservation": account.reservation,
-                "date": _now(),
-                "command": account.command,
-                "rho": cost.rho,
-                "epsilon": cost.epsilon,
-                "note": note,
-            }
+            entry = encode(ReservedRelease(account.reservation, _now(), account.command, cost, note))
             self._append(line_of(entry), contents.length)
 
     def _append(self, line: bytes, length: int) -> None:

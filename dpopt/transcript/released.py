@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,43 @@ from numpy.typing import ArrayLike, NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError
+from dpopt.files.codec import decode, encode
+
+
+class Released:
+    """What all of them have in common: an entry of the journal, without the charge, which has an entry of its own."""
+
+    __slots__ = ()
+    KIND: ClassVar[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value as a journal entry."""
+        entry = encode(self, {"kind": self.KIND})
+        return {name: part for name, part in entry.items() if name != "charge"}
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any], charge: Charge) -> Self:
+        """Read a value back from its journal entry and the charge that precedes it.
+
+        Raises
+        ------
+        TranscriptError
+            If the entry is damaged, or the charge does not pay for it.
+        """
+        known = {*cls.__dataclass_fields__, "kind"}  # type: ignore[attr-defined]  # all of them are dataclasses
+        fields = {name: part for name, part in entry.items() if name != "round" or name in known}
+        what = f"an entry of the kind {cls.KIND!r}"
+        header = {"kind": cls.KIND}
+        read = decode(cls, {**fields, "charge": encode(charge)}, what, TranscriptError, header=header)
+        read.check_paid()
+        return read
+
+    def check_paid(self) -> None:
+        """Refuse what cannot come from draws of this charge; called where a transcript is read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampledQueries:
+class SampledQueries(Released):
     """The queries that one round of DualQuery drew, netted.
 
     Attributes
@@ -37,6 +70,7 @@ class SampledQueries:
     the same constant to every record's objective, so its net count 0 is left out (post-processing).
     """
 
+    KIND: ClassVar[str] = "draw"
     round: int
     queries: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -62,36 +96,17 @@ class SampledQueries:
         if len(self.pairs) and (self.pairs[0] < 0 or np.any(np.diff(self.pairs) < 0)):
             raise TranscriptError(f"round {self.round}: pairs must be in increasing order from 0 up")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the draw as a journal entry."""
-        return {
-            "kind": "draw",
-            "round": self.round,
-            "queries": self.queries.tolist(),
-            "counts": self.counts.tolist(),
-            **({"pairs": self.pairs.tolist()} if len(self.pairs) else {}),
-        }
-
-    @classmethod
-    def from_json(cls, entry: dict[str, Any], charge: Charge) -> SampledQueries:
-        """Read a draw back from its journal entry and the charge that precedes it.
-
-        Raises
-        ------
-        TranscriptError
-            If the entry is damaged, or so many draws were not paid for.
-        """
-        read = cls(entry["round"], entry["queries"], entry["counts"], charge, entry.get("pairs", ()))
-        netted = sum(map(abs, read.counts.tolist()), start=2 * len(read.pairs))
-        if netted > charge.count or (charge.count - netted) % 2:
+    def check_paid(self) -> None:
+        """Refuse so many draws that they were not paid for."""
+        netted = sum(map(abs, self.counts.tolist()), start=2 * len(self.pairs))
+        if netted > self.charge.count or (self.charge.count - netted) % 2:
             raise TranscriptError(
-                f"round {read.round}: net counts of {netted:,} in all do not come from the {charge.count:,} draws charged"
+                f"round {self.round}: net counts of {netted:,} in all do not come from the {self.charge.count:,} draws charged"
             )
-        return read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisyAnswers:
+class NoisyAnswers(Released):
     """Counts with noise added, charged first.
 
     Attributes
@@ -101,9 +116,9 @@ class NoisyAnswers:
     values : (r,) int64 array
         Exact counts plus integer noise.
     noise : str
-        Law of the noise, for example ``"discrete Gaussian"``.
+        Distribution of the noise, for example ``"discrete Gaussian"``.
     scale : float
-        Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace law.
+        Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution.
     charge : Charge
         What the measurement cost.
 
@@ -112,6 +127,7 @@ class NoisyAnswers:
     Constructed in `dpopt.private` only, and where a saved transcript is read.
     """
 
+    KIND: ClassVar[str] = "measurement"
     name: str
     values: NDArray[np.int64]
     noise: str
@@ -124,30 +140,9 @@ class NoisyAnswers:
             raise TranscriptError(f"{self.name}: the noise must have a positive scale, found {self.scale}")
         object.__setattr__(self, "values", values)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the measurement as a journal entry."""
-        return {
-            "kind": "measurement",
-            "name": self.name,
-            "values": self.values.tolist(),
-            "noise": self.noise,
-            "scale": self.scale,
-        }
-
-    @classmethod
-    def from_json(cls, entry: dict[str, Any], charge: Charge) -> NoisyAnswers:
-        """Read a measurement back from its journal entry and the charge that precedes it."""
-        return cls(
-            str(entry["name"]),
-            entry["values"],
-            str(entry["noise"]),
-            float(entry["scale"]),
-            charge,
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class SelectedMarginal:
+class SelectedMarginal(Released):
     """The candidate that one round selected, charged first.
 
     Attributes
@@ -164,6 +159,7 @@ class SelectedMarginal:
     Constructed in `dpopt.private` only, and where a saved transcript is read.
     """
 
+    KIND: ClassVar[str] = "selection"
     round: int
     candidate: int
     charge: Charge
@@ -176,14 +172,160 @@ class SelectedMarginal:
                 f"round {self.round}: candidates are numbered from 0, found {self.candidate!r}"
             )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the selection as a journal entry."""
-        return {"kind": "selection", "round": self.round, "candidate": self.candidate}
 
-    @classmethod
-    def from_json(cls, entry: dict[str, Any], charge: Charge) -> SelectedMarginal:
-        """Read a selection back from its journal entry and the charge that precedes it."""
-        return cls(entry["round"], entry["candidate"], charge)
+@dataclass(frozen=True, slots=True)
+class SelectedQuery(Released):
+    """The query that the exponential mechanism selected in one round.
+
+    Attributes
+    ----------
+    round : int
+        Number of the round, from 1.
+    query : int
+        Position of the base query in the workload, from 0; of a workload of marginals, the cell in the flat order.
+    negated : bool
+        Whether its negation was selected: the records answer the base query too high.
+    charge : Charge
+        What the selection cost; it was charged before it was made.
+
+    Notes
+    -----
+    Constructed in `dpopt.private` only, and where a saved transcript is read.
+
+    Raises
+    ------
+    TranscriptError
+        A number that is none, or out of range.
+    """
+
+    KIND: ClassVar[str] = "query selection"
+    round: int
+    query: int
+    negated: bool
+    charge: Charge
+
+    def __post_init__(self) -> None:
+        if type(self.round) is not int or self.round < 1:
+            raise TranscriptError(f"rounds are numbered from 1, found {self.round!r}")
+        if type(self.query) is not int or not 0 <= self.query < 2**62:
+            raise TranscriptError(
+                f"round {self.round}: queries are whole numbers from 0 on, found {self.query!r}"
+            )
+        if type(self.negated) is not bool:
+            raise TranscriptError(
+                f"round {self.round}: a query is negated or not (true or false), found {self.negated!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedDatabase(Released):
+    """A multiset of elements of a public universe.
+
+    Attributes
+    ----------
+    elements : (r,) int64 array
+        Positions of the elements that occur, strictly increasing from 0 up.
+    counts : (r,) int64 array
+        How often each occurs, at least once.
+    charge : Charge
+        What the selection cost; it was charged before it was made.
+
+    Notes
+    -----
+    Constructed in `dpopt.private` only, and where a saved transcript is read.
+
+    Raises
+    ------
+    TranscriptError
+        Numbers that are none, or out of range.
+    """
+
+    KIND: ClassVar[str] = "database"
+    elements: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    charge: Charge
+
+    def __post_init__(self) -> None:
+        for name in ("elements", "counts"):
+            values = _whole_numbers(getattr(self, name), f"the {name} of a small database")
+            object.__setattr__(self, name, values)
+        if self.elements.shape != self.counts.shape or not self.elements.size:
+            raise TranscriptError(
+                f"a small database of {self.elements.shape} elements with {self.counts.shape} counts is damaged"
+            )
+        if self.elements[0] < 0 or np.any(np.diff(self.elements) <= 0) or np.any(self.counts < 1):
+            raise TranscriptError(
+                "the elements of a small database are positions in increasing order, and each occurs at least once"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedCandidate(Released):
+    """A candidate of a public list.
+
+    Attributes
+    ----------
+    candidate : int
+        Its position, from 0.
+    charge : Charge
+        What the selection cost; it was charged before it was made.
+
+    Notes
+    -----
+    Constructed in `dpopt.private` only, and where a saved transcript is read.
+
+    Raises
+    ------
+    TranscriptError
+        A number that is none, or below 0.
+    """
+
+    KIND: ClassVar[str] = "candidate"
+    candidate: int
+    charge: Charge
+
+    def __post_init__(self) -> None:
+        if type(self.candidate) is not int or self.candidate < 0:
+            raise TranscriptError(f"candidates are numbered from 0, found {self.candidate!r}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisySearch(Released):
+    """Where binary searches with noisy comparisons ended, charged first.
+
+    Attributes
+    ----------
+    name : str
+        What was searched, for example ``"comparisons of search 3"``.
+    ends : (c,) int64 array
+        The position at which each of c simultaneous searches ended. A binary search from a public range to a position has one
+        sequence of outcomes only, so that this is all that its comparisons told.
+    noise : str
+        Distribution of the noise of each comparison.
+    scale : float
+        Its scale, in records.
+    charge : Charge or None
+        What all comparisons that the search may make cost, whether it made them or not; None where nothing was compared.
+
+    Notes
+    -----
+    Constructed in `dpopt.private` only.
+    """
+
+    KIND: ClassVar[str] = "search"
+    name: str
+    ends: NDArray[np.int64]
+    noise: str
+    scale: float
+    charge: Charge | None
+
+    def __post_init__(self) -> None:
+        ends = _whole_numbers(self.ends, f"{self.name}: positions")
+        if ends.size and ends.min() < 0:
+            raise TranscriptError(f"{self.name}: expected a row of positions from 0 on")
+        if not self.scale > 0:
+            raise TranscriptError(f"{self.name}: the noise must have a positive scale, found {self.scale}")
+        object.__setattr__(self, "ends", ends)
 
 
 def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:

@@ -230,7 +230,7 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
         "instance": ("instance.toml", read_instance),
         "polynomial": ("polynomial.json", read_solution),
         "certified rounds": ("bounds.json", lambda path: read_rounds(path, folder / "release-dualquery")),
-        "budget": ("budget.jsonl", lambda path: dpopt.BudgetLedger(path).contents().to_json()),
+        "budget": ("budget.jsonl", lambda path: dpopt.BudgetLedger(path).contents().report()),
         "histogram": ("histogram.json by-hierarchy.json", lambda path: read_histogram(path).counts),
         "grid": ("grid.json", lambda path: GridHistogram.from_json(read_released(path))),
         "sorted counts": ("sorted.json", read_sorted_counts),

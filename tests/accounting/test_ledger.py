@@ -20,6 +20,7 @@ from dpopt.accounting import (
     plan_charges,
 )
 from dpopt.errors import AccountingError, BudgetError
+from dpopt.files.codec import decode
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
 PLAN = plan_charges(8, 30, 0.5, 1000, REPLACE)
@@ -193,8 +194,8 @@ def test_a_ledger_is_restored_by_replaying_it() -> None:
         ledger.spend(charge)
     ledger.substitute(PLAN[3], given_up=PLAN[-1])
     again = reserved()
-    for entry in [Charge.from_json(obj) for obj in json.loads(json.dumps(ledger.to_json()))["entries"]][:4]:
-        again.spend(entry)
+    for entry in json.loads(json.dumps(ledger.to_json()))["entries"][:4]:
+        again.spend(decode(Charge, entry, "a charge"))
     again.substitute(PLAN[3], given_up=PLAN[-1])
     assert again.to_json() == ledger.to_json()
 
@@ -207,9 +208,9 @@ def test_the_json_of_a_ledger_is_strict_and_complete() -> None:
     assert obj["dpopt_ledger"] == 1
     assert obj["relation"] == "replace"
     assert obj["neighbours"] == "replace-one with public n"
-    assert Budget.from_json(obj["budget"]) == BUDGET
-    assert tuple(Charge.from_json(entry) for entry in obj["entries"]) == PLAN[:2]
-    assert tuple(Charge.from_json(entry) for entry in obj["unspent"]) == PLAN[2:]
+    assert decode(Budget, obj["budget"], "a budget") == BUDGET
+    assert tuple(decode(Charge, entry, "a charge") for entry in obj["entries"]) == PLAN[:2]
+    assert tuple(decode(Charge, entry, "a charge") for entry in obj["unspent"]) == PLAN[2:]
     assert obj["spent"]["epsilon"] == ledger.spent().epsilon
     assert obj["private"] is True
     ledger.mark_not_private("scripted randomness")

@@ -14,6 +14,7 @@ from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.errors import AccountingError
+from dpopt.files.codec import encode
 
 ADD_REMOVE, REPLACE_ONE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 MOVED = st.integers(1, 10**7)
@@ -79,7 +80,7 @@ def test_charges_on_file_are_made_again() -> None:
     """Transcripts hold these charges; a change of one bit or letter would refuse them."""
     gaussian = one_way_charge(13, scale=207.9, gaussian=True, relation=ADD_REMOVE)
     laplace = one_way_charge(13, scale=207.9, gaussian=False, relation=REPLACE_ONE)
-    assert gaussian.to_json() == {
+    assert encode(gaussian) == {
         "mechanism": "discrete Gaussian noise on one-way marginals",
         "kind": "concentrated",
         "parameter": float.fromhex("0x1.3b614e4071908p-13"),

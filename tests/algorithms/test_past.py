@@ -6,6 +6,7 @@ import pytest
 
 from dpopt.algorithms.dualquery.past import read_past, reservation
 from dpopt.errors import TranscriptError
+from dpopt.files.codec import encode
 from dpopt.transcript.journal import JournalContents
 from tests.algorithms.small_runs import job, plan
 
@@ -15,7 +16,7 @@ def contents(*entries: dict[str, Any], torn: bool = False) -> JournalContents:
 
 
 def charge_entry(number: int, **extra: Any) -> dict[str, Any]:
-    return {"kind": "charge", "round": number, "charge": plan().charges()[number - 1].to_json(), **extra}
+    return {"kind": "charge", "round": number, "charge": encode(plan().charges()[number - 1]), **extra}
 
 
 def draw_entry(number: int) -> dict[str, Any]:

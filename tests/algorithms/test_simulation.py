@@ -11,6 +11,7 @@ from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import predict_error
+from dpopt.files.codec import encode
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
 
@@ -85,7 +86,7 @@ def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.Mon
 
 def test_dqrs_is_predicted_as_dualquery() -> None:
     fields = good().to_json() | {"algorithm": "dqrs", "margin": "0.1"}
-    fields["budget"] = Budget(1.0, 1e-9, None, Accountant.ZCDP).to_json()
+    fields["budget"] = encode(Budget(1.0, 1e-9, None, Accountant.ZCDP))
     assert predict_error(DqrsPlan.from_json(fields), WORKLOAD) == predict_error(good(), WORKLOAD)
 
 

@@ -28,7 +28,7 @@ from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan_request import PlanRequest
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 from tests.exact_fem_loss import FemGame, Watch, check_fem_game
 from tests.exact_law import integer_weights
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, conjunctions

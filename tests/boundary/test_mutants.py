@@ -14,6 +14,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.sums import Floats
+from dpopt.files.codec import encode
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.transcript.released import SampledQueries
@@ -103,7 +104,7 @@ def charge_after_the_draw(patch: pytest.MonkeyPatch) -> None:
         charge = self._next_charge(draws)
         sampled = self._draw(draws, charge)
         self._ledger.spend(charge)
-        self._journal.append({"kind": "charge", "charge": charge.to_json(), "round": self._round})
+        self._journal.append({"kind": "charge", "charge": encode(charge), "round": self._round})
         return sampled
 
     patch.setattr(Curator, "draw_queries", late)
@@ -114,7 +115,7 @@ def write_the_charge_after_the_draw(patch: pytest.MonkeyPatch) -> None:
         charge = self._next_charge(draws)
         self._ledger.spend(charge)
         sampled = self._draw(draws, charge)
-        self._journal.append({"kind": "charge", "charge": charge.to_json(), "round": self._round})
+        self._journal.append({"kind": "charge", "charge": encode(charge), "round": self._round})
         return sampled
 
     patch.setattr(Curator, "draw_queries", late)

@@ -23,7 +23,7 @@ from dpopt.private.mechanisms.net.net_draw import draw_listed
 from dpopt.private.mechanisms.net.net_law import NetLaw
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
-from dpopt.transcript.selected_database import SelectedDatabase
+from dpopt.transcript.released import SelectedDatabase
 from tests.exact_fem_loss import range_between
 from tests.exact_law import exp_minus
 from tests.exact_net_loss import NetGame, check_net_game

@@ -55,7 +55,7 @@ def test_a_plan_needs_no_table() -> None:
     assert found["noise"] == "discrete Gaussian"
     assert found["conjunctions"] == [1, 18, 144, 672]
     assert found["points"] == 50
-    assert found["family"]["rows"] == "disjunctions"
+    assert found["family"]["kind"] == "disjunctions"
     assert 0 < found["approximation_error"] < found["predicted_error"] < 1
 
 
@@ -110,7 +110,13 @@ def test_what_was_spent_is_said_and_on_file(
 
 
 def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "declared.json").write_text(json.dumps(FAMILY.to_json()))
+    declared = {
+        "variables": FAMILY.variables,
+        "k": FAMILY.length,
+        "rows": FAMILY.kind.value,
+        "changes": FAMILY.changes,
+    }
+    (tmp_path / "declared.json").write_text(json.dumps(declared))
     shared = ["--variables", tmp_path / "declared.json", "--rho", 0.3, "--points", 7, "--largest", 2]
     planned = json.loads(succeed("lists", "plan", "--n", 300, *shared, "--json"))
     succeed("lists", "release", folder / "rows.txt", "--n0", 300, *shared, "-o", tmp_path / "s.npz")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import AccountingError, DpoptError, PlanError
-from dpopt.files.codec import chosen, decode, encode
+from dpopt.files.codec import Unbounded, chosen, decode, encode
 from dpopt.files.strict_json import parse_json
 
 HEADER = {"dpopt_sample": 1}
@@ -79,7 +79,7 @@ class Sample:
     word: Word
     told: bool
     name: str | None
-    limit: float | None
+    limit: Unbounded
     extra: Mapping[str, int | float | str | bool | None]
     once: tuple[int, str] = (1, "a")
 
@@ -115,7 +115,7 @@ samples = st.builds(
     word=st.builds(Word, st.text(max_size=5)),
     told=st.booleans(),
     name=st.none() | st.text(max_size=5),
-    limit=st.none() | numbers,
+    limit=st.just(float("inf")) | numbers,
     extra=st.dictionaries(st.text(max_size=3), scalars, max_size=3),
     once=st.tuples(st.integers(), st.text(max_size=3)),
 )
@@ -232,8 +232,8 @@ MISSING = object()
         (["shapes", 0, "radius"], None, r"\$.shapes\[0\].radius: expected a number, found null"),
         (["shapes", 0, "radios"], 1, r"\$.shapes\[0\]: unknown key 'radios'; did you mean 'radius'\?"),
         (["shape", "corners", 0], [1], r"\$.shape.corners\[0\]: expected a list"),
-        (["limit"], MISSING, r"\$: missing the key limit"),
-        (["once"], MISSING, r"\$: the key 'once' is missing"),
+        (["limit"], MISSING, "plan.json: missing the key limit"),
+        (["once"], MISSING, "plan.json: the key 'once' is missing"),
         (["dpopt_sample"], 2, "found 2 as 'dpopt_sample', expected 1"),
         (["dpopt_sample"], True, "found true as 'dpopt_sample', expected 1"),
         (["dpopt_sample"], MISSING, "found no such key as 'dpopt_sample'"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.replay import replay
+from tests.kept_releases.convert import converted
 from tests.kept_releases.make import RELEASES, SYNOPSES, answer
 
 MADE = Path(__file__).parent / "made"
@@ -17,17 +18,14 @@ ANSWERS: dict[str, Any] = json.loads((MADE / "answers.json").read_text(encoding=
 
 @pytest.mark.parametrize("algorithm", RELEASES)
 def test_a_transcript_gives_the_records_that_it_gave(algorithm: str, tmp_path: Path) -> None:
-    replay(MADE / algorithm, tmp_path / "again")
-    kept, again = (
-        {path.name: path.read_bytes() for path in folder.iterdir()}
-        for folder in (MADE / algorithm, tmp_path / "again")
-    )
-    assert kept == again
+    kept, again = converted(MADE / algorithm, tmp_path), tmp_path / "again"
+    replay(kept, again)
+    assert _files(kept) == _files(again)
 
 
 @pytest.mark.parametrize("name", SYNOPSES)
 def test_a_synopsis_answers_as_it_did(name: str, tmp_path: Path) -> None:
-    assert answer(MADE / name, SYNOPSES[name][1], tmp_path) == _about(ANSWERS[name])
+    assert answer(converted(MADE / name, tmp_path), SYNOPSES[name][1], tmp_path) == _about(ANSWERS[name])
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from dpopt.accounting.dualquery import draw_charge, plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivateDataError, WorkloadError
+from dpopt.files.codec import decode
 from dpopt.private.curators.dualquery_curator import NOT_PRIVATE_DRAWS, Curator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -177,7 +178,7 @@ def test_what_is_on_file_is_what_was_returned() -> None:
     setting = Setting()
     sampled = setting.curator().draw_queries(2)
     charge, draw = setting.journal.memory.entries
-    assert Charge.from_json(charge["charge"]) == sampled.charge
+    assert decode(Charge, charge["charge"], "a charge") == sampled.charge
     assert charge["round"] == draw["round"] == 1
     read = SampledQueries.from_json(draw, sampled.charge)
     assert read.queries.tolist() == sampled.queries.tolist() == [0, 1]

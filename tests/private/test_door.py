@@ -8,6 +8,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import BudgetError, PrivateDataError
+from dpopt.files.codec import encode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, Door
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.tables.dataset import PrivateDataset
@@ -39,7 +40,7 @@ def test_a_charge_is_spent_and_then_on_file() -> None:
     opened = Opened()
     assert opened.door()._charged(ONE, round=4) == ONE
     assert opened.ledger.entries == (ONE,)
-    assert opened.journal.memory.entries == [{"kind": "charge", "charge": ONE.to_json(), "round": 4}]
+    assert opened.journal.memory.entries == [{"kind": "charge", "charge": encode(ONE), "round": 4}]
     with pytest.raises(BudgetError, match="is spent already"):
         opened.door()._charged(ONE, round=5)
     assert len(opened.journal.memory.entries) == 1

@@ -18,7 +18,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
 
 SCHEMA = Schema(

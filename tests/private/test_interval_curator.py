@@ -17,7 +17,7 @@ from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSea
 from dpopt.private.curators.split_curator import MedianCut, SplitCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal
-from dpopt.transcript.noisy_search import NoisySearch
+from dpopt.transcript.released import NoisySearch
 from tests.private.test_bin_curator import Exact
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 

@@ -12,6 +12,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivateDataError, WorkloadError
+from dpopt.files.codec import decode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
@@ -53,7 +54,7 @@ def test_counts_are_charged_then_on_file_then_measured_then_on_file(gaussian: bo
     assert answers.values.tolist() == EXACT
     assert answers.charge == run.ledger.entries[0]
     charge, measurement = run.journal.memory.entries
-    assert Charge.from_json(charge["charge"]) == answers.charge
+    assert decode(Charge, charge["charge"], "a charge") == answers.charge
     assert charge["round"] == measurement["round"] == 5
     read = NoisyAnswers.from_json(measurement, answers.charge)
     assert read.values.tolist() == EXACT

@@ -20,7 +20,7 @@ from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
-from dpopt.transcript.selected_database import SelectedCandidate, SelectedDatabase
+from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
 
 SCHEMA = Schema(

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dpopt.errors import WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.queries.ranges.bins import Bins
 from dpopt.schema.attribute import Attribute, AttributeKind
 
@@ -66,7 +67,7 @@ def test_bins_are_labelled_and_read_back() -> None:
     assert [AGE.label(place) for place in range(4)] == ["[0, 18)", "[18, 30)", "[30, 65]", "missing"]
     assert PLAIN.label(3) == "3"
     for bins in (AGE, SIZE, PLAIN):
-        again = Bins.from_json(json.loads(json.dumps(bins.to_json())))
+        again = decode(Bins, json.loads(json.dumps(encode(bins))), "bins")
         assert (again.name, again.number, again.labels, again.edges) == (
             bins.name,
             bins.number,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.decision_lists.families import ListFamily, RowKind
+from dpopt.files.codec import decode, encode
+from dpopt.queries.decision_lists.families import DeclaredRows, ListFamily, RowKind
 from tests.tiny_lists import family_of, output_at, points_of, rows_of
 
 
@@ -46,7 +47,7 @@ def test_declarations_that_say_nothing_are_refused(arguments: Any, message: str)
 @pytest.mark.parametrize("rows", list(RowKind))
 def test_a_family_is_read_back_as_it_was(rows: RowKind) -> None:
     family = family_of(4, 3, rows.value, 1)
-    assert ListFamily.from_json(family.to_json()) == family
+    assert decode(ListFamily, encode(family), "rows") == family
 
 
 @pytest.mark.parametrize(
@@ -63,9 +64,9 @@ def test_a_family_is_read_back_as_it_was(rows: RowKind) -> None:
         [],
     ],
 )
-def test_other_json_is_no_family(given: Any) -> None:
+def test_other_json_declares_no_rows(given: Any) -> None:
     with pytest.raises(WorkloadError):
-        ListFamily.from_json(given)
+        decode(DeclaredRows, given, "rows", WorkloadError, partial=True)
 
 
 def test_points_are_said_by_names_or_digits() -> None:

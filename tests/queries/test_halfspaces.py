@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PlanError, WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.queries.halfspaces.halfspaces import (
     COPIES,
     DIRECTION_UNIT,
@@ -141,7 +142,7 @@ def test_columns_that_make_no_sense_are_refused(
 
 def test_columns_are_read_back() -> None:
     columns = PointColumns(("a", "b"), Scaling.BOUNDS, ((0.0, 1.0), (-2.0, 2.5)))
-    assert PointColumns.from_json(columns.to_json()) == columns
+    assert decode(PointColumns, encode(columns), "columns") == columns
 
 
 def test_queries_are_directions() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, Monomials, multinomial, number_of_monomials
 from tests.exact_sanitizer_loss import listed
 
@@ -68,7 +69,7 @@ def test_multinomials_are_the_coefficients_of_a_power_of_a_sum(variables: int, d
 
 @pytest.mark.parametrize("monomials", [*ALL, LISTED], ids=name)
 def test_monomials_survive_json(monomials: Monomials) -> None:
-    again = Monomials.from_json(json.loads(json.dumps(monomials.to_json())))
+    again = decode(Monomials, json.loads(json.dumps(encode(monomials))), "monomials")
     assert (again.kind, again.variables, again.degree, again.listed) == (
         monomials.kind,
         monomials.variables,

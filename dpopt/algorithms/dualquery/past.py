@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.driver import PastRound
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_plan
-from dpopt.errors import TranscriptError
+from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode, encode
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.releases.job import Job
 from dpopt.transcript.journal import Entry, JournalContents
@@ -143,7 +144,7 @@ class _Reader:
         current.record = entry
 
     def _charge(self, entry: Entry) -> None:
-        number, charge = entry["round"], Charge.from_json(entry["charge"])
+        number, charge = entry["round"], decode(Charge, entry["charge"], "a charge", AccountingError)
         if number == 0:
             if self.one_way_charge is not None or self.rounds:
                 raise TranscriptError("one-way marginals are measured once, before the first round")
@@ -175,7 +176,7 @@ def reservation(job: Job) -> Entry:
     """Return the journal's first entry: every charge of the plan, reserved before the first draw, and what it is for."""
     return {
         "kind": "reserve",
-        "charges": [charge.to_json() for charge in job.plan.charges()],
+        "charges": [encode(charge) for charge in job.plan.charges()],
         "inputs": job.fingerprint(),
     }
 

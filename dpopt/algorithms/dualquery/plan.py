@@ -13,6 +13,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.one_way import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.releases.plan import (
     PLAN_VERSION,
@@ -162,7 +163,7 @@ class DualQueryPlan:
             "step": str(self.step),
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "attributes": self.attributes,
             "free_attributes": self.free_attributes.value,
             "encoding": self.encoding.value,
@@ -214,7 +215,7 @@ def dualquery_fields(obj: dict[str, Any]) -> dict[str, Any]:
             "step": Decimal(str(obj["step"])),
             "size": obj["size"],
             "relation": NeighbouringRelation(obj["relation"]),
-            "budget": Budget.from_json(obj["budget"]),
+            "budget": decode(Budget, obj["budget"], "a budget", AccountingError),
             "attributes": obj["attributes"],
             "free_attributes": FreeAttributes(obj["free_attributes"]),
             "encoding": Encoding(obj["encoding"]),

@@ -19,12 +19,13 @@ from dpopt.algorithms.dualquery.past import check_reservation
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.arrays import freeze
-from dpopt.errors import TranscriptError
+from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry, Journal, JournalContents
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 
 
 @dataclass(slots=True, eq=False)
@@ -209,7 +210,7 @@ def _records(past: FemPast, entry: Entry, plan: FemPlan) -> None:
 
 
 def _charge(past: FemPast, entry: Entry, charges: Sequence[Charge]) -> None:
-    current, charge = past.rounds[-1], Charge.from_json(entry["charge"])
+    current, charge = past.rounds[-1], decode(Charge, entry["charge"], "a charge", AccountingError)
     if entry["round"] != len(past.rounds) or current.charge is not None:
         raise TranscriptError(f"round {entry['round']!r} is charged out of order")
     if charge != charges[len(past.rounds) - 1]:

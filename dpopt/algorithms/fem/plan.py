@@ -17,6 +17,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_limits, whole_number
 from dpopt.releases.plan_request import PlanRequest
@@ -146,7 +147,7 @@ class FemPlan:
             "kept_from": self.kept_from,
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "solver": self.solver,
             "work": self.work,
             "seconds": self.seconds,
@@ -178,7 +179,7 @@ class FemPlan:
                 kept_from=obj["kept_from"],
                 size=obj["size"],
                 relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
+                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
                 solver=str(obj["solver"]),
                 work=obj["work"],
                 seconds=obj["seconds"],

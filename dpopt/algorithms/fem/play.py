@@ -22,7 +22,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.outcome import Outcome, Run
 from dpopt.releases.progress import stage
 from dpopt.transcript.journal import JournalContents
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 
 if TYPE_CHECKING:
     from dpopt.programs.solver import Solver

@@ -28,7 +28,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.public_population.public_choice import public_stream, uniforms
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import SelectedQuery
 
 WORTH_A_THREAD = 0.02
 """Seconds of one search. Shorter ones are mostly Python, for which threads wait in turn: two took twice as long as one."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.algorithms.dualquery.past import check_reservation
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.errors import TranscriptError
+from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
@@ -89,7 +90,9 @@ def _read(
     elif not past.started:
         raise TranscriptError("nothing was reserved")
     elif kind == "charge":
-        _charge(past, Charge.from_json(entry["charge"]), _next(past, plan, charges))
+        _charge(
+            past, decode(Charge, entry["charge"], "a charge", AccountingError), _next(past, plan, charges)
+        )
     elif kind in {"measurement", "selection"}:
         _value(past, entry, plan)
     elif kind in {"records", "finish"}:

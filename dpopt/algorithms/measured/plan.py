@@ -14,6 +14,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.private.selections.selection import SCORES
@@ -333,7 +334,7 @@ class MeasuredPlan:
             "algorithm": self.algorithm,
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": self.noise,
             "measurements": [planned.to_json() for planned in self.measurements],
             "selections": None if self.selections is None else self.selections.to_json(),
@@ -364,7 +365,7 @@ class MeasuredPlan:
                 algorithm=str(obj["algorithm"]),
                 size=obj["size"],
                 relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
+                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
                 gaussian=obj["noise"] == DISCRETE_GAUSSIAN,
                 measurements=tuple(PlannedMeasurement.from_json(planned) for planned in obj["measurements"]),
                 selections=None if selections is None else PlannedSelections.from_json(selections),

@@ -27,8 +27,7 @@ from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan_request import MARGINALS
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.past import check_reservation
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
-from dpopt.errors import TranscriptError
+from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.releases.plan_request import MARGINALS
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 Value = SelectedQuery | SelectedMarginal | NoisyAnswers
 
@@ -125,7 +125,10 @@ def _read(past: MultiplicativePast, entry: Entry, plan: MultiplicativePlan, rese
 
 
 def _charge(past: MultiplicativePast, entry: Entry, plan: MultiplicativePlan) -> None:
-    charge, following = Charge.from_json(entry["charge"]), next_charge(past.draws, plan)
+    charge, following = (
+        decode(Charge, entry["charge"], "a charge", AccountingError),
+        next_charge(past.draws, plan),
+    )
     if past.records is not None or _is_open(past) or following is None or charge != following[1]:
         raise TranscriptError(f"the charge {charge.label!r} is not the next of the plan")
     past.draws.append(PastCharge(following[0], charge))

@@ -14,6 +14,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
@@ -223,7 +224,7 @@ class MultiplicativePlan:
             "algorithm": self.algorithm,
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": self.noise,
             "select": self.select,
             "rounds": self.rounds,
@@ -257,7 +258,7 @@ class MultiplicativePlan:
                 algorithm=str(obj["algorithm"]),
                 size=obj["size"],
                 relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
+                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
                 gaussian=obj["noise"] == DISCRETE_GAUSSIAN,
                 select=str(obj["select"]),
                 rounds=obj["rounds"],

@@ -33,8 +33,7 @@ from dpopt.releases.plan_request import MARGINALS
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 
 def play(run: Run) -> Outcome:

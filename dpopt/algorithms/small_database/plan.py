@@ -12,6 +12,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 
@@ -126,7 +127,7 @@ class SmallDatabasePlan:
             "reach": str(self.reach),
             "size": self.size,
             "relation": self.relation.value,
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "seed": self.seed,
             "chosen_by": self.chosen_by,
         }
@@ -152,7 +153,7 @@ class SmallDatabasePlan:
                 reach=Decimal(str(obj["reach"])),
                 size=obj["size"],
                 relation=NeighbouringRelation(obj["relation"]),
-                budget=Budget.from_json(obj["budget"]),
+                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
                 seed=obj["seed"],
                 chosen_by=str(obj["chosen_by"]),
             )

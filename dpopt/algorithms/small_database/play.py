@@ -17,7 +17,8 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.past import check_reservation, reservation
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.algorithms.small_database.universe import Universe
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import AccountingError, PlanError, TranscriptError
+from dpopt.files.codec import decode
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
 from dpopt.private.mechanisms.net.net_multisets import Multisets
@@ -27,7 +28,7 @@ from dpopt.releases.outcome import Outcome, Run
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.selected_database import SelectedDatabase
+from dpopt.transcript.released import SelectedDatabase
 
 LOST = (
     "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is nothing to "
@@ -155,7 +156,7 @@ def _read(past: SmallDatabasePast, entry: Entry, plan: SmallDatabasePlan, reserv
     elif not past.started:
         raise TranscriptError("nothing was reserved")
     elif kind == "charge":
-        charge = Charge.from_json(entry["charge"])
+        charge = decode(Charge, entry["charge"], "a charge", AccountingError)
         if past.charge is not None or (charge,) != plan.charges():
             raise TranscriptError(f"the charge {charge.label!r} is not that of the plan")
         past.charge = charge

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.table import Table
 
 from dpopt.cli.reports.reports import console
+from dpopt.files.codec import encode
 from dpopt.files.written_files import whole_file
 from dpopt.polynomials import Basis, LeastDegree, Solution
 from dpopt.polynomials.certificates import Witness, lower_bound, verify
@@ -25,7 +26,7 @@ from dpopt.polynomials.sensitivities import (
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
-from dpopt.polynomials.solution_files import least_degree_to_json, solution_to_json
+from dpopt.polynomials.solution_files import HEADER
 from dpopt.polynomials.targets import OR
 
 COLUMNS = (
@@ -130,7 +131,6 @@ def report_to_json(found: Solution | LeastDegree, attributes: int | None) -> dic
     """Return what is printed as a JSON object."""
     solution = _verified(found)
     polynomial, error = solution.polynomial, solution.polynomial.error(solution.problem.target)
-    written = least_degree_to_json(found) if isinstance(found, LeastDegree) else solution_to_json(found)
     measured: dict[str, object] = {
         "degree": polynomial.degree,
         "error": str(error.value),
@@ -143,7 +143,7 @@ def report_to_json(found: Solution | LeastDegree, attributes: int | None) -> dic
         measured["sensitivities"] = {
             name: str(value) for name, value in sensitivities(solution, attributes).items()
         }
-    return {**measured, "solution": written}
+    return {**measured, "solution": encode(found, HEADER)}
 
 
 def sensitivities(solution: Solution, attributes: int) -> dict[str, Fraction]:

@@ -25,6 +25,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.one_way import ONE_WAY, one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
+from dpopt.files.codec import encode
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.measurements.noisy_counts import noisy_counts
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
@@ -179,7 +180,7 @@ class Door(Generic[_Held]):
         return value
 
     def _on_file(self, charge: Charge, **where: int) -> Charge:
-        self._journal.append({"kind": "charge", "charge": charge.to_json(), **where})
+        self._journal.append({"kind": "charge", "charge": encode(charge), **where})
         return charge
 
 

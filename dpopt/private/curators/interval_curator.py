@@ -21,7 +21,7 @@ from dpopt.private.curators.bin_curator import BinCurator
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.noisy_search import NoisySearch
+from dpopt.transcript.released import NoisySearch
 
 
 @dataclass(frozen=True, slots=True)

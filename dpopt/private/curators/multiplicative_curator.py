@@ -25,8 +25,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from dpopt.transcript.selected_query import SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 
 @dataclass(frozen=True, slots=True)

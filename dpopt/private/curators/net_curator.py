@@ -24,7 +24,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.selected_database import SelectedCandidate, SelectedDatabase
+from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
 
 MOST_QUERIES = 1 << 20
 MOST_CANDIDATES = 1 << 22

@@ -19,7 +19,7 @@ from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, 
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.box_cells import cut_boxes, sums_before, sums_of_boxes, whole_box
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.noisy_search import NoisySearch
+from dpopt.transcript.released import NoisySearch
 
 
 @dataclass(frozen=True, slots=True)

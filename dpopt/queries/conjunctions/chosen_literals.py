@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from dpopt.errors import SchemaError, WorkloadError
+from dpopt.files.json_files import json_object, refuse_unknown_keys, shown
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.schema.rules.builders import literal
 from dpopt.schema.rules.code_sets import Columns
@@ -39,11 +40,10 @@ class Condition:
     false_by: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, eq=False)
 class ChosenLiterals:
     """Literals of some attributes of a schema.
 
-    Attributes
+    Parameters
     ----------
     schema : Schema
         With the chosen attributes alone, in the order of the groups.
@@ -51,12 +51,10 @@ class ChosenLiterals:
         "all": every value of each attribute. "positive": of attributes with two values only the second one, such as 1 or true.
     """
 
-    schema: Schema
-    which: str
-
-    def __post_init__(self) -> None:
-        if self.which not in {EVERY, POSITIVE}:
-            raise WorkloadError(f"found the literals {self.which!r}; expected {EVERY} or {POSITIVE}")
+    def __init__(self, schema: Schema, which: str) -> None:
+        if which not in {EVERY, POSITIVE}:
+            raise WorkloadError(f"found the literals {shown(which)}; expected {EVERY} or {POSITIVE}")
+        self.schema, self.which = schema, which
 
     @classmethod
     def of(cls, schema: Schema, columns: Sequence[str] | None, which: str) -> ChosenLiterals:
@@ -183,9 +181,14 @@ class ChosenLiterals:
         return {"schema": self.schema.to_json(), "which": self.which}
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> ChosenLiterals:
+    def from_json(cls, given: object) -> ChosenLiterals:
         """Read what `to_json` gave."""
-        return cls(Schema.from_json(given["schema"]), str(given["which"]))
+        stated = json_object(given, "literals", WorkloadError)
+        refuse_unknown_keys(stated, ("schema", "which"), "literals", WorkloadError)
+        return cls(
+            Schema.from_json(json_object(stated.get("schema"), "schema", WorkloadError)),
+            str(stated.get("which")),
+        )
 
 
 def _readings(value: str) -> list[Named]:

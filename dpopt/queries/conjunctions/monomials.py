@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb, factorial, prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,21 +167,6 @@ class Monomials:
         if self.kind == LISTED:
             return sum(1 for one in self.listed if len(set(one)) <= ones)
         return number_of_monomials(self.kind, min(ones, self.variables), self.degree)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the monomials as JSON."""
-        return {
-            "kind": self.kind,
-            "variables": self.variables,
-            "degree": self.degree,
-            "listed": [list(one) for one in self.listed],
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Monomials:
-        """Read what `to_json` gave."""
-        listed = tuple(tuple(int(one) for one in each) for each in given["listed"])
-        return cls(str(given["kind"]), int(given["variables"]), int(given["degree"]), listed)
 
     def _groups(self, degree: int) -> LiteralGroups:
         return LiteralGroups((1,) * (self.variables + (degree - 1 if self.kind == POWERS else 0)))

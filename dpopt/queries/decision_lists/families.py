@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,16 @@ class RowKind(enum.Enum):
     LISTS = "lists"
     DISJUNCTIONS = "disjunctions"
     CONJUNCTIONS = "conjunctions"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredRows:
+    """What a person declares of the rows in JSON; see `ListFamily.of`."""
+
+    variables: str | tuple[str, ...]
+    k: int
+    rows: str = RowKind.LISTS.value
+    changes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -177,37 +187,6 @@ class ListFamily:
         if not np.isin(given, (0, 1)).all():
             raise WorkloadError("found a value that is neither 0 nor 1; a point holds bits")
         return np.ascontiguousarray(given.astype(np.uint8))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the family as JSON."""
-        return {
-            "variables": list(self.variables),
-            "k": self.length,
-            "rows": self.kind.value,
-            "changes": self.changes,
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> ListFamily:
-        """Read what `to_json` gave.
-
-        Raises
-        ------
-        WorkloadError
-            If a key is missing or unknown, or a value is no such value.
-        """
-        expected = {"variables", "k", "rows", "changes"}
-        if not isinstance(given, Mapping) or set(given) - expected or not {"variables", "k"} <= set(given):
-            raise WorkloadError(
-                "a declaration of rows in JSON has the keys variables and k, and perhaps rows and changes"
-            )
-        names, changes = given["variables"], given.get("changes")
-        texts = isinstance(names, str) or (
-            isinstance(names, list) and all(isinstance(name, str) for name in names)
-        )
-        if not texts or type(given["k"]) is not int or not (changes is None or type(changes) is int):
-            raise WorkloadError("expected variables as a list of names, and k and changes as whole numbers")
-        return cls.of(names, given["k"], given.get("rows", "lists"), changes)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

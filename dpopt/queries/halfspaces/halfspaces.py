@@ -14,11 +14,9 @@ Source: Blum, Ligett and Roth, "A learning theory approach to noninteractive dat
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,23 +90,6 @@ class PointColumns:
     def dimension(self) -> int:
         """Number of columns, d."""
         return len(self.names)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "columns": list(self.names),
-            "scaling": self.scaling.value,
-            "bounds": [list(pair) for pair in self.bounds],
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> PointColumns:
-        """Read what `to_json` gave."""
-        return cls(
-            tuple(str(name) for name in given["columns"]),
-            Scaling(given["scaling"]),
-            tuple((float(low), float(high)) for low, high in given["bounds"]),
-        )
 
 
 @dataclass(frozen=True, eq=False)

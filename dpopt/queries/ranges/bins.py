@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Any
 
 from dpopt.errors import WorkloadError
 from dpopt.schema.attribute import Attribute, AttributeKind, number_text
@@ -160,23 +158,3 @@ class Bins:
             raise WorkloadError(
                 f"{self.name}: {low}:{high} are no positions; expected whole numbers such as 0:64"
             ) from None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the bins as JSON."""
-        found: dict[str, Any] = {"name": self.name, "number": self.number}
-        if self.labels is not None:
-            found["labels"] = list(self.labels)
-        if self.edges is not None:
-            found["edges"] = list(self.edges)
-        return found
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Bins:
-        """Read what `to_json` gave."""
-        labels, edges = given.get("labels"), given.get("edges")
-        return cls(
-            str(given["name"]),
-            int(given["number"]),
-            None if labels is None else tuple(map(str, labels)),
-            None if edges is None else tuple(map(float, edges)),
-        )

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import WorkloadError
 from dpopt.files.array_files import read_array
+from dpopt.files.codec import decode
 from dpopt.files.json_files import json_object
 from dpopt.files.reading import read_text
 from dpopt.files.strict_json import parse_json
-from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.queries.decision_lists.families import DeclaredRows, ListFamily
 from dpopt.releases.archives import Numbers, read_archive, write_archive
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_summary import ListSummary
@@ -90,7 +91,8 @@ def read_declaration(
             )
     if stated.get("k") is None:
         raise WorkloadError("the largest number of literals of a row is public and has to be said: give --k")
-    return ListFamily.from_json(stated)
+    declared = decode(DeclaredRows, stated, "the declaration of rows", WorkloadError, partial=True)
+    return ListFamily.of(declared.variables, declared.k, declared.rows, declared.changes)
 
 
 def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.uint8]:

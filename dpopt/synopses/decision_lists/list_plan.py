@@ -15,7 +15,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError, WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.curators.list_curator import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
@@ -121,10 +122,10 @@ class ListPlan:
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
-            "family": self.family.to_json(),
+            "family": encode(self.family),
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": GAUSSIAN if self.gaussian else LAPLACE,
             "unit": -self.coefficients.bits,
             "coefficients": self.coefficients.listed(),
@@ -152,13 +153,13 @@ class ListPlan:
         sizes = tuple(int(size) for size in given["sizes"])
         return cls(
             coefficients=ListCoefficients.from_listed(
-                ListFamily.from_json(given["family"]),
+                decode(ListFamily, given["family"], "rows", WorkloadError),
                 max(sizes, default=0),
                 given["coefficients"],
                 -int(given["unit"]),
             ),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=given["noise"] == GAUSSIAN,
             sizes=sizes,
             scales=tuple(float(scale) for scale in given["scales"]),

@@ -10,7 +10,8 @@ from typing import Any
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
     HalfspaceMeasurement,
@@ -178,7 +179,7 @@ class HalfspacePlan:
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
-            "points": self.columns.to_json(),
+            "points": encode(self.columns),
             "dimension": self.dimension,
             "projections": self.number,
             "directions": self.directions,
@@ -189,7 +190,7 @@ class HalfspacePlan:
             "heights": list(self.heights),
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "scales": list(self.scales),
             "size": self.size,
@@ -213,7 +214,7 @@ class HalfspacePlan:
             raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
         predicted = given["predicted"]
         return cls(
-            columns=PointColumns.from_json(given["points"]),
+            columns=decode(PointColumns, given["points"], "columns", PlanError),
             dimension=int(given["dimension"]),
             number=int(given["projections"]),
             directions=int(given["directions"]),
@@ -222,7 +223,7 @@ class HalfspacePlan:
             measured=str(given["measured"]),
             heights=tuple(int(height) for height in given["heights"]),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=given["noise"] == _GAUSSIAN,
             scales=tuple(float(scale) for scale in given["scales"]),
             size=int(given["size"]),

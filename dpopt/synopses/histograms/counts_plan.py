@@ -13,7 +13,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 
 _MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
@@ -88,7 +89,7 @@ class CountsPlan(ABC):
             **self.own_json(),
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
             "ranges": self.ranges,
             "size": self.size,
@@ -100,7 +101,7 @@ def common_from_json(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what every plan has, as arguments by name, from what `CountsPlan.to_json` gave."""
     return {
         "relation": NeighbouringRelation(given["relation"]),
-        "budget": Budget.from_json(given["budget"]),
+        "budget": decode(Budget, given["budget"], "a budget", AccountingError),
         "gaussian": gaussian_noise(given["noise"]),
         "scales": tuple(float(level["scale"]) for level in given["levels"]),
         "ranges": str(given["ranges"]),

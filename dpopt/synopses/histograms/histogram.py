@@ -17,6 +17,7 @@ from dpopt.algorithms.settings import choice
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
@@ -226,7 +227,7 @@ class Histogram:
         return {
             "dpopt_histogram": 1,
             "privacy": dict(self.privacy),
-            "bins": self.bins.to_json(),
+            "bins": encode(self.bins),
             "plan": self.plan.to_json(),
             "noisy": [values.tolist() for values in self.noisy],
             "counts": np.round(self.counts, 6).tolist(),
@@ -248,7 +249,7 @@ class Histogram:
         try:
             plan = read_histogram_plan(given["plan"])
             return cls(
-                Bins.from_json(given["bins"]),
+                decode(Bins, given["bins"], "bins", WorkloadError),
                 plan,
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
                 stated_privacy(given["privacy"], plan),

@@ -25,7 +25,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.curators.interval_curator import comparisons_needed, search_charge
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.synopses.histograms.counts_plan import check_scales, gaussian_noise, moved_nodes
@@ -134,7 +135,7 @@ class IntervalPlan:
             "bins": self.bins,
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
             "size": self.size,
             "intervals": self.intervals,
@@ -154,7 +155,7 @@ class IntervalPlan:
         return cls(
             bins=int(given["bins"]),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=gaussian_noise(given["noise"]),
             size=int(given["size"]),
             intervals=int(given["intervals"]),

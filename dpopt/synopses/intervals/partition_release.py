@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_gains import TreeGains
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import sides_of
@@ -193,7 +194,7 @@ class PartitionRelease:
         return {
             VERSION: 1,
             "privacy": dict(self.privacy),
-            "axes": [bins.to_json() for bins in self.axes],
+            "axes": [encode(bins) for bins in self.axes],
             "plan": self.plan.to_json(),
             "partition": self.partition.to_json(),
             "noisy": [values.tolist() for values in self.noisy],
@@ -216,7 +217,7 @@ class PartitionRelease:
         try:
             plan = read_partition_plan(given["plan"])
             return cls(
-                tuple(Bins.from_json(bins) for bins in given["axes"]),
+                tuple(decode(Bins, bins, "bins", WorkloadError) for bins in given["axes"]),
                 plan,
                 Partition.from_json(given["partition"]),
                 tuple(frozen(values, np.int64) for values in given["noisy"]),

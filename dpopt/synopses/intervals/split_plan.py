@@ -26,7 +26,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.private.curators.interval_curator import comparisons_needed
 from dpopt.private.curators.split_curator import MedianCut
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
@@ -150,7 +151,7 @@ class SplitPlan:
             "shape": list(self.shape),
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
             "size": self.size,
             "rounds": self.rounds,
@@ -171,7 +172,7 @@ class SplitPlan:
         return cls(
             shape=tuple(int(bins) for bins in given["shape"]),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=gaussian_noise(given["noise"]),
             size=int(given["size"]),
             rounds=int(given["rounds"]),

@@ -14,7 +14,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError, WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.private.curators.sanitizer_curator import CoefficientSums, moved_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
 from dpopt.queries.polynomial_families.family import (
@@ -125,14 +126,14 @@ class SanitizerFigures:
         return {
             "name": self.name,
             "labels": list(self.labels),
-            "monomials": self.monomials.to_json(),
+            "monomials": encode(self.monomials),
             "number_of_monomials": self.monomials.count,
             "constant": self.constant,
             "width": self.width,
             "approximation": self.approximation,
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "unit": self.unit,
             "scale": self.scale,
@@ -159,12 +160,12 @@ class SanitizerFigures:
         return cls(
             name=str(given["name"]),
             labels=tuple(str(one) for one in given["labels"]),
-            monomials=Monomials.from_json(given["monomials"]),
+            monomials=decode(Monomials, given["monomials"], "monomials", WorkloadError),
             constant=float(given["constant"]),
             width=None if given["width"] is None else int(given["width"]),
             approximation=float(given["approximation"]),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=given["noise"] == _GAUSSIAN,
             unit=float(given["unit"]),
             scale=float(given["scale"]),

@@ -15,7 +15,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.polynomials.targets import Target
 from dpopt.private.curators.conjunction_curator import ConjunctionCounts
 from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
@@ -117,7 +118,7 @@ class SummaryPlan:
             "predicate": self.predicate,
             "relation": self.relation.value,
             "neighbours": self.budget.neighbours(self.relation),
-            "budget": self.budget.to_json(),
+            "budget": encode(self.budget),
             "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
             "sizes": list(self.sizes),
             "conjunctions": [self.literals.groups.conjunctions(size) for size in self.sizes],
@@ -145,7 +146,7 @@ class SummaryPlan:
             width=int(given["width"]),
             predicate=str(given["predicate"]),
             relation=NeighbouringRelation(given["relation"]),
-            budget=Budget.from_json(given["budget"]),
+            budget=decode(Budget, given["budget"], "a budget", AccountingError),
             gaussian=given["noise"] == _GAUSSIAN,
             sizes=tuple(int(size) for size in given["sizes"]),
             scales=tuple(float(scale) for scale in given["scales"]),

@@ -237,7 +237,9 @@ def test_declarations_are_words_or_files(tmp_path: Path) -> None:
     assert read_declaration(tmp_path / "names.txt", 2, "disjunctions") == ListFamily.of(
         "a,b,c", 2, "disjunctions"
     )
-    (tmp_path / "all.json").write_text(json.dumps(ListFamily.of("a,b,c", 2, "lists", 1).to_json()))
+    (tmp_path / "all.json").write_text(
+        json.dumps({"variables": "a,b,c", "k": 2, "rows": "lists", "changes": 1})
+    )
     assert read_declaration(tmp_path / "all.json") == ListFamily.of("a,b,c", 2, "lists", 1)
     assert read_declaration(tmp_path / "all.json", 2, "lists", 1) == ListFamily.of("a,b,c", 2, "lists", 1)
     with pytest.raises(WorkloadError, match="says k = 2, and 3 was asked for"):

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from dpopt.algorithms.settings import choice
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
-from dpopt.errors import TranscriptError
+from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.queries.ranges.bins import Bins
@@ -179,7 +180,7 @@ class GridHistogram:
         return {
             VERSION: 1,
             "privacy": dict(self.privacy),
-            "axes": [bins.to_json() for bins in self.axes],
+            "axes": [encode(bins) for bins in self.axes],
             "plan": self.plan.to_json(),
             "noisy": [values.tolist() for values in self.noisy],
             "counts": np.round(self.counts, 6).tolist(),
@@ -201,7 +202,7 @@ class GridHistogram:
         try:
             plan = GridPlan.from_json(given["plan"])
             return cls(
-                tuple(Bins.from_json(bins) for bins in given["axes"]),
+                tuple(decode(Bins, bins, "bins", WorkloadError) for bins in given["axes"]),
                 plan,
                 tuple(frozen(values, np.int64) for values in given["noisy"]),
                 stated_privacy(given["privacy"], plan),

@@ -1,0 +1,109 @@
+"""What the kept releases and synopses are in today's forms: a function for each form that is another one now."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpopt.algorithms.release_folder import read_job
+from dpopt.releases.folder_files import write_json
+from dpopt.transcript.journal import line_of
+
+
+def anywhere(value: Any) -> Any:
+    """Return a JSON value of any file."""
+    if isinstance(value, list):
+        return [anywhere(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: (FORMS[key] if key in FORMS and isinstance(part, dict | list) else anywhere)(part)
+        for key, part in value.items()
+    }
+
+
+def budget(old: dict[str, Any]) -> dict[str, Any]:
+    """Every field of a budget is written, also those that are as usual."""
+    usual = {name: part for name, part in old.items() if name != "earlier"}
+    return {**usual, "rows_per_person": old.get("rows_per_person"), "earlier": old.get("earlier", [])}
+
+
+def bins(old: dict[str, Any]) -> dict[str, Any]:
+    """The same of bins."""
+    return {"labels": None, "edges": None, **old}
+
+
+def family(old: dict[str, Any]) -> dict[str, Any]:
+    """Decision lists are declared by the names of the fields."""
+    return {"variables": old["variables"], "length": old["k"], "kind": old["rows"], "changes": old["changes"]}
+
+
+def points(old: dict[str, Any]) -> dict[str, Any]:
+    """So are the columns of points."""
+    return {"names" if key == "columns" else key: part for key, part in old.items()}
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "budget": budget,
+    "bins": bins,
+    "axes": lambda old: list(map(bins, old)),
+    "family": family,
+    "points": points,
+}
+
+
+def plan(old: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of plan.json."""
+    return anywhere(old)  # type: ignore[no-any-return]
+
+
+def release(old: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of release.json."""
+    return anywhere(old)  # type: ignore[no-any-return]
+
+
+def entry(old: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of a transcript; every field of what was released is written."""
+    return {**({"pairs": []} if old["kind"] == "draw" else {}), **anywhere(old)}
+
+
+def synopsis(old: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of a synopsis."""
+    return anywhere(old)  # type: ignore[no-any-return]
+
+
+def converted(kept: Path, place: Path) -> Path:
+    """Return a copy of a release folder or of the file of a synopsis, in today's forms."""
+    new = place / kept.name
+    if kept.is_dir():
+        shutil.copytree(kept, new)
+        for name, form in (("plan.json", plan), ("release.json", release)):
+            write_json(new / name, form(read(new / name)))
+        _convert_transcript(new)
+    elif kept.suffix == ".npz":
+        with np.load(kept) as arrays:
+            found = dict(arrays)
+        text = json.dumps(synopsis(json.loads(found["statement"].tobytes())))
+        np.savez(new, **{**found, "statement": np.frombuffer(text.encode(), dtype=np.uint8)})
+    else:
+        write_json(new, synopsis(read(kept)))
+    return new
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the object of a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def _convert_transcript(folder: Path) -> None:
+    """The digest of the public inputs is that of the inputs in today's form."""
+    path = folder / "transcript.jsonl"
+    entries = [entry(json.loads(line)["entry"]) for line in path.read_bytes().splitlines()]
+    inputs = read_job(folder).fingerprint()
+    entries = [{**one, "inputs": inputs} if "inputs" in one else one for one in entries]
+    path.write_bytes(b"".join(map(line_of, entries)))
