@@ -305,7 +305,7 @@ def starts(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 _NOTHING: list[Any] = [
-    np.zeros("starts" in field.name, dtype=np.int64) for field in fields(ThresholdCircuit)[1:]
+    np.zeros(int("starts" in field.name), dtype=np.int64) for field in fields(ThresholdCircuit)[1:]
 ]
 NO_RULES = ThresholdCircuit((), *_NOTHING)
 """The circuit of no rules: every record obeys it."""
