@@ -45,8 +45,19 @@ if TYPE_CHECKING:
     from dpopt.algorithms.dualquery.planning import make_plan as make_plan
     from dpopt.algorithms.dualquery.simulation import predict_error as predict_error
     from dpopt.algorithms.evaluate import evaluate as evaluate
+    from dpopt.algorithms.options import DQRS as DQRS
+    from dpopt.algorithms.options import FEM as FEM
+    from dpopt.algorithms.options import MWEM as MWEM
+    from dpopt.algorithms.options import PMW as PMW
+    from dpopt.algorithms.options import Adaptive as Adaptive
+    from dpopt.algorithms.options import Auto as Auto
+    from dpopt.algorithms.options import DualQuery as DualQuery
+    from dpopt.algorithms.options import Noise as Noise
+    from dpopt.algorithms.options import PlanRequest as PlanRequest
+    from dpopt.algorithms.options import Projection as Projection
+    from dpopt.algorithms.options import SepFEM as SepFEM
+    from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.replay import replay as replay
-    from dpopt.algorithms.settings import Settings as Settings
     from dpopt.algorithms.synthesize import continue_run as continue_run
     from dpopt.algorithms.synthesize import synthesize as synthesize
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
@@ -60,7 +71,6 @@ if TYPE_CHECKING:
     from dpopt.queries.clauses import Clauses as Clauses
     from dpopt.queries.workloads.workload import Workload as Workload
     from dpopt.queries.workloads.workload import parse_workload as parse_workload
-    from dpopt.releases.plan_request import PlanRequest as PlanRequest
     from dpopt.schema.attribute import Attribute as Attribute
     from dpopt.schema.attribute import AttributeKind as AttributeKind
     from dpopt.schema.rules.rule import Rule as Rule
@@ -73,18 +83,28 @@ __version__ = "0.1.0"
 # tests/repository/test_public_names.py compares the two.
 _PUBLIC_NAMES: dict[str, str] = {
     "Accountant": "dpopt.accounting.accountants",
+    "Adaptive": "dpopt.algorithms.options",
     "Attribute": "dpopt.schema.attribute",
     "AttributeKind": "dpopt.schema.attribute",
+    "Auto": "dpopt.algorithms.options",
     "Budget": "dpopt.accounting.budget",
     "BudgetLedger": "dpopt.transcript.budget_ledger",
     "Clauses": "dpopt.queries.clauses",
+    "DQRS": "dpopt.algorithms.options",
     "DpoptError": "dpopt.errors",
+    "DualQuery": "dpopt.algorithms.options",
     "DualQueryPlan": "dpopt.algorithms.dualquery.plan",
+    "FEM": "dpopt.algorithms.options",
+    "MWEM": "dpopt.algorithms.options",
     "NeighbouringRelation": "dpopt.accounting.relations",
-    "PlanRequest": "dpopt.releases.plan_request",
+    "Noise": "dpopt.algorithms.options",
+    "PMW": "dpopt.algorithms.options",
+    "PlanRequest": "dpopt.algorithms.options",
+    "Projection": "dpopt.algorithms.options",
     "Rule": "dpopt.schema.rules.rule",
     "Schema": "dpopt.schema.schema",
-    "Settings": "dpopt.algorithms.settings",
+    "SepFEM": "dpopt.algorithms.options",
+    "SmallDatabase": "dpopt.algorithms.options",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "TableReading": "dpopt.private.readers.table_reading",
     "Workload": "dpopt.queries.workloads.workload",

@@ -24,7 +24,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fem.driver import run
-from dpopt.algorithms.fem.plan import FEM, SEPFEM, FemPlan
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import RandomWords
@@ -123,7 +123,7 @@ class FemGame:
         return cls(
             workload,
             FemPlan(
-                algorithm=FEM,
+                algorithm="fem",
                 rounds=rounds,
                 records=records,
                 range_=Decimal(range_),
@@ -152,7 +152,7 @@ class FemGame:
             limits=SolveLimits(work=5, seed=self.plan.seed, threads=1),
             records=self.plan.records,
             scale=self.plan.scale,
-            signed=self.plan.algorithm == SEPFEM,
+            signed=self.plan.algorithm == "sepfem",
         )
 
     def curator(self, table: Table, journal: EventJournal) -> tuple[FemCurator, Ledger]:

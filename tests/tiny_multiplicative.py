@@ -18,12 +18,12 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_weights.plan import MWEM, MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.options import MARGINALS, QUERIES
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan_request import MARGINALS, QUERIES
 from tests.exact_fem_loss import Points
 from tests.exact_law import logarithm
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
@@ -49,7 +49,7 @@ def tiny_plan(
     """Return a plan under a budget that covers everything."""
     budget = Budget(None, 1e-9, 1e9, Accountant.ZCDP) if gaussian else Budget(1e9, 0.0, None, Accountant.PURE)
     return MultiplicativePlan(
-        algorithm=MWEM,
+        algorithm="mwem",
         size=size,
         relation=relation,
         budget=budget,

@@ -6,10 +6,10 @@ on released values only.
 
 | file | what it holds |
 |---|---|
-| registry.py | every algorithm as a value: its plans, predictions, proofs and driver |
-| settings.py, option_takers.py | what a user may say; which algorithms take it |
-| asked.py | what was asked of a run whose size is measured |
-| choosing.py, stating.py, explain.py | which algorithm `auto` takes; what is known of a plan beforehand; its cost |
+| options.py | what a user may say of each algorithm, as a frozen dataclass with help and checks; loads nothing |
+| registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
+| asked.py | the terms of a release, whichever its algorithm; what was asked of a run |
+| choosing.py, stating.py, explain.py | which algorithm `auto` takes; what is refused and known beforehand; its cost |
 | public_baselines.py, assumed_fill.py | trivial data sets on public tables; the assumed share of ones of a wide table |
 | memory.py | the memory that a run will take |
 | synthesize.py, sized_release.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
@@ -24,6 +24,6 @@ on released values only.
 | small_database/ | SmallDB, and draws from any other net |
 | after/ | certified and reweighted releases |
 
-A new algorithm is a plan type, a maker of plans, a driver with its `play` and `rebuild`, and a line in registry.py. Options
-that it takes are in settings.py. release.py, replay.py and the command line then need nothing new.
+A new algorithm is its options in options.py, a folder with a plan type, a maker of plans, a driver with its `play` and
+`rebuild`, and a line in registry.py. release.py, replay.py and the command line then need nothing new.
 """

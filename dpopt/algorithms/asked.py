@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from decimal import Decimal
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.settings import Settings, choice
-from dpopt.errors import ReleaseFolderError
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
+from dpopt.algorithms.registry import OPTIONS, options_named
+from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import check_output
 from dpopt.releases.measured_size import is_measured
+from dpopt.releases.output_format import usual_format
+from dpopt.releases.plan import DEFAULT_DELTA, choice, whole_number
 from dpopt.schema.schema import Schema
 
 REQUEST_VERSION = 1
@@ -21,12 +26,154 @@ RESERVATION = "reservation"
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """On which terms records are released, beside table, schema, workload and folder.
+
+    Attributes
+    ----------
+    algorithm : Options
+        The options of an algorithm; their kind says which.
+    epsilon, delta, rho :
+        The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out).
+    accountant : str
+        zcdp, gdp, per-round, theorem or pure.
+    neighbours : str
+        add-remove (one record more or less) or replace (one record changed, n public).
+    n0 : int or None
+        Under add-remove a fixed public number of records; None measures the number with 1 % of the budget.
+    reading : TableReading
+        How the table is read: layout, names of columns, what happens to values that the schema does not declare.
+    accept_draft : bool
+        Whether a drafted, unreviewed schema may be used; recorded in the release.
+    rows : int or None
+        Number of rows to write; None writes the distinct records with weights.
+    format : str or None
+        csv or parquet; npz or baskets for wide tables of zeros and ones. None stands for npz there, and for csv elsewhere.
+    predict : bool
+        Whether to simulate the errors on public synthetic data first.
+    fill : float or None
+        Public share of ones in a table of zeros and ones, such as the average basket divided by the number of items: what
+        predictions assume, and how rounds and draws are chosen for sparse tables. Without it wide tables are taken to be as
+        sparse as their layout suggests (`dpopt.algorithms.assumed_fill`). Recorded in the release, like what is assumed.
+    """
+
+    algorithm: Options = field(default_factory=Auto)
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    accountant: str = "zcdp"
+    neighbours: str = "add-remove"
+    n0: int | None = None
+    reading: TableReading = AS_USUAL
+    accept_draft: bool = False
+    rows: int | None = None
+    format: str | None = None
+    predict: bool = True
+    fill: float | None = None
+
+    @classmethod
+    def of(cls, algorithm: Options | str = AUTO, **given: Any) -> Terms:
+        """Return terms from keywords: the fields above, and for an algorithm that is named, or a reading, theirs.
+
+        Raises
+        ------
+        DpoptError
+            If there is no such keyword, the algorithm has no such option, or both an object and its fields are given.
+        """
+        own, of_reading = ({one.name for one in fields(kind)} for kind in (cls, TableReading))
+        of_algorithms = {name for kind in OPTIONS.values() for name in kind.known}
+        known = own | of_reading | of_algorithms
+        if unknown := sorted(set(given) - known):
+            raise PlanError(
+                f"there is no option {', '.join(unknown)}; the options are {', '.join(sorted(known))}"
+            )
+        options = {
+            name: value for name, value in given.items() if name in of_algorithms and value is not None
+        }
+        reading = {name: value for name, value in given.items() if name in of_reading}
+        if isinstance(algorithm, Options) and options:
+            raise PlanError(f"give {', '.join(options)} as options of the algorithm, and not beside it")
+        if given.get("reading") is not None and reading:
+            raise PlanError(f"give reading, or {', '.join(reading)} as keywords, and not both")
+        others = {name: value for name, value in given.items() if name in own - {"reading"}}
+        return cls(
+            algorithm=algorithm if isinstance(algorithm, Options) else options_named(algorithm, options),
+            reading=given.get("reading") or TableReading(**reading),
+            **others,
+        )
+
+    @property
+    def relation(self) -> NeighbouringRelation:
+        """Which tables count as neighbours."""
+        relation: NeighbouringRelation = choice(NeighbouringRelation, self.neighbours, "neighbours")
+        return relation
+
+    @property
+    def measures_size(self) -> bool:
+        """Whether the number of records has to be measured."""
+        return is_measured(self.relation, self.n0)
+
+    def budget(self) -> Budget:
+        """Return the budget.
+
+        Raises
+        ------
+        PlanError
+            If epsilon or delta is missing, or both epsilon and rho are given.
+        AccountingError
+            If a number is out of range.
+        """
+        accountant = choice(Accountant, self.accountant, "accountant")
+        if (self.epsilon is None) == (self.rho is None):
+            found = "no budget" if self.epsilon is None else "two budgets"
+            raise PlanError(
+                f"found {found}: give the budget as --epsilon and --delta, or as --rho, and not both"
+            )
+        delta = self.delta
+        if self.rho is not None or accountant is Accountant.PURE:
+            delta = DEFAULT_DELTA if delta is None and accountant is not Accountant.PURE else delta or 0.0
+        if delta is None:
+            raise PlanError("epsilon needs a delta: give --delta (well below 1/n; for example 1e-9)")
+        return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
+
+    def request(self, size: int, budget: Budget | None = None) -> PlanRequest[Options]:
+        """Return the planning request for a public size; `budget` is the terms' own, with what was spent of it earlier."""
+        self.reading.check_relation(self.relation)
+        return PlanRequest(
+            size, self.relation, self.budget() if budget is None else budget, self.algorithm, self.fill
+        )
+
+    def output(self, schema: Schema | None = None) -> dict[str, Any]:
+        """Return how the records (or answers) over a schema are to be written; without one, what is known before it is."""
+        rows = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
+        answers_only = self.algorithm.answers_only
+        usual = "csv" if schema is None else usual_format(schema, answers_only=answers_only)
+        return {"format": usual if self.format is None else self.format, "rows": rows}
+
+    def check(self) -> None:
+        """Refuse, before any table is read, what the terms alone rule out.
+
+        Raises
+        ------
+        DpoptError
+            With the option and what is expected.
+        """
+        self.request(1 if self.n0 is None else self.n0)
+        if self.rows is not None and self.algorithm.answers_only:
+            raise PlanError(
+                f"--rows is for algorithms that release records, found --algorithm {self.algorithm.algorithm}; leave the "
+                "option out, or name another algorithm"
+            )
+        check_output(self.output())
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What a release is asked for.
 
     Attributes
     ----------
-    settings : Settings
+    terms : Terms
         With the reading of the table as it is published.
     schema : Schema
     workload : Workload
@@ -36,39 +183,27 @@ class Asked:
         The mark of its reservation in the owner's budget over many releases, where it is paid from one.
     """
 
-    settings: Settings
+    terms: Terms
     schema: Schema
     workload: Workload
     form: str | None = None
     reservation: str | None = None
 
     @property
-    def relation(self) -> NeighbouringRelation:
-        """Which tables count as neighbours."""
-        relation: NeighbouringRelation = choice(NeighbouringRelation, self.settings.neighbours, "neighbours")
-        return relation
-
-    @property
-    def measures_size(self) -> bool:
-        """Whether the number of records has to be measured."""
-        return is_measured(self.relation, self.settings.n0)
-
-    @property
     def statement(self) -> Mapping[str, Any]:
         """How the table is read, and from where the run is paid, as a job states it."""
         paid = {} if self.reservation is None else {RESERVATION: self.reservation}
-        return {"reading": self.settings.reading.to_json(), **paid}
+        return {"reading": self.terms.reading.to_json(), **paid}
 
     def to_json(self) -> dict[str, Any]:
-        """Return settings and form as a JSON object; schema and workload have files of their own."""
-        given = {one.name: getattr(self.settings, one.name) for one in fields(Settings)}
-        step = given["step"]
+        """Return terms and form as a JSON object; schema and workload have files of their own."""
+        options = self.terms.algorithm
         return {
             "dpopt_request": REQUEST_VERSION,
-            "settings": {
-                **given,
-                "step": None if step is None else str(step),
-                "reading": self.settings.reading.to_json(),
+            "terms": {
+                **{one.name: getattr(self.terms, one.name) for one in fields(Terms)},
+                "algorithm": {"name": options.algorithm, **options.to_json()},
+                "reading": self.terms.reading.to_json(),
             },
             "form": self.form,
             RESERVATION: self.reservation,
@@ -83,20 +218,24 @@ class Asked:
         ReleaseFolderError
             If a part is missing or unknown, or another version wrote it.
         """
-        given = obj.get("settings")
-        known = {one.name for one in fields(Settings)}
-        if obj.get("dpopt_request") != REQUEST_VERSION or not isinstance(given, dict) or set(given) != known:
+        given = obj.get("terms")
+        known = {one.name for one in fields(Terms)}
+        options = given.get("algorithm") if isinstance(given, dict) and set(given) == known else None
+        name = options.get("name") if isinstance(options, dict) else None
+        kind = OPTIONS.get(name) if isinstance(name, str) else None
+        if (
+            obj.get("dpopt_request") != REQUEST_VERSION
+            or not isinstance(given, dict)
+            or not isinstance(options, dict)
+            or kind is None
+            or set(options) != {"name", *kind.known}
+        ):
             raise ReleaseFolderError(
                 "the request on file is damaged, or of another version of dpopt; continue with the version that began the run"
             )
-        step = given["step"]
-        settings = Settings(
-            **{
-                **given,
-                "step": None if step is None else Decimal(str(step)),
-                "reading": TableReading.from_json(given["reading"]),
-            }
-        )
-        settings.check()
+        named = {option: value for option, value in options.items() if option != "name"}
+        reading = TableReading.from_json(given["reading"])
+        terms = Terms(**{**given, "algorithm": kind(**named), "reading": reading})
+        terms.check()
         form, paid = (None if obj.get(key) is None else str(obj[key]) for key in ("form", RESERVATION))
-        return cls(settings, schema, workload, form, paid)
+        return cls(terms, schema, workload, form, paid)

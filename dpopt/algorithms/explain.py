@@ -18,8 +18,7 @@ from dpopt.algorithms.dualquery.planning import log_universe
 from dpopt.algorithms.memory import memory_of_plan
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding, Plan, whole_number
-from dpopt.releases.plan_request import DEFAULT_DELTA
+from dpopt.releases.plan import DEFAULT_DELTA, Encoding, Plan, whole_number
 
 _LARGEST_SIZE = 10**15
 

@@ -1,40 +1,41 @@
-"""Every algorithm by its name, as a value: from a request to a plan, from a plan to predictions, proofs and a run.
+"""Every algorithm as a value: its options, from a request to a plan, from a plan to predictions, proofs and a run.
 
-What plays, simulates or fits is loaded when it is used: a replay needs neither a solver nor a table.
+A new algorithm is a line below. Nothing of it is loaded before it is used: the help of the command line needs the options
+alone, a replay neither a solver nor a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpopt.algorithms.dualquery.accuracy import proven_error
-from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan, make_dqrs_plan
-from dpopt.algorithms.dualquery.plan import ALGORITHM, DualQueryPlan
-from dpopt.algorithms.dualquery.planning import log_universe, make_plan
-from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan, make_fem_plan
-from dpopt.algorithms.measured.accuracy import proven_measured
-from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, MeasuredPlan
-from dpopt.algorithms.measured.planning import make_measured_plan
-from dpopt.algorithms.multiplicative_weights.accuracy import proven_multiplicative
-from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE, MultiplicativePlan
-from dpopt.algorithms.small_database.plan import SMALLDB, SmallDatabasePlan
-from dpopt.algorithms.small_database.planning import make_small_database_plan, proven_small_database
+from dpopt.algorithms.options import (
+    DQRS,
+    FEM,
+    MWEM,
+    PMW,
+    Adaptive,
+    Auto,
+    DualQuery,
+    Noise,
+    Options,
+    PlanRequest,
+    Projection,
+    SepFEM,
+    SmallDatabase,
+)
 from dpopt.errors import PlanError
-from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.job import Job
-from dpopt.releases.outcome import Outcome, Run
-from dpopt.releases.plan import Plan
-from dpopt.releases.plan_request import PlanRequest
-from dpopt.transcript.journal import JournalContents
 
 if TYPE_CHECKING:
     from dpopt.algorithms.dualquery.simulation import PredictedError
-
-OnCandidate = Callable[[int, int], None]
-Proven = dict[str, Any] | None
+    from dpopt.queries.workloads.workload import Workload
+    from dpopt.releases.job import Job
+    from dpopt.releases.outcome import Outcome, Run
+    from dpopt.releases.plan import Plan
+    from dpopt.transcript.journal import JournalContents
 
 
 class Driver(Protocol):
@@ -49,199 +50,154 @@ class Driver(Protocol):
         ...
 
 
-class Predict(Protocol):
-    """The errors that a plan shows on public populations."""
-
-    def __call__(self, plan: Any, workload: Workload, *, runs: int, fill: float | None) -> PredictedError:
-        """Play so many runs; `fill` is the public share of ones in a wide table, where it is declared."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm of `dpopt release`.
+    """An algorithm of `dpopt release`; what makes, predicts, proves and plays its plans is loaded when it is used.
 
     Attributes
     ----------
-    name : str
-        As on the command line.
-    read : callable
-        From a plan as a JSON object to the plan.
-    make : callable
-        From a request, a workload, and whom to tell of candidates that are simulated, to a plan that the budget covers.
-    predict : callable
-        The errors of a plan on public populations.
-    prove : callable or None
-        What is proven of a plan's errors beforehand, as a JSON object.
-    driver : callable
-        Loads the module that plays runs.
+    options : type of Options
+        What a user may say; has the name as on the command line.
+    plan_type : str
+        The class of its plans.
+    maker : str
+        Function from a `PlanRequest` and a workload to a plan that the budget covers.
+    predictor : str
+        Function that returns the errors of a plan on public populations.
+    prover : str or None
+        Function that returns what is proven of a plan's errors beforehand, as a JSON object.
+    player : str
+        Module that plays runs; see `Driver`.
+    candidate : bool
+        Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always had.
+    predicts_wide : bool
+        Whether its predictions stay short for very many binary attributes.
     """
 
-    name: str
-    read: Callable[[dict[str, Any]], Plan]
-    make: Callable[[PlanRequest, Workload, OnCandidate], Plan]
-    predict: Predict
-    prove: Callable[[Any, Workload], Proven] | None
-    driver: Callable[[], Driver]
+    options: type[Options]
+    plan_type: str
+    maker: str
+    predictor: str
+    prover: str | None
+    player: str
+    candidate: bool = False
+    predicts_wide: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name, as on the command line."""
+        return self.options.algorithm
+
+    def read(self, obj: dict[str, Any]) -> Plan:
+        """Return the plan that a JSON object holds."""
+        plan: Plan = _load(self.plan_type).from_json(obj)
+        return plan
+
+    def prove(self, plan: Plan, workload: Workload) -> dict[str, Any] | None:
+        """Return what is proven of a plan's errors beforehand, as a JSON object."""
+        return None if self.prover is None else _load(self.prover)(plan, workload)
+
+    def driver(self) -> Driver:
+        """Load the module that plays runs."""
+        player: Driver = _load(self.player)
+        return player
 
 
-def _dualquery_driver() -> Driver:
-    from dpopt.algorithms.dualquery import play
-
-    return play
-
-
-def _fem_driver() -> Driver:
-    from dpopt.algorithms.fem import play
-
-    return play
+def _load(name: str) -> Any:
+    """Return a module of this room, or what it defines under the name after the colon."""
+    module, _, inner = name.partition(":")
+    found = import_module(f"dpopt.algorithms.{module}")
+    return getattr(found, inner) if inner else found
 
 
-def _measured_driver() -> Driver:
-    from dpopt.algorithms.measured import play
-
-    return play
-
-
-def _multiplicative_driver() -> Driver:
-    from dpopt.algorithms.multiplicative_weights import play
-
-    return play
-
-
-def _small_database_driver() -> Driver:
-    from dpopt.algorithms.small_database import play
-
-    return play
-
-
-def _predict_dualquery(
-    plan: DualQueryPlan, workload: Workload, *, runs: int, fill: float | None
-) -> PredictedError:
-    from dpopt.algorithms.dualquery.simulation import predict_error
-
-    return predict_error(plan, workload, runs=runs, fill=fill)
-
-
-def _predict_fem(plan: FemPlan, workload: Workload, *, runs: int, fill: float | None) -> PredictedError:
-    from dpopt.algorithms.fem.simulation import predict_fem
-
-    return predict_fem(plan, workload, runs=runs, fill=fill)
-
-
-def _predict_measured(
-    plan: MeasuredPlan, workload: Workload, *, runs: int, fill: float | None
-) -> PredictedError:
-    from dpopt.algorithms.measured.simulation import predict_measured
-
-    return predict_measured(plan, workload, runs=runs, fill=fill)
-
-
-def _predict_multiplicative(
-    plan: MultiplicativePlan, workload: Workload, *, runs: int, fill: float | None
-) -> PredictedError:
-    from dpopt.algorithms.multiplicative_weights.simulation import predict_multiplicative
-
-    return predict_multiplicative(plan, workload, runs=runs, fill=fill)
-
-
-def _predict_small_database(
-    plan: SmallDatabasePlan, workload: Workload, *, runs: int, fill: float | None
-) -> PredictedError:
-    from dpopt.algorithms.small_database.simulation import predict_small_database
-
-    return predict_small_database(plan, workload, runs=runs, fill=fill)
-
-
-def _prove_dualquery(plan: DualQueryPlan, workload: Workload) -> Proven:
-    return proven_error(
-        rounds=plan.rounds,
-        draws=plan.draws,
-        step=float(plan.step),
-        queries=len(workload),
-        log_universe=log_universe(workload.schema, plan.encoding),
-    ).to_json()
-
-
-def _prove_multiplicative(plan: MultiplicativePlan, workload: Workload) -> Proven:
-    from dpopt.algorithms.multiplicative_weights.universe import log_cells
-
-    cells = log_cells(workload, plan.algorithm)
-    return proven_multiplicative(plan, len(workload), cells, rules=bool(workload.schema.rules))
-
-
-def _make_multiplicative(
-    algorithm: str,
-    request: PlanRequest,
-    workload: Workload,
-    on_candidate: OnCandidate,  # noqa: ARG001  no candidates are simulated
-) -> Plan:
-    from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
-
-    return make_multiplicative_plan(algorithm, request, workload)
-
-
-def _make_dualquery(request: PlanRequest, workload: Workload, on_candidate: OnCandidate) -> Plan:
-    return make_plan(request, workload, on_candidate=on_candidate)
-
-
-def _made_by(
-    make: Callable[[PlanRequest, Workload], Plan],
-) -> Callable[[PlanRequest, Workload, OnCandidate], Plan]:
-    return lambda request, workload, on_candidate: make(request, workload)
-
-
-def _fem(name: str) -> Algorithm:
-    make = _made_by(partial(make_fem_plan, algorithm=name))
-    return Algorithm(name, FemPlan.from_json, make, _predict_fem, None, _fem_driver)
-
-
-def _measured(name: str) -> Algorithm:
-    make = _made_by(partial(make_measured_plan, name))
-    return Algorithm(name, MeasuredPlan.from_json, make, _predict_measured, proven_measured, _measured_driver)
-
-
-def _multiplicative(name: str) -> Algorithm:
-    make = partial(_make_multiplicative, name)
+def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
     return Algorithm(
-        name,
-        MultiplicativePlan.from_json,
-        make,
-        _predict_multiplicative,
-        _prove_multiplicative,
-        _multiplicative_driver,
+        options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
+        "measured.simulation:predict_measured", "measured.accuracy:proven_measured", "measured.play", candidate=candidate,
+    )  # fmt: skip
+
+
+def _fem(options: type[Options]) -> Algorithm:
+    return Algorithm(
+        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", "fem.simulation:predict_fem", None, "fem.play"
+    )  # fmt: skip
+
+
+def _multiplicative(options: type[Options]) -> Algorithm:
+    return Algorithm(
+        options,
+        "multiplicative_weights.plan:MultiplicativePlan",
+        "multiplicative_weights.planning:make_multiplicative_plan",
+        "multiplicative_weights.simulation:predict_multiplicative",
+        "multiplicative_weights.planning:proven_of_plan",
+        "multiplicative_weights.play",
     )
 
 
 _ALL = (
+    _measured(Projection, candidate=True),
+    _measured(Adaptive, candidate=True),
     Algorithm(
-        ALGORITHM,
-        DualQueryPlan.from_json,
-        _make_dualquery,
-        _predict_dualquery,
-        _prove_dualquery,
-        _dualquery_driver,
+        DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
+        "dualquery.planning:proven_of_plan", "dualquery.play", candidate=True, predicts_wide=True,
     ),
-    _measured(PROJECTION),
-    _measured(ADAPTIVE),
-    *map(_fem, FEM_ALGORITHMS),
+    _fem(FEM),
+    _fem(SepFEM),
     # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
     Algorithm(
-        DQRS, DqrsPlan.from_json, _made_by(make_dqrs_plan), _predict_dualquery, None, _dualquery_driver
+        DQRS, "dualquery.dqrs_plan:DqrsPlan", "dualquery.dqrs_plan:make_dqrs_plan", "dualquery.simulation:predict_error",
+        None, "dualquery.play",
     ),
-    *map(_multiplicative, MULTIPLICATIVE),
+    _multiplicative(MWEM),
+    _multiplicative(PMW),
     Algorithm(
-        SMALLDB,
-        SmallDatabasePlan.from_json,
-        _made_by(make_small_database_plan),
-        _predict_small_database,
-        proven_small_database,
-        _small_database_driver,
+        SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
+        "small_database.simulation:predict_small_database", "small_database.planning:proven_small_database",
+        "small_database.play",
     ),
-    _measured(NOISE),
-)
+    _measured(Noise, candidate=False),
+)  # fmt: skip
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
-"""Every algorithm by its name; a new one is a line above."""
+"""Every algorithm by its name."""
+OPTIONS: Mapping[str, type[Options]] = {
+    Auto.algorithm: Auto,
+    **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
+}
+"""The options of every algorithm that a user may name."""
+
+
+def takers_of(option: str) -> tuple[str, ...]:
+    """Return the names of the algorithms that have an option."""
+    return tuple(name for name in ALGORITHMS if option in OPTIONS[name].known)
+
+
+def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
+    """Return the options of an algorithm by its name.
+
+    Raises
+    ------
+    PlanError
+        If there is no such algorithm, it has no such option (the message says which algorithms have), or one is out of range.
+    """
+    if algorithm not in OPTIONS:
+        near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise PlanError(f"--algorithm is one of {', '.join(OPTIONS)}; found {algorithm!r}{hint}")
+    for name in given:
+        if name not in OPTIONS[algorithm].known:
+            raise PlanError(
+                f"--{name.replace('_', '-')} is an option of {', '.join(takers_of(name))}, found --algorithm {algorithm}; "
+                "leave the option out, or name another algorithm"
+            )
+    return OPTIONS[algorithm](**given)
+
+
+def candidates_for(options: Options) -> tuple[Options, ...]:
+    """Return the options of every algorithm that a plan may be of; `auto` stands for several, which get what they share."""
+    if not isinstance(options, Auto):
+        return (options,)
+    kinds = [algorithm.options for algorithm in _ALL if algorithm.candidate]
+    return tuple(kind(**options.shared_with(kind)) for kind in kinds)
 
 
 def algorithm_of(plan: Plan) -> Algorithm:
@@ -249,14 +205,8 @@ def algorithm_of(plan: Plan) -> Algorithm:
     return ALGORITHMS[plan.algorithm]
 
 
-def plan_of(
-    algorithm: str,
-    request: PlanRequest,
-    workload: Workload,
-    *,
-    on_candidate: OnCandidate = lambda number, candidates: None,
-) -> Plan:
-    """Return a plan of an algorithm that the budget covers; only public values are read.
+def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
+    """Return a plan of the algorithm whose options a request has; only public values are read.
 
     Raises
     ------
@@ -265,9 +215,10 @@ def plan_of(
     AccountingError
         If the accountant has no figure for the plan.
     """
-    if algorithm not in ALGORITHMS:
-        raise PlanError(f"there is no plan of algorithm {algorithm!r}")
-    return ALGORITHMS[algorithm].make(request, workload, on_candidate)
+    make: Callable[[PlanRequest[Options], Workload], Plan] = _load(
+        ALGORITHMS[request.options.algorithm].maker
+    )
+    return make(request, workload)
 
 
 def read_plan(obj: dict[str, Any]) -> Plan:
@@ -296,4 +247,5 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1, fill: float | None
     PlanError
         If a simulation would take as long as a run.
     """
-    return algorithm_of(plan).predict(plan, workload, runs=runs, fill=fill)
+    found: PredictedError = _load(algorithm_of(plan).predictor)(plan, workload, runs=runs, fill=fill)
+    return found

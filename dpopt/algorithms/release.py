@@ -25,6 +25,7 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
+from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import (
     RELEASE,
     REQUEST,
@@ -63,6 +64,7 @@ def release(
     sources: Sources | None = None,
     progress: Progress | None = None,
     account: Account | None = None,
+    solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Run a plan on a table and, where a folder is given, leave a finished release in it.
 
@@ -82,6 +84,8 @@ def release(
         Told about stages and rounds.
     account : Account, optional
         From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation.
+    solver : Solver, optional
+        The solver that the plan names, where it is no registered one.
 
     Raises
     ------
@@ -98,11 +102,15 @@ def release(
         job = replace(job, statement={**job.statement, RESERVATION: account.reservation})
     told = progress or Silent()
     if folder is None:
-        return play_run(Run(dataset, job, MemoryJournal(), NOTHING_ON_FILE, drawn_from, told, account), None)
+        return play_run(
+            Run(dataset, job, MemoryJournal(), NOTHING_ON_FILE, drawn_from, told, account, solver), None
+        )
     made = missing_folders(folder)
     journal = create_folder(folder, job, expected_bytes=job.expected_bytes())
     try:
-        return play_run(Run(dataset, job, journal, NOTHING_ON_FILE, drawn_from, told, account), folder)
+        return play_run(
+            Run(dataset, job, journal, NOTHING_ON_FILE, drawn_from, told, account, solver), folder
+        )
     except (*REFUSALS, MemoryError):
         if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
             withdraw(folder, made)
@@ -118,6 +126,7 @@ def resume(
     *,
     progress: Progress | None = None,
     account: Account | None = None,
+    solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
 
@@ -131,7 +140,7 @@ def resume(
         (folder / REQUEST).unlink(missing_ok=True)
         contents = run_contents(contents, job.plan.size, job.plan.budget)
         return play_run(
-            Run(dataset, job, journal, contents, Sources(), progress or Silent(), account), folder
+            Run(dataset, job, journal, contents, Sources(), progress or Silent(), account, solver), folder
         )
     finally:
         journal.close()

@@ -9,10 +9,7 @@ from typing import Any
 
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import Asked
-from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.measured.plan import NOISE
-from dpopt.algorithms.option_takers import AUTO
-from dpopt.algorithms.registry import plan_of
+from dpopt.algorithms.registry import candidates_for, plan_of
 from dpopt.algorithms.release import NOTHING_ON_FILE, REFUSALS, play_run, refuse_ended, refuse_unreviewed
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.stating import plan_and_statement
@@ -22,6 +19,7 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
+from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import TRANSCRIPT, missing_folders, remove_unfinished, withdraw
 from dpopt.releases.job import LEAST_BYTES, Job
 from dpopt.releases.measured_size import PublicSize, measure_size, split_contents, with_size_measured
@@ -42,14 +40,13 @@ def check_plannable(asked: Asked) -> None:
     DpoptError
         As the plan of ten million records is refused.
     """
-    settings = asked.settings
-    request = settings.request(_TRIED_SIZES[0], with_size_measured(settings.budget()))
-    names = CANDIDATES if settings.algorithm == AUTO else (settings.algorithm,)
+    terms = asked.terms
+    request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
     refusals: list[PlanError | AccountingError] = []
     for size in _TRIED_SIZES:
-        for name in names:
+        for options in candidates_for(terms.algorithm):
             try:
-                plan = plan_of(name, replace(request, size=size), asked.workload)
+                plan = plan_of(replace(request, size=size, options=options), asked.workload)
                 _job(asked, plan, asked.statement)  # refuses what cannot be written
             except (PlanError, AccountingError) as refusal:
                 refusals.append(refusal)
@@ -61,13 +58,13 @@ def check_plannable(asked: Asked) -> None:
 def job_of(asked: Asked, size: PublicSize, told: Progress) -> Job:
     """Return the job for a public number of records: a function of what was asked and of that number."""
     plan, statement = plan_and_statement(
-        asked.settings, size.number, asked.workload, told, form=asked.form, budget=size.budget
+        asked.terms, size.number, asked.workload, told, form=asked.form, budget=size.budget
     )
     return _job(asked, plan, {**statement, **asked.statement})
 
 
 def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
-    output = asked.settings.output(asked.schema, answers_only=plan.algorithm == NOISE)
+    output = asked.terms.output(asked.schema)
     return Job(plan, asked.schema, asked.workload, output, statement)
 
 
@@ -104,11 +101,12 @@ def release_asked(
     DpoptError
         As `release`, and where no plan can be made for the number of records. Until that is measured nothing is spent.
     """
-    refuse_unreviewed(asked.schema, accepted=asked.settings.accept_draft)
+    refuse_unreviewed(asked.schema, accepted=asked.terms.accept_draft)
     check_plannable(asked)
     if account is not None:
         asked = replace(asked, reservation=account.reservation)
-    first = _Stage(dataset, asked, folder, noise, check, progress or Silent(), account)
+    own = asked.terms.algorithm.own_solver
+    first = _Stage(dataset, asked, folder, noise, check, progress or Silent(), account, own)
     if folder is None:
         return first.go_on(MemoryJournal(), NOTHING_ON_FILE)
     made = missing_folders(folder)
@@ -131,13 +129,14 @@ def resume_asked(
     check: Callable[[Job], None] = lambda job: None,
     progress: Progress | None = None,
     account: Account | None = None,
+    solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Continue a run that was interrupted before it had a plan, without spending anything twice; see `release.resume`."""
     refuse_ended(folder)
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
     try:
         remove_unfinished(folder)
-        first = _Stage(dataset, asked, folder, None, check, progress or Silent(), account)
+        first = _Stage(dataset, asked, folder, None, check, progress or Silent(), account, solver)
         return first.go_on(journal, contents)
     finally:
         journal.close()
@@ -154,11 +153,12 @@ class _Stage:
     check: Callable[[Job], None]
     progress: Progress
     account: Account | None
+    solver: Solver | None
 
     def go_on(self, journal: Journal, contents: JournalContents) -> SyntheticRelease:
         """Measure the number of records, unless it is on file, and play the plan that is made with it."""
         check_schema(self.dataset, self.asked.schema)
-        budget = self.asked.settings.budget()
+        budget = self.asked.terms.budget()
         past, rest = split_contents(contents, budget)
         with stage(self.progress, "counting records"):
             size = measure_size(self.dataset, budget, journal, past, noise=self.noise, account=self.account)
@@ -170,5 +170,5 @@ class _Stage:
         if self.folder is not None:
             add_plan(self.folder, job)
         sources = Sources(noise=self.noise)
-        run = Run(self.dataset, job, journal, rest, sources, self.progress, self.account)
+        run = Run(self.dataset, job, journal, rest, sources, self.progress, self.account, self.solver)
         return play_run(run, self.folder)

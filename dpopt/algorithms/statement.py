@@ -16,8 +16,7 @@ from dpopt.errors import AccountingError
 from dpopt.files.codec import encode
 from dpopt.releases.job import Job
 from dpopt.releases.outcome import Outcome
-from dpopt.releases.plan import Encoding
-from dpopt.releases.plan_request import DEFAULT_DELTA
+from dpopt.releases.plan import DEFAULT_DELTA, Encoding
 from dpopt.releases.records import SyntheticRecords
 
 DECODING_RULE = (

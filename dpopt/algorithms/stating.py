@@ -1,7 +1,8 @@
-"""From settings to a plan and what is known of it before any record is touched."""
+"""From terms to a plan and what is known of it before any record is touched."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,23 +10,57 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
 from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.simulation import PredictedError
-from dpopt.algorithms.option_takers import AUTO
+from dpopt.algorithms.options import Auto
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.registry import algorithm_of, plan_of, predict
-from dpopt.algorithms.settings import Settings
-from dpopt.queries.workloads.workload import Workload
+from dpopt.algorithms.release import refuse_unreviewed
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import check_bits, check_rules, check_workload
 from dpopt.releases.measured_size import measured_note
-from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress
+from dpopt.releases.output_format import check_format
+from dpopt.releases.plan import Encoding, Plan
+from dpopt.releases.progress import Progress, stage
 from dpopt.releases.public_population.public_table import has_binary_population
+from dpopt.releases.rule_conflicts import legal_record
+from dpopt.releases.solver_choice import require_solver
+from dpopt.schema.schema import Schema
+
+
+def prepare(
+    terms: Terms, schema: Schema | str | os.PathLike[str], workload: Workload | str, told: Progress
+) -> Asked:
+    """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
+
+    Raises
+    ------
+    DpoptError
+        With what was found, what is expected and what to do.
+    """
+    terms.check()
+    options = terms.algorithm
+    require_solver(options.own_solver or options.solver_name)
+    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
+    refuse_unreviewed(declared, accepted=terms.accept_draft)
+    queries = parse_workload(workload, declared) if isinstance(workload, str) else workload
+    check_workload(queries, declared)
+    encoding = Encoding(getattr(options, "record_encoding", Encoding.RECORDS.value))
+    check_rules(declared, encoding)
+    check_bits(declared, encoding)
+    check_format(terms.output(declared)["format"], declared, answers_only=options.answers_only)
+    terms.reading.check_against(declared)
+    if declared.rules:
+        with stage(told, "checking the rules"):
+            legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
+    return Asked(terms, declared, queries)
 
 
 def plan_and_statement(
-    settings: Settings,
+    terms: Terms,
     size: int,
     workload: Workload,
     told: Progress,
@@ -35,33 +70,32 @@ def plan_and_statement(
     form: str | None = None,
     budget: Budget | None = None,
 ) -> tuple[Plan, dict[str, Any]]:
-    """Return the plan that the settings ask for, and what is known of it; with `auto`, also why it was chosen.
+    """Return the plan that the terms ask for, and what is known of it; with `auto`, also why it was chosen.
 
     With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
     over, where that is known: without a declared share of ones it says what is assumed (see `assumed_fill`), and the statement
-    tells that under "assumed". `budget` is that of the settings, with what was spent of it earlier.
+    tells that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
 
     Raises
     ------
     DpoptError
         If there is no such plan.
     """
-    assumed = assumed_fill(workload.schema, form) if settings.fill is None else None
-    fill = settings.fill if assumed is None else assumed.fill
-    request = replace(settings.request(size, budget), fill=fill)
-    has_binary_population(workload, settings.fill)  # refuses a fill for other tables
-    if settings.algorithm != AUTO:
-        plan = plan_of(
-            settings.algorithm,
-            request,
-            workload,
-            on_candidate=lambda number, of: told.note(f"simulating candidate {number} of {of}"),
-        )
+    assumed = assumed_fill(workload.schema, form) if terms.fill is None else None
+    fill = terms.fill if assumed is None else assumed.fill
+    request = replace(
+        terms.request(size, budget),
+        fill=fill,
+        on_candidate=lambda number, of: told.note(f"simulating candidate {number} of {of}"),
+    )
+    has_binary_population(workload, terms.fill)  # refuses a fill for other tables
+    if not isinstance(terms.algorithm, Auto):
+        plan = plan_of(request, workload)
         return plan, plan_statement(
             plan,
             workload,
-            predict_errors=settings.predict,
-            accept_draft=settings.accept_draft,
+            predict_errors=terms.predict,
+            accept_draft=terms.accept_draft,
             runs=runs,
             fill=fill,
             assumed=assumed,
@@ -73,18 +107,16 @@ def plan_and_statement(
         compare=compare,
     )
     told.note(f"algorithm: {choice.plan.algorithm}; {choice.because}")
-    predicted_already = choice.predicted is not None
     statement = plan_statement(
         choice.plan,
         workload,
-        predict_errors=settings.predict and not predicted_already,
-        accept_draft=settings.accept_draft,
+        predict_errors=False,
+        accept_draft=terms.accept_draft,
         fill=fill,
         assumed=assumed,
     )
-    if choice.predicted is not None:
-        statement["predicted"] = _predicted(choice.predicted, workload, fill)
-    return choice.plan, {**statement, "chosen": choice.to_json()}
+    predicted = _predicted(choice.predicted, workload, fill)
+    return choice.plan, {**statement, "predicted": predicted, "chosen": choice.to_json()}
 
 
 def _predicted(predicted: PredictedError, workload: Workload, fill: float | None) -> dict[str, Any]:
@@ -109,7 +141,6 @@ def plan_statement(
     """
     from dpopt import __version__
 
-    prove = algorithm_of(plan).prove
     predicted: dict[str, Any] | None = None
     if predict_errors:
         predicted = _predicted(predict(plan, workload, runs=runs, fill=fill), workload, fill)
@@ -119,7 +150,7 @@ def plan_statement(
     return {
         **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),
-        "proven": None if prove is None else prove(plan, workload),
+        "proven": algorithm_of(plan).prove(plan, workload),
         "predicted": predicted,
         "versions": {"dpopt": __version__},
     }
@@ -168,3 +199,9 @@ def size_note(plan: Plan) -> str | None:
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
         "records, answers are off by up to x %, which predicted errors do not know"
     )
+
+
+def remarks_on(plan: Plan, statement: Mapping[str, Any]) -> list[str]:
+    """Return what there is to know of a plan before it is run."""
+    found = (delta_warning(plan), size_note(plan), fill_note(plan, statement))
+    return [remark for remark in found if remark is not None]

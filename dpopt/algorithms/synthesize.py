@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from dpopt.accounting.ledger import Account
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import RESERVATION, Asked
+from dpopt.algorithms.asked import RESERVATION, Asked, Terms
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
-from dpopt.algorithms.measured.plan import NOISE
 from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
-from dpopt.algorithms.release import refuse_ended, refuse_unreviewed, release, resume
+from dpopt.algorithms.options import AUTO, Options
+from dpopt.algorithms.release import refuse_ended, release, resume
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.settings import Settings, choice
 from dpopt.algorithms.sized_release import job_of, release_asked, resume_asked
-from dpopt.algorithms.stating import delta_warning, fill_note, size_note
+from dpopt.algorithms.stating import prepare, remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
@@ -28,19 +25,17 @@ from dpopt.private.evaluation.broken_rules import broken_rows
 from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
-from dpopt.private.readers.table_reading import AS_USUAL, TableReading
+from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
-from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.programs.solver import Solver
+from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.folder_files import check_empty
-from dpopt.releases.job import Job, check_bits, check_rules, check_workload
+from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize
-from dpopt.releases.output_format import check_format
-from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Progress, Silent, stage
-from dpopt.releases.rule_conflicts import legal_record
-from dpopt.releases.solver_choice import require_solver
+from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 
@@ -58,11 +53,11 @@ def synthesize(
     workload: Workload | str,
     *,
     out: str | os.PathLike[str] | None = None,
-    settings: Settings | None = None,
+    algorithm: Options | str = AUTO,
     progress: Progress | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
-    **options: Any,
+    **terms: Any,
 ) -> SyntheticRelease:
     """Release differentially private synthetic records of a table.
 
@@ -76,8 +71,10 @@ def synthesize(
         The queries whose answers the synthetic records should keep. Public.
     out : path, optional
         New or empty folder for the release; without it everything stays in memory.
-    settings : Settings, optional
-        Everything else; or give its fields as keywords, for example ``epsilon=1, delta=1e-9``.
+    algorithm : Options or str
+        With its options, as in ``dpopt.DualQuery(rounds=100, solver="cp-sat")``: `dpopt.Projection`, `Adaptive`, `DualQuery`,
+        `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: the one with the least predicted mean
+        error. Or its name on the command line ("mwem"); its options may then stand beside it as keywords.
     progress : Progress, optional
         Told about stages and rounds.
     engine : str
@@ -85,72 +82,64 @@ def synthesize(
         "dask:tls://host:8786" (by worker processes). The release does not depend on it.
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
-    **options
-        The fields of `dpopt.Settings` (``help(dpopt.Settings)`` explains each), and in place of `reading` those of
-        `dpopt.TableReading`: epsilon, delta, rho, accountant, neighbours,
-        n0; algorithm, rounds, draws, step, plan_by, selections, records, smoothing, columns, fit_seconds; alpha, select,
-        update, selection_share, replays, average; solver, work,
-        seconds, seed, free_attributes, record_encoding; reading, or layout, first_item, pair_columns, header, separator,
-        quotes, multiline, decimal, encoding, column_names, on_invalid, person, rows_per_person; accept_draft; rows, format,
-        predict, fill.
+    **terms
+        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows, format; predict, fill: the fields of
+        `dpopt.algorithms.asked.Terms`, which explains each. And reading, or the fields of `dpopt.TableReading`: layout,
+        first_item, pair_columns, header, separator, quotes, multiline, decimal, encoding, column_names, on_invalid, person,
+        rows_per_person.
 
     Raises
     ------
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
-    chosen = _settings(settings, options)
     told = progress or Silent()
-    chosen.check()
-    require_solver(chosen.solver)
-    schema = schema if isinstance(schema, Schema) else Schema.read(schema)
-    refuse_unreviewed(schema, accepted=chosen.accept_draft)
+    asked = prepare(Terms.of(algorithm, **terms), schema, workload, told)
+    chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
     if folder is not None:
-        check_empty(folder)
-        if (
-            isinstance(table, str | os.PathLike)
-            and Path(table).is_dir()
-            and folder.resolve().is_relative_to(Path(table).resolve())
-        ):
-            raise ReleaseFolderError(
-                f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name "
-                "another folder"
-            )
-    queries = parse_workload(workload, schema) if isinstance(workload, str) else workload
-    check_workload(queries, schema)
-    check_rules(schema, choice(Encoding, chosen.record_encoding, "record-encoding"))
-    check_bits(schema, choice(Encoding, chosen.record_encoding, "record-encoding"))
-    answers_only = chosen.algorithm == NOISE
-    wanted = chosen.output(schema, answers_only=answers_only)
-    check_format(wanted["format"], schema, answers_only=answers_only)
-    chosen.reading.check_against(schema)
-    relation = choice(NeighbouringRelation, chosen.neighbours, "neighbours")
-    chosen.reading.check_relation(relation)
+        _refuse_folder(folder, table)
     how = _with_layout(chosen.reading, table, schema)
-    if schema.rules:
-        with stage(told, "checking the rules"):
-            legal_record(schema.circuit(), schema.sizes)  # refuses rules that contradict each other
-    account = open_account(budget, "release", chosen.budget(), relation, how)
+    account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
     with stage(told, "reading the table"):
         dataset = _read(table, schema, how, engine)
     _tell_owner_of_broken_rules(dataset, schema, how, told)
     published = replace(chosen, reading=how.for_publication(schema))
-    asked = Asked(published, schema, queries, _form(table, schema, how))
+    asked = replace(asked, terms=published, form=_form(table, schema, how))
     check = partial(_check_job, engine=engine, told=told)
-    if asked.measures_size:
+    if chosen.measures_size:
         return release_asked(dataset, asked, folder, check=check, progress=told, account=account)
-    size = PublicSize(public_size(dataset, asked.relation, chosen.n0), chosen.budget())
+    size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
     with stage(told, "planning"):
         job = job_of(asked, size, told)
     check(job)
-    return release(dataset, job, folder, progress=told, account=account)
+    own_solver = chosen.algorithm.own_solver
+    return release(dataset, job, folder, progress=told, account=account, solver=own_solver)
+
+
+def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
+    """Refuse a folder that is not empty, or lies where the table would be read from later.
+
+    Raises
+    ------
+    ReleaseFolderError
+        With what to do.
+    """
+    check_empty(folder)
+    if (
+        isinstance(table, str | os.PathLike)
+        and Path(table).is_dir()
+        and folder.resolve().is_relative_to(Path(table).resolve())
+    ):
+        raise ReleaseFolderError(
+            f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name another folder"
+        )
 
 
 def _check_job(job: Job, *, engine: str, told: Progress) -> None:
     """Tell what is to be known of a job before it runs, and refuse one that the memory does not hold."""
-    for remark in (delta_warning(job.plan), size_note(job.plan), fill_note(job.plan, job.statement)):
-        _tell(remark, told)
+    for remark in remarks_on(job.plan, job.statement):
+        told.note(remark)
     needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
@@ -192,26 +181,31 @@ def continue_run(
     reading: TableReading | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
+    solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Continue an interrupted run; the table must be the one that it began with, by any engine.
 
     It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
-    owner's budget over many releases needs that budget again; nothing is reserved twice.
+    owner's budget over many releases needs that budget again; nothing is reserved twice. One that
+    began with a solver of its own, which is not registered, needs that `solver` again.
     """
     told = progress or Silent()
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)
-    require_solver(job.settings.solver if isinstance(job, Asked) else job.plan.solver)
+    planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
+    require_solver_again(planned, solver)
     with stage(told, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
     if isinstance(job, Asked):
         check = partial(_check_job, engine=engine, told=told)
-        return resume_asked(Path(folder), dataset, job, check=check, progress=told, account=account)
+        return resume_asked(
+            Path(folder), dataset, job, check=check, progress=told, account=account, solver=solver
+        )
     needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
     if needed is not None:
         _tell(note_on_memory(needed, available_memory()), told)
-    return resume(Path(folder), dataset, job, progress=told, account=account)
+    return resume(Path(folder), dataset, job, progress=told, account=account, solver=solver)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:
@@ -229,40 +223,10 @@ def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | N
             if reservation is None
             else "the run is paid from the owner's budget over many releases; name its file with --budget"
         )
-    asked = job.settings.budget() if isinstance(job, Asked) else job.plan.budget
-    relation = job.relation if isinstance(job, Asked) else job.plan.relation
+    asked = job.terms.budget() if isinstance(job, Asked) else job.plan.budget
+    relation = job.terms.relation if isinstance(job, Asked) else job.plan.relation
     reading = TableReading.from_json(job.statement.get("reading", {}))
     return open_account(budget, "release", asked, relation, reading, reservation)
-
-
-def _settings(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
-    """Return the settings that are given as such or as keywords; fields of `TableReading` make its reading.
-
-    Raises
-    ------
-    DpoptError
-        If both are given, or an option does not exist.
-    """
-    if settings is not None and options:
-        raise PlanError(f"give settings, or {', '.join(options)} as keywords, and not both")
-    if settings is not None:
-        return settings
-    own, of_reading = (
-        {field.name for field in fields(Settings)},
-        {field.name for field in fields(TableReading)},
-    )
-    unknown = sorted(set(options) - own - of_reading)
-    if unknown:
-        raise PlanError(
-            f"there is no option {', '.join(unknown)}; the options are {', '.join(sorted(own | of_reading))}"
-        )
-    reading = {name: value for name, value in options.items() if name in of_reading}
-    if not reading:
-        return Settings(**{**options, "reading": options.get("reading") or AS_USUAL})
-    if options.get("reading") is not None:
-        raise PlanError(f"give reading, or {', '.join(reading)} as keywords, and not both")
-    others = {name: value for name, value in options.items() if name in own and name != "reading"}
-    return Settings(**others, reading=TableReading(**reading))
 
 
 def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema: Schema) -> TableReading:

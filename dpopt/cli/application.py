@@ -8,14 +8,15 @@ import inspect
 import itertools
 import os
 import sys
-from collections.abc import Callable, Container, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
 import typer.core
 
-from dpopt.algorithms.option_takers import ALGORITHMS, AUTO, SPECIFIC, TAKERS
+from dpopt.algorithms.options import AUTO, Option, Options
+from dpopt.algorithms.registry import OPTIONS, options_named
 from dpopt.cli.shown_warnings import warnings_shown
 from dpopt.errors import DpoptError, PrivateDataError
 
@@ -73,6 +74,30 @@ PANELS: Mapping[str, tuple[str, ...]] = {
 """Options that are shown apart from the others, in every command that has them."""
 
 
+@dataclass(frozen=True)
+class NamedAlgorithm:
+    """What a command line says of an algorithm: its name, and the options that are given, whichever algorithm has them.
+
+    A command with a parameter of this type has `--algorithm` and the options of every algorithm; its help shows those of the
+    one that is named.
+    """
+
+    name: str
+    given: Mapping[str, Any]
+
+    def options(self) -> Options:
+        """Return the options of the algorithm; raises as `dpopt.algorithms.registry.options_named`."""
+        return options_named(self.name, self.given)
+
+
+def _options_of_algorithms() -> dict[str, tuple[Any, Option]]:
+    """Return the options of all algorithms by name, with type and meaning in the first that has them."""
+    found: dict[str, tuple[Any, Option]] = {}
+    for kind in OPTIONS.values():
+        found = {**kind.known, **found}
+    return found
+
+
 class _OfAnAlgorithm(typer.core.TyperCommand):
     """A command whose help shows the options of the algorithm that is named, and none of those of others."""
 
@@ -86,11 +111,16 @@ class _OfAnAlgorithm(typer.core.TyperCommand):
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # as above
         """Print the help without the options of other algorithms."""
         asked, every = ctx.meta[_OfAnAlgorithm.__name__], self.params
-        named = asked if asked in ALGORITHMS else AUTO
-        hidden = (
-            SPECIFIC if named == AUTO else {name for name, takers in TAKERS.items() if named not in takers}
-        )
-        self.params = [one for one in every if one.name not in hidden]
+        kind = OPTIONS.get(asked, OPTIONS[AUTO])
+        own, of_others = kind.known, _options_of_algorithms()
+        self.params = []
+        for parameter in every:
+            shown: Any = copy.copy(parameter)
+            if parameter.name in own:
+                shown.help, shown.default = own[parameter.name][1].text, getattr(kind(), parameter.name)
+                shown.rich_help_panel = f"Options of {kind.algorithm}"
+            if parameter.name in own or parameter.name not in of_others:
+                self.params.append(shown)
         try:
             super().format_help(ctx, formatter)
         finally:
@@ -119,7 +149,8 @@ def command(
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Register a function as a command whose errors are shown as one message.
 
-    A parameter whose type is a dataclass of options (`dpopt.cli.options`) stands for all of them.
+    A parameter whose type is a dataclass of options (`dpopt.cli.options`) stands for all of them, and one whose type is
+    `NamedAlgorithm` for the options of all algorithms.
     """
 
     def register(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -166,25 +197,31 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     """Return the function with one parameter for each option of its bundles, in the place of the bundle."""
     hints = get_type_hints(function, include_extras=True)
     bundles: dict[str, type[Any]] = {
-        name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)
+        name: hint
+        for name, hint in hints.items()
+        if isinstance(hint, type) and is_dataclass(hint) and hint is not NamedAlgorithm
     }
+    algorithms = [name for name, hint in hints.items() if hint is NamedAlgorithm]
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
-        options = (
-            _options_of(bundles[name])
-            if name in bundles
-            else [parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)]
-        )
-        parameters += options
-    specific = SPECIFIC if "algorithm" in (parameter.name for parameter in parameters) else ()
-    parameters = [_in_its_panel(parameter, specific) for parameter in parameters]
+        if name in algorithms:
+            parameters += _of_algorithms(name)
+        elif name in bundles:
+            parameters += _options_of(bundles[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+    parameters = [_in_its_panel(parameter) for parameter in parameters]
 
     @functools.wraps(function)
     def folded(**given: Any) -> _Result:
-        own: Mapping[str, Any] = {
+        own: dict[str, Any] = {
             name: bundle(**{field.name: given.pop(field.name) for field in fields(bundle)})
             for name, bundle in bundles.items()
         }
+        for name in algorithms:
+            said = {option: given.pop(option) for option in _options_of_algorithms()}
+            chosen = {option: value for option, value in said.items() if value is not None}
+            own[name] = NamedAlgorithm(given.pop(name), chosen)
         return function(**own, **given)
 
     folded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
@@ -192,11 +229,26 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     return folded
 
 
-def _in_its_panel(parameter: inspect.Parameter, specific: Container[str]) -> inspect.Parameter:
-    """Return an option as it is shown in help; those that are `specific` to algorithms have a panel of their own."""
+def _of_algorithms(name: str) -> list[inspect.Parameter]:
+    """Return the parameters of `--algorithm`, and of every option of every algorithm; what is not given is None."""
+    named = typer.Option(
+        "--algorithm",
+        help=f"{AUTO} (the least predicted mean error), {', '.join(list(OPTIONS)[1:-1])}, or {list(OPTIONS)[-1]} (answers "
+        "without records). With --help the options of the named one are shown.",
+    )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    found = [inspect.Parameter(name, keyword, default=AUTO, annotation=Annotated[str, named])]
+    for option, (hint, meaning) in _options_of_algorithms().items():
+        kinds = get_args(hint) or (hint,)
+        kind: Any = next((one for one in (bool, str, int, float) if one in kinds), str)
+        typed = Annotated[kind | None, typer.Option(f"--{option.replace('_', '-')}", help=meaning.text)]
+        found.append(inspect.Parameter(option, keyword, default=None, annotation=typed))
+    return found
+
+
+def _in_its_panel(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return an option as it is shown in help."""
     titles = [title for title, names in PANELS.items() if parameter.name in names]
-    if parameter.name in specific:
-        titles = ["Options of this algorithm"]
     if not titles:
         return parameter
     kind, option = get_args(parameter.annotation)

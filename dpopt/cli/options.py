@@ -101,18 +101,6 @@ DeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Privacy parameter delta, well below 1/n.")
 ]
 RhoOption = Annotated[float | None, typer.Option("--rho", help="Budget in zCDP, instead of --epsilon.")]
-AlgorithmOption = Annotated[
-    str,
-    typer.Option(
-        "--algorithm",
-        help="auto (the least predicted mean error), projection, adaptive, dualquery, fem, sepfem, dqrs, pmw, mwem, smalldb, "
-        "or noise (answers without records). With --help the options of the named one are shown.",
-    ),
-]
-SelectionsOption = Annotated[
-    int | None,
-    typer.Option("--selections", help="adaptive: how many marginals are selected and measured."),
-]
 RecordsOption = Annotated[
     int | None,
     typer.Option(
@@ -121,58 +109,12 @@ RecordsOption = Annotated[
         "smalldb: records of the database.",
     ),
 ]
-SmoothingOption = Annotated[
-    float | None,
-    typer.Option(
-        "--smoothing",
-        help="projection, adaptive: pull towards independent attributes, as if so many records had been seen; 0 for none.",
-    ),
-]
 ColumnsOption = Annotated[
     int | None,
     typer.Option(
         "--columns",
         help="projection, adaptive: rounds of column generation that weigh the records and bound the gap to the best fit.",
     ),
-]
-FitSecondsOption = Annotated[
-    float | None,
-    typer.Option(
-        "--fit-seconds",
-        help="projection, adaptive: a fit begins no sweep after so many seconds; its result then depends on the machine.",
-    ),
-]
-AlphaOption = Annotated[
-    float | None,
-    typer.Option(
-        "--alpha",
-        help="pmw: end when a measured answer lies within 2 alpha; that of the noise if left out.",
-    ),
-]
-SelectOption = Annotated[
-    str | None,
-    typer.Option(
-        "--select",
-        help="pmw, mwem: queries one by one, or whole marginals (mwem's default where there are some).",
-    ),
-]
-UpdateOption = Annotated[
-    str | None,
-    typer.Option(
-        "--update",
-        help="pmw, mwem: how the distribution learns: max-entropy (default), projection, mwem, hoeffding, or paper.",
-    ),
-]
-SelectionShareOption = Annotated[
-    float | None,
-    typer.Option("--selection-share", help="pmw, mwem: share of a round's budget for the selection."),
-]
-ReplaysOption = Annotated[
-    int | None,
-    typer.Option("--replays", help="pmw, mwem: how often a round goes through all measurements so far."),
-]
-AverageOption = Annotated[
-    bool, typer.Option("--average", help="pmw, mwem: release the average of the rounds' distributions.")
 ]
 AccountantOption = Annotated[
     str,
@@ -197,20 +139,6 @@ N0Option = Annotated[
         "measured with 1 % of the budget.",
     ),
 ]
-RoundsOption = Annotated[
-    int | None, typer.Option("--rounds", help="Rounds T; fitted to the budget if left out.")
-]
-DrawsOption = Annotated[int | None, typer.Option("--draws", help="Draws s per round; fitted if left out.")]
-StepOption = Annotated[
-    str | None, typer.Option("--step", help="Step eta, a decimal number; 1.4 or fitted if left out.")
-]
-PlanByOption = Annotated[
-    str,
-    typer.Option(
-        "--plan-by",
-        help="How T, s and eta are chosen where left out: rule, simulation (slower; on public synthetic data), or bound.",
-    ),
-]
 SolverOption = Annotated[
     str,
     typer.Option(
@@ -218,29 +146,9 @@ SolverOption = Annotated[
         help="Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'.",
     ),
 ]
-WorkOption = Annotated[
-    int | None,
-    typer.Option(
-        "--work", help="Deterministic limit per round, in the solver's own unit (local search: sweeps)."
-    ),
-]
-SecondsOption = Annotated[float | None, typer.Option("--seconds", help="Time limit per round.")]
 SeedOption = Annotated[
     int,
     typer.Option("--seed", help="Seed of the solver and of public choices. No private draw depends on it."),
-]
-FreeOption = Annotated[
-    str,
-    typer.Option(
-        "--free-attributes",
-        help="Attributes that no drawn query mentions: first, random, or estimated (noisy one-way marginals, charged).",
-    ),
-]
-RecordEncodingOption = Annotated[
-    str,
-    typer.Option(
-        "--record-encoding", help="records (every record decodes) or bits (the paper's free indicator bits)."
-    ),
 ]
 OnInvalidOption = Annotated[
     str,

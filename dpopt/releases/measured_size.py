@@ -23,7 +23,7 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.public_facts import public_size
 from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.plan_request import LARGEST_SIZE
+from dpopt.releases.plan import LARGEST_SIZE
 from dpopt.transcript.journal import Entry, Journal, JournalContents, MemoryJournal
 from dpopt.transcript.released import NoisyAnswers
 

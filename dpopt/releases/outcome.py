@@ -14,10 +14,12 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.solver import Solver
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Progress
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
+from dpopt.releases.solver_choice import clause_solver
 from dpopt.transcript.journal import Journal, JournalContents
 
 
@@ -46,6 +48,8 @@ class Run:
     progress : Progress
     account : Account or None
         From where the run is paid besides its own budget.
+    solver : Solver or None
+        The best-response solver, where it was given as such and not by name.
     """
 
     dataset: PrivateDataset
@@ -55,10 +59,15 @@ class Run:
     sources: Sources
     progress: Progress
     account: Account | None = None
+    solver: Solver | None = None
 
     def ledger(self) -> Ledger:
         """Return a ledger in which the plan of the job is reserved; see `Job.ledger`."""
         return self.job.ledger(self.account)
+
+    def clause_solver(self) -> Solver:
+        """Return the best-response solver, made to take weighted clauses."""
+        return clause_solver(self.job.plan.solver if self.solver is None else self.solver)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

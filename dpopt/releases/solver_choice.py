@@ -36,9 +36,11 @@ def formulation_named(name: str | None) -> Formulation:
 
 
 def solver_and_formulation(
-    text: str, solver_named: Callable[[str], Solver] | None = None
+    given: str | Solver, solver_named: Callable[[str], Solver] | None = None
 ) -> tuple[Solver, Formulation | None]:
     """Return what a user types as "cp-sat" or "highs:clique": the registered solver, and how it gets weighted clauses.
+
+    In Python a solver may be given as it is.
 
     The formulation is None for solvers that take weighted clauses as they are, and per-literal for others where none is
     named. `solver_named` stands in for the registry.
@@ -50,8 +52,10 @@ def solver_and_formulation(
     PlanError
         No formulation has this name, or the solver needs none.
     """
-    name, colon, formulation = text.strip().partition(":")
-    solver = (solver_named or registry.get_solver)(name)
+    name, colon, formulation = (
+        given.strip().partition(":") if isinstance(given, str) else (given.name, "", "")
+    )
+    solver = (solver_named or registry.get_solver)(name) if isinstance(given, str) else given
     if Capability.MAX_CSP in solver.capabilities:
         if colon:
             raise PlanError(f"{name} takes weighted clauses as they are; leave ':{formulation}' out")
@@ -59,9 +63,9 @@ def solver_and_formulation(
     return solver, formulation_named(formulation if colon else Formulation.PER_LITERAL.value)
 
 
-def clause_solver(text: str) -> Solver:
+def clause_solver(given: str | Solver) -> Solver:
     """Return the solver of that name and formulation, made to take a `MaxCsp`; raises as `solver_and_formulation`."""
-    solver, formulation = solver_and_formulation(text)
+    solver, formulation = solver_and_formulation(given)
     return accepting_max_csp(solver) if formulation is None else accepting_max_csp(solver, formulation)
 
 
@@ -81,7 +85,7 @@ def require_available(solver: Solver) -> Solver:
     return solver
 
 
-def require_solver(name: str) -> None:
+def require_solver(given: str | Solver) -> None:
     """Refuse a solver that is unknown or cannot run here.
 
     Raises
@@ -89,7 +93,29 @@ def require_solver(name: str) -> None:
     SolverUnavailableError
         With the reason and what to do.
     """
-    require_available(clause_solver(name))
+    require_available(clause_solver(given))
+
+
+def require_solver_again(name: str, given: Solver | None) -> None:
+    """Refuse to continue a run without the solver that it began with, which may have been no registered one.
+
+    Raises
+    ------
+    PlanError
+        If another solver is given.
+    SolverUnavailableError
+        If none is given and none of the name is registered, or it cannot run here.
+    """
+    if given is not None and given.name != name:
+        raise PlanError(
+            f"the run began with the solver {name!r}, found {given.name!r}; continue it with that one"
+        )
+    if given is None and name.partition(":")[0] not in registry.solver_names():
+        raise SolverUnavailableError(
+            f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in Python, "
+            "with continue_run(..., solver=...)"
+        )
+    require_solver(name if given is None else given)
 
 
 def solver_with_duals(name: str | None) -> Solver:

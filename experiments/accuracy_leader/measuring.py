@@ -114,7 +114,9 @@ def _is_known(labels: Result, done: Iterable[Result]) -> bool:
 
 def _release(part: Part, table: Table, labels: Result, folder: Path) -> Result:
     options = ["--algorithm", labels["algorithm"], "--neighbours", labels["neighbours"], "--no-predict"]
-    options += ["--seed", str(labels["run"]), *_budget(part, labels["epsilon"], table)]
+    options += _budget(part, labels["epsilon"], table)
+    if labels["algorithm"] != "noise":  # makes no public choices
+        options += ["--seed", str(labels["run"])]
     if labels["neighbours"] == ADD_REMOVE:
         options += ["--n0", str(table.rows)]
     workload = part.workload.format(run=labels["run"])

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import DpoptError
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
@@ -77,16 +77,16 @@ def histogram(path: Path, epsilon: float) -> Observation:
 def noisy_answer(path: Path, epsilon: float) -> Observation:
     """Release the answer to one query by `dpopt release --algorithm noise`."""
     workload = workload_from_json({"dpopt_workload": 1, "queries": [[["b", "=", "[0, 1)"]]]}, VALUES)
-    settings = Settings(
-        algorithm="noise",
-        epsilon=epsilon,
-        accountant="pure",
-        neighbours=ADD_REMOVE,
-        n0=8,
-        predict=False,
-        reading=TableReading(on_invalid=OnInvalid.DROP),
-    )
-    released = synthesize(path, VALUES, workload, settings=settings)
+    settings: dict[str, Any] = {
+        "algorithm": "noise",
+        "epsilon": epsilon,
+        "accountant": "pure",
+        "neighbours": ADD_REMOVE,
+        "n0": 8,
+        "predict": False,
+        "reading": TableReading(on_invalid=OnInvalid.DROP),
+    }
+    released = synthesize(path, VALUES, workload, **settings)
     assert released.noisy is not None
     return Observation((), (round(float(released.noisy[0]) * 1000),))
 
@@ -96,18 +96,18 @@ def pairs(path: Path, epsilon: float) -> Observation:
     schema = Schema.binary(2)
     name = schema.names[1]
     workload = workload_from_json({"dpopt_workload": 1, "queries": [[[name, "=", 1]]]}, schema)
-    settings = Settings(
-        algorithm="noise",
-        epsilon=epsilon,
-        accountant="pure",
-        neighbours=ADD_REMOVE,
-        n0=20,
-        predict=False,
-        reading=TableReading(
+    settings: dict[str, Any] = {
+        "algorithm": "noise",
+        "epsilon": epsilon,
+        "accountant": "pure",
+        "neighbours": ADD_REMOVE,
+        "n0": 20,
+        "predict": False,
+        "reading": TableReading(
             layout="pairs", header=False, pair_columns=(1, 2), separator=",", on_invalid=OnInvalid.OTHER
         ),
-    )
-    released = synthesize(path, schema, workload, settings=settings)
+    }
+    released = synthesize(path, schema, workload, **settings)
     assert released.noisy is not None
     return Observation((), (round(float(released.noisy[0]) * 1000),))
 

@@ -230,22 +230,21 @@ class Synthesis:
 
     def __call__(self, path: Path, asked: Asked) -> Released:
         """Release into a new folder and read its transcript."""
-        from dpopt.algorithms.settings import Settings
         from dpopt.algorithms.synthesize import synthesize
 
         out = asked.folder / f"release-{next(_numbers)}"
-        settings = Settings(
-            algorithm=self.algorithm,
-            epsilon=asked.epsilon,
-            delta=DELTA if asked.gaussian else None,
-            accountant="zcdp" if asked.gaussian else "pure",
-            neighbours=asked.relation,
-            n0=asked.size,
-            predict=False,
+        settings: dict[str, Any] = {
+            "algorithm": self.algorithm,
+            "epsilon": asked.epsilon,
+            "delta": DELTA if asked.gaussian else None,
+            "accountant": "zcdp" if asked.gaussian else "pure",
+            "neighbours": asked.relation,
+            "n0": asked.size,
+            "predict": False,
             **self.options,
-        )
+        }
         workload = "marginals:1" if self.marginals else one_query()
-        released = synthesize(path, ONE_BIT, workload, out=out, settings=settings)
+        released = synthesize(path, ONE_BIT, workload, out=out, **settings)
         lines = (out / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
         shutil.rmtree(out)
         return Released(

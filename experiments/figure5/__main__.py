@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.asked import Terms
 from dpopt.queries.workloads.workload import parse_workload
 from experiments.documents import circumstances, write_results
 from experiments.figure5.picture import draw
@@ -93,7 +93,7 @@ def _results(options: argparse.Namespace, known: Sequence[Report]) -> Iterator[R
                 if given["algorithm"] == "dualquery":
                     draws, rounds = (2, 10) if options.quick else PAPER[epsilon]
                     given |= {"draws": draws, "rounds": rounds}
-                settings = Settings(
+                settings = Terms.of(
                     epsilon=epsilon * SLACK,
                     accountant="pure",
                     neighbours="replace",

@@ -112,22 +112,21 @@ def _load() -> None:
     import dpopt.algorithms.replay
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401
-    from dpopt.algorithms.settings import Settings
     from dpopt.algorithms.synthesize import synthesize
     from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
     schema = Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in "abc"))
     table = pd.DataFrame({name: [True, False] for name in "abc"})
-    settings = Settings(
-        algorithm="dualquery",
-        epsilon=1e5,
-        delta=1e-6,
-        n0=2,
-        rounds=2,
-        draws=2,
-        predict=False,
-    )
-    synthesize(table, schema, "marginals:2", settings=settings)
+    settings: dict[str, Any] = {
+        "algorithm": "dualquery",
+        "epsilon": 1e5,
+        "delta": 1e-6,
+        "n0": 2,
+        "rounds": 2,
+        "draws": 2,
+        "predict": False,
+    }
+    synthesize(table, schema, "marginals:2", **settings)
 
 
 if __name__ == "__main__":

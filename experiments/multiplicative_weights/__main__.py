@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.asked import Terms
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema
@@ -95,7 +95,7 @@ def _results(options: argparse.Namespace, known: Sequence[Report]) -> Iterator[R
                 for name, chosen in cases.items():
                     if (part, epsilon, name, run) in done:
                         continue
-                    settings = Settings(
+                    settings = Terms.of(
                         epsilon=epsilon,
                         delta=float(f"{1 / size**2:.4g}"),
                         neighbours=neighbours,

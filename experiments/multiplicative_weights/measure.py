@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
@@ -23,11 +23,11 @@ Result = dict[str, Any]
 
 
 def measure(
-    dataset: PrivateDataset, schema: Schema, workload: Workload, size: int, settings: Settings
+    dataset: PrivateDataset, schema: Schema, workload: Workload, size: int, settings: Terms
 ) -> Result:
     """Plan, release and evaluate; seconds are of planning and release, without reading and writing."""
     began = time.perf_counter()
-    plan = plan_of(settings.algorithm, settings.request(size), workload)
+    plan = plan_of(settings.request(size), workload)
     stated = plan_statement(plan, workload, predict_errors=False, accept_draft=False)
     made = release(dataset, Job(plan, schema, workload, {}, stated), None)
     seconds = time.perf_counter() - began

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.sized_release import job_of, release_asked
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
@@ -95,7 +94,7 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[di
             found: dict[str, list[dict[str, Any]]] = {relation: [] for relation in RELATIONS}
             for _ in range(runs):
                 for relation in RELATIONS:
-                    settings = Settings(
+                    settings = Terms.of(
                         algorithm=algorithm,
                         epsilon=epsilon,
                         delta=DELTA,
@@ -108,10 +107,10 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[di
 
 
 def _one(
-    dataset: PrivateDataset, settings: Settings, schema: Schema, workload: Workload, *, rows: int
+    dataset: PrivateDataset, settings: Terms, schema: Schema, workload: Workload, *, rows: int
 ) -> dict[str, Any]:
     asked = Asked(settings, schema, workload)
-    if asked.measures_size:
+    if settings.measures_size:
         made = release_asked(dataset, asked, None)
     else:
         made = release(dataset, job_of(asked, PublicSize(rows, settings.budget()), Silent()), None)

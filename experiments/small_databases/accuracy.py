@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.private.readers.read_table import read_table
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -39,17 +38,17 @@ def accuracies(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:
 def _errors(table: pd.DataFrame, epsilon: float, algorithm: str, runs: int, *, quick: bool) -> dict[str, Any]:
     found, seconds = [], []
     records = 4 if quick and algorithm == "smalldb" else None
-    settings = Settings(
-        algorithm=algorithm,
-        epsilon=epsilon,
-        accountant="pure",
-        neighbours="replace",
-        predict=False,
-        records=records,
-    )
+    settings: dict[str, Any] = {
+        "algorithm": algorithm,
+        "epsilon": epsilon,
+        "accountant": "pure",
+        "neighbours": "replace",
+        "predict": False,
+        "records": records,
+    }
     for _ in range(runs):
         start = time.process_time()
-        made = synthesize(table, SCHEMA, "marginals:2", settings=settings)
+        made = synthesize(table, SCHEMA, "marginals:2", **settings)
         seconds.append(time.process_time() - start)
         errors = evaluate(made, read_table(table, SCHEMA))
         found.append((errors["max_error"], errors["mean_error"]))

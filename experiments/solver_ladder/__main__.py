@@ -75,6 +75,8 @@ def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> di
     run = make_transcript(recipe, folder, quick=quick)
     default = _default_search(run, long=4_000 if quick else 400_000)
     solvers = [name for name in OTHERS if name.partition(":")[0] in available_solvers()]
+    if quick:
+        solvers = solvers[:2]
     limits = [str(0.5)] if quick else [str(seconds)]
     every = _compare(run, "all", EXACT, limits, folder / "every")
     few = _compare(run, "1" if quick else FEW, ",".join(["local-search", *solvers]), limits, folder / "few")

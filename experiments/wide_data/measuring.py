@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.read_binary_table import read_binary_table
@@ -114,14 +114,14 @@ class Measuring:
         """Return the expected errors of Gaussian noise on every count, which follow from its scale; no table is needed."""
         schema, size = self._declared(row)
         workload = parse_workload(row.workload, schema)
-        plan = plan_of("noise", _settings(row).request(size), workload)
+        plan = plan_of(_settings(row).request(size), workload)
         expected = predict(plan, workload)
         return {"max_error": expected.max_error, "mean_error": expected.mean_error}
 
     def _in_memory(self, row: Row) -> Result:
         held = self._measured(row)
         settings, told = _settings(row), Stages()
-        plan = plan_of(row.algorithm, settings.request(held.size), held.workload)
+        plan = plan_of(settings.request(held.size), held.workload)
         stated = plan_statement(plan, held.workload, predict_errors=False, accept_draft=False)
         output = {"format": "npz" if held.workload.schema.is_binary else "csv"}
         made = release(
@@ -210,8 +210,8 @@ class Measuring:
         return schema, PrivateDataset.from_codes(schema, contiguous), len(codes)
 
 
-def _settings(row: Row) -> Settings:
-    return Settings(
+def _settings(row: Row) -> Terms:
+    return Terms.of(
         algorithm=row.algorithm,
         epsilon=row.epsilon,
         delta=DELTA,
@@ -220,7 +220,7 @@ def _settings(row: Row) -> Settings:
         rounds=row.rounds,
         draws=row.draws,
         step=row.step,
-        free_attributes=row.free,
+        free_attributes=row.free if row.algorithm == "dualquery" else None,
         predict=False,
     )
 

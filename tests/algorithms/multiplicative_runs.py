@@ -8,10 +8,10 @@ from decimal import Decimal
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_weights.plan import MWEM, Learning, MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.plan import Learning, MultiplicativePlan
+from dpopt.algorithms.options import QUERIES
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan_request import QUERIES
 from dpopt.schema.schema import Schema
 from tests.tiny_runs import REPLACE
 
@@ -19,7 +19,7 @@ LEARNING = Learning(replays=1, last_replays=3, records=50)
 
 
 def multiplicative_plan(
-    algorithm: str = MWEM,
+    algorithm: str = "mwem",
     *,
     select: str = QUERIES,
     relation: NeighbouringRelation = REPLACE,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.assumed_fill import (
     BIT_TABLE,
     LEAST_SPARSE_COLUMNS,
@@ -19,7 +20,6 @@ from dpopt.algorithms.assumed_fill import (
     assumed_fill,
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import fill_note, plan_and_statement
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.private.readers.binary.bit_file import bit_table
@@ -40,7 +40,7 @@ def planned(
     form: str | None, schema: Schema = BINARY, **changes: Any
 ) -> tuple[DualQueryPlan, dict[str, Any], Workload]:
     asked = parse_workload(QUERIES, schema)
-    made, statement = plan_and_statement(Settings(**{**BUDGET, **changes}), 30_000, asked, Notes(), form=form)
+    made, statement = plan_and_statement(Terms.of(**{**BUDGET, **changes}), 30_000, asked, Notes(), form=form)
     assert isinstance(made, DualQueryPlan)
     return made, statement, asked
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import binary_simulation, simulation
 from dpopt.algorithms.dualquery.binary_simulation import named_part, simulated_rounds
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
 from dpopt.algorithms.release import release
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.private.evaluation.errors import non_private_errors
@@ -83,7 +83,7 @@ def test_a_prediction_agrees_with_a_run_on_real_records(data_folder: Path, signe
     }
     asked = workload_from_json(obj, schema)
     fill = round(len(items) / 5551 / count, 5)
-    settings = Settings(algorithm="dualquery", epsilon=1.0, delta=1e-6, neighbours="replace", fill=fill)
+    settings = Terms.of(algorithm="dualquery", epsilon=1.0, delta=1e-6, neighbours="replace", fill=fill)
     made, statement = plan_and_statement(settings, 5551, asked, Notes())
     assert isinstance(made, DualQueryPlan)
     largest, mean = errors_of_a_run(PrivateDataset.from_binary(schema, columns), made, asked)

@@ -42,7 +42,7 @@ from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import small_release
 from tests.models.catalogue import all_records
-from tests.models.test_relaxation_bound import Suggesting
+from tests.models.test_relaxations import Suggesting
 
 
 @dataclass

@@ -8,16 +8,16 @@ import pytest
 
 from dpopt.algorithms import choosing as module
 from dpopt.algorithms import registry
-from dpopt.algorithms.choosing import CANDIDATES, choose
+from dpopt.algorithms.asked import Terms
+from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
 from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, _scaled, predict_measured
 from dpopt.algorithms.measured.simulation import ROWS as SIMULATED_ROWS
-from dpopt.algorithms.option_takers import ALGORITHMS, AUTO
+from dpopt.algorithms.options import Adaptive, Auto, DualQuery, Projection
 from dpopt.algorithms.public_baselines import public_baselines
-from dpopt.algorithms.registry import plan_of, predict
-from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, candidates_for, plan_of, predict
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -28,6 +28,7 @@ from tests.algorithms.small_runs import plan, workload
 from tests.algorithms.test_release_with_rules import Notes
 
 SIZE = 5000
+CANDIDATES = [options.algorithm for options in candidates_for(Auto())]
 BUDGET: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
 
 
@@ -49,7 +50,7 @@ def test_the_least_predicted_mean_error_is_chosen(best: str, monkeypatch: pytest
     means = dict.fromkeys(CANDIDATES, 0.25) | {best: 0.125}
     monkeypatch.setattr(module, "predict", errors_of(**means))
     asked: list[str] = []
-    choice = choose(Settings(**BUDGET).request(SIZE), workload(), on_algorithm=asked.append)
+    choice = choose(Terms.of(**BUDGET).request(SIZE), workload(), on_algorithm=asked.append)
     assert asked == list(CANDIDATES)
     assert choice.plan.algorithm == best
     assert choice.predicted == PredictedError(0.375, 0.125, 1, len(workload()))
@@ -66,7 +67,7 @@ def test_the_least_predicted_mean_error_is_chosen(best: str, monkeypatch: pytest
 
 def test_an_algorithm_out_of_the_question_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "predict", errors_of(projection=0.25, dualquery=0.5))
-    choice = choose(Settings(**BUDGET).request(SIZE), workload(CLAUSES))
+    choice = choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES))
     assert choice.plan.algorithm == PROJECTION
     assert choice.because == "projection has the least predicted mean error, 0.25, against dualquery 0.5"
     reason = choice.considered["adaptive"]["out_of_the_question"]
@@ -75,7 +76,7 @@ def test_an_algorithm_out_of_the_question_is_named_with_its_reason(monkeypatch: 
 
 def test_an_algorithm_without_a_prediction_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "predict", errors_of(adaptive=0.5))
-    choice = choose(Settings(**BUDGET).request(SIZE), workload())
+    choice = choose(Terms.of(**BUDGET).request(SIZE), workload())
     assert choice.plan.algorithm == ADAPTIVE
     assert choice.because == "adaptive has the least predicted mean error, 0.5"
     assert choice.considered["dualquery"] == {"out_of_the_question": "no figure for dualquery"}
@@ -83,11 +84,11 @@ def test_an_algorithm_without_a_prediction_is_left_out(monkeypatch: pytest.Monke
     with pytest.raises(
         PlanError, match="no algorithm's errors could be predicted; name one with --algorithm"
     ):
-        choose(Settings(**BUDGET).request(SIZE), workload())
+        choose(Terms.of(**BUDGET).request(SIZE), workload())
 
 
 def test_an_accountant_of_dualquery_alone_leaves_dualquery() -> None:
-    request = Settings(epsilon=1.0, delta=1e-9, accountant="gdp").request(SIZE)
+    request = Terms.of(epsilon=1.0, delta=1e-9, accountant="gdp").request(SIZE)
     choice = choose(request, workload("marginals:1"))
     assert isinstance(choice.plan, DualQueryPlan)
     for name in (PROJECTION, ADAPTIVE):
@@ -98,39 +99,30 @@ def test_an_accountant_of_dualquery_alone_leaves_dualquery() -> None:
 
 def test_a_request_that_nothing_serves_is_refused_with_every_reason() -> None:
     with pytest.raises(PlanError, match="no algorithm can serve this request") as refusal:
-        choose(Settings(rho=0.0).request(SIZE), workload())
+        choose(Terms.of(rho=0.0).request(SIZE), workload())
     for name in CANDIDATES:
         assert f"{name}: " in str(refusal.value)
 
 
-FIXED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "rounds": ({"rounds": 5}, "dualquery", "rounds is an option of DualQuery"),
-    "draws": ({"draws": 5}, "dualquery", "draws is an option of DualQuery"),
-    "step": ({"step": "0.5"}, "dualquery", "step is an option of DualQuery"),
-    "plan-by": ({"plan_by": "bound"}, "dualquery", "choosing rounds by bound is an option of DualQuery"),
-    "free attributes": (
-        {"free_attributes": "random"},
-        "dualquery",
-        "attributes that no drawn query mentions are a matter of DualQuery",
-    ),
-    "bits": ({"record_encoding": "bits"}, "dualquery", "free indicator bits are a coding of DualQuery"),
-    "selections": ({"selections": 2}, "adaptive", "selections are an option of the adaptive algorithm"),
-}
+@pytest.mark.parametrize("option", [name for name in DualQuery.known if name not in Auto.known])
+def test_an_option_that_not_all_candidates_have_needs_a_name(option: str) -> None:
+    with pytest.raises(PlanError, match=f"--{option.replace('_', '-')} is an option of .*dualquery.*auto"):
+        Terms.of("auto", **BUDGET, **{option: 5})
 
 
-@pytest.mark.parametrize("name", FIXED)
-def test_options_of_one_algorithm_leave_no_choice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options, algorithm, because = FIXED[name]
-    monkeypatch.setattr(module, "predict", errors_of())  # would raise
-    choice = choose(Settings(**BUDGET, **options).request(SIZE), workload())
-    assert (choice.plan.algorithm, choice.because) == (algorithm, because)
-    assert choice.predicted is None
-    assert choice.considered == {}
+def test_the_candidates_get_the_options_that_they_share() -> None:
+    given = candidates_for(Auto(solver="cp-sat", seed=5))
+    assert given == (
+        Projection(solver="cp-sat", seed=5),
+        Adaptive(solver="cp-sat", seed=5),
+        DualQuery(solver="cp-sat", seed=5),
+    )
+    assert candidates_for(DualQuery(rounds=3)) == (DualQuery(rounds=3),)
 
 
 def test_the_choice_is_told_and_stated() -> None:
     told = Notes()
-    made, statement = plan_and_statement(Settings(**BUDGET), SIZE, workload("marginals:1"), told)
+    made, statement = plan_and_statement(Terms.of(**BUDGET), SIZE, workload("marginals:1"), told)
     chosen = statement["chosen"]
     assert chosen["algorithm"] == made.algorithm
     assert told.public == [
@@ -146,7 +138,7 @@ def test_the_choice_is_told_and_stated() -> None:
 
 def test_a_named_algorithm_is_not_chosen() -> None:
     for algorithm in (NOISE, PROJECTION, ADAPTIVE, "dualquery"):
-        settings = Settings(algorithm=algorithm, predict=False, **BUDGET)
+        settings = Terms.of(algorithm=algorithm, predict=False, **BUDGET)
         made, statement = plan_and_statement(settings, SIZE, workload(), Notes())
         assert made.algorithm == algorithm
         assert statement.get("chosen") is None
@@ -154,7 +146,7 @@ def test_a_named_algorithm_is_not_chosen() -> None:
 
 
 def test_the_same_request_gives_the_same_choice() -> None:
-    request = Settings(**BUDGET).request(SIZE)
+    request = Terms.of(**BUDGET).request(SIZE)
     one, two = (choose(request, workload("marginals:1")) for _ in range(2))
     assert one == two
 
@@ -180,7 +172,8 @@ def test_every_kind_of_plan_is_predicted_by_its_own_simulation() -> None:
 def test_less_noise_is_predicted_to_give_smaller_errors(algorithm: str, text: str, gaussian: bool) -> None:
     def predicted(rho: float) -> PredictedError:
         budget: dict[str, Any] = {"rho": rho} if gaussian else {"epsilon": rho * 10, "accountant": "pure"}
-        settings = Settings(algorithm=algorithm, predict=False, records=500, **budget)
+        records = None if algorithm == NOISE else 500
+        settings = Terms.of(algorithm=algorithm, predict=False, records=records, **budget)
         made, _ = plan_and_statement(settings, SIZE, workload(text), Notes())
         assert isinstance(made, MeasuredPlan)
         return predict_measured(made, workload(text))
@@ -227,7 +220,7 @@ WIDE = parse_workload("conjunctions:3,count=200", Schema.binary(101))
 def test_wide_tables_leave_dualquery_and_nothing_else_is_simulated() -> None:
     asked: list[str] = []
     for fill in (None, 0.02):
-        request = Settings(**BUDGET, fill=fill).request(SIZE)
+        request = Terms.of(**BUDGET, fill=fill).request(SIZE)
         choice = choose(request, WIDE, on_algorithm=asked.append, compare=True)
         assert choice.plan.algorithm == "dualquery"
         assert set(choice.considered) == set(CANDIDATES)
@@ -241,10 +234,10 @@ def test_wide_tables_leave_dualquery_and_nothing_else_is_simulated() -> None:
 def test_tables_of_few_binary_attributes_are_compared_as_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "predict", errors_of(**dict.fromkeys(CANDIDATES, 0.25)))
     few = parse_workload("conjunctions:3,count=200", Schema.binary(100))
-    assert set(choose(Settings(**BUDGET).request(SIZE), few).considered) == set(CANDIDATES)
+    assert set(choose(Terms.of(**BUDGET).request(SIZE), few).considered) == set(CANDIDATES)
     schema = Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(101)))
     usual = parse_workload("conjunctions:3,count=200", schema)
-    choice = choose(Settings(**BUDGET).request(SIZE), usual)
+    choice = choose(Terms.of(**BUDGET).request(SIZE), usual)
     assert "mean_error" in choice.considered[PROJECTION]
 
 
@@ -252,7 +245,7 @@ def test_baselines_know_the_declared_fill() -> None:
     asked = parse_workload("marginals:1", Schema.binary(6))
     means = []
     for fill in (0.05, 0.5):
-        settings = Settings(algorithm="noise", fill=fill, **BUDGET)
+        settings = Terms.of(algorithm="noise", fill=fill, **BUDGET)
         _, statement = plan_and_statement(settings, SIZE, asked, Notes())
         means.append(statement["predicted"]["baselines"]["zeros"]["mean_error"])
         assert statement["declared"] == {"fill": fill}
@@ -277,34 +270,39 @@ def test_a_declared_fill_reaches_every_simulation(
 
     monkeypatch.setattr(f"dpopt.algorithms.{room}.simulation.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
-    made = plan_of(algorithm, Settings(algorithm=algorithm, **BUDGET).request(SIZE), asked)
+    made = plan_of(Terms.of(algorithm=algorithm, **BUDGET).request(SIZE), asked)
     with pytest.raises(PlanError, match="20000 rows of seed 1 with fill 0.05"):
         predict(made, asked, fill=0.05)
 
 
 def test_a_fill_is_refused_for_other_tables_and_recorded_without_a_prediction() -> None:
     for wanted in (True, False):
-        settings = Settings(algorithm="dualquery", fill=0.1, predict=wanted, **BUDGET)
+        settings = Terms.of(algorithm="dualquery", fill=0.1, predict=wanted, **BUDGET)
         with pytest.raises(PlanError, match="'colour' has 3 values. Leave the option out"):
             plan_and_statement(settings, SIZE, workload(), Notes())
-    settings = Settings(algorithm="dualquery", fill=0.1, predict=False, **BUDGET)
+    settings = Terms.of(algorithm="dualquery", fill=0.1, predict=False, **BUDGET)
     _, statement = plan_and_statement(settings, SIZE, WIDE, Notes())
     assert statement["declared"] == {"fill": 0.1}
     assert statement["predicted"] is None
 
 
 def test_predictions_stand_beside_trivial_data_sets() -> None:
-    settings = Settings(algorithm="dualquery", **BUDGET)
+    settings = Terms.of(algorithm="dualquery", **BUDGET)
     _, statement = plan_and_statement(settings, SIZE, workload(), Notes(), runs=2)
     predicted = statement["predicted"]
     assert predicted["baselines"] == public_baselines(workload(), runs=2)
     assert predicted["verdict"] is None
     assert "declared" not in statement
-    poor = Settings(algorithm="dualquery", rounds=1, draws=1, step="0.1", **BUDGET)
+    poor = Terms.of(algorithm="dualquery", rounds=1, draws=1, step="0.1", **BUDGET)
     _, statement = plan_and_statement(poor, SIZE, workload(), Notes())
     assert "cannot beat it" in statement["predicted"]["verdict"]
 
 
-def test_the_names_that_a_user_may_give_are_those_of_the_registry() -> None:
-    assert (AUTO, *registry.ALGORITHMS) == ALGORITHMS
-    assert all(algorithm.name == name for name, algorithm in registry.ALGORITHMS.items())
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_all_that_the_registry_names_can_be_loaded(name: str) -> None:
+    algorithm = ALGORITHMS[name]
+    assert algorithm.name == name
+    assert OPTIONS[name] is algorithm.options
+    for place in (algorithm.plan_type, algorithm.maker, algorithm.predictor, algorithm.prover):
+        assert place is None or callable(registry._load(place))
+    assert {"play", "rebuild"} <= set(vars(algorithm.driver()))

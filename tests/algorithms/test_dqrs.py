@@ -17,6 +17,7 @@ from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan, make_dqrs_plan
 from dpopt.algorithms.dualquery.driver import BestResponder, PastRound
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -25,7 +26,6 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.queries.counting.kernels import count_clauses, count_on_records
 from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.plan_request import PlanRequest
 from dpopt.releases.rounds import Round
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal
@@ -126,7 +126,7 @@ def test_an_interrupted_run_continues_where_its_transcript_ends(stop: int) -> No
 )
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 def test_a_plan_uses_the_budget_up_and_no_more(budget: Budget, relation: NeighbouringRelation) -> None:
-    plan = make_dqrs_plan(PlanRequest(30_000, relation, budget), WORKLOAD)
+    plan = make_dqrs_plan(PlanRequest(30_000, relation, budget, DQRS()), WORKLOAD)
     assert budget.allows(plan.charges())
     assert not budget.allows(replace(plan, rounds=plan.rounds + 2).charges())
     assert plan.margin == plan.step / 10
@@ -137,27 +137,29 @@ def test_a_plan_uses_the_budget_up_and_no_more(budget: Budget, relation: Neighbo
 
 
 def test_a_plan_of_the_same_numbers_costs_less_than_dualquery() -> None:
-    plan = make_dqrs_plan(PlanRequest(30_000, REPLACE, BUDGET), WORKLOAD)
+    plan = make_dqrs_plan(PlanRequest(30_000, REPLACE, BUDGET, DQRS()), WORKLOAD)
     fields = {k: v for k, v in plan.to_json().items() if k != "margin"}
     same = DualQueryPlan.from_json({**fields, "algorithm": "dualquery"})
     assert plan.budget.spent(plan.charges()).rho < 0.9 * plan.budget.spent(same.charges()).rho
 
 
 def test_numbers_that_are_given_are_kept_and_open_ones_fitted() -> None:
-    request = PlanRequest(30_000, ADD_REMOVE, BUDGET, rounds=50)
+    request = PlanRequest(30_000, ADD_REMOVE, BUDGET, DQRS(rounds=50))
     plan = make_dqrs_plan(request, WORKLOAD)
     assert plan.rounds == 50
     assert not BUDGET.allows(replace(plan, draws=plan.draws + 3).charges())
-    plan = make_dqrs_plan(PlanRequest(30_000, ADD_REMOVE, BUDGET, draws=64, step=Decimal("0.3")), WORKLOAD)
+    plan = make_dqrs_plan(
+        PlanRequest(30_000, ADD_REMOVE, BUDGET, DQRS(draws=64, step=Decimal("0.3"))), WORKLOAD
+    )
     assert (plan.draws, plan.step) == (64, Decimal("0.3"))
-    plan = make_dqrs_plan(PlanRequest(30_000, ADD_REMOVE, BUDGET, draws=9, rounds=7), WORKLOAD)
+    plan = make_dqrs_plan(PlanRequest(30_000, ADD_REMOVE, BUDGET, DQRS(draws=9, rounds=7)), WORKLOAD)
     assert (plan.draws, plan.rounds, plan.chosen_by) == (9, 7, "given")
     with pytest.raises(PlanError, match="more than epsilon"):
-        make_dqrs_plan(PlanRequest(300, ADD_REMOVE, BUDGET, draws=900, rounds=700), WORKLOAD)
+        make_dqrs_plan(PlanRequest(300, ADD_REMOVE, BUDGET, DQRS(draws=900, rounds=700)), WORKLOAD)
 
 
 def test_a_measured_share_is_taken_from_the_rounds() -> None:
-    request = PlanRequest(30_000, ADD_REMOVE, BUDGET, free_attributes=FreeAttributes.ESTIMATED)
+    request = PlanRequest(30_000, ADD_REMOVE, BUDGET, DQRS(free_attributes="estimated"))
     plan = make_dqrs_plan(request, WORKLOAD)
     assert plan.one_way is not None
     assert BUDGET.allows(plan.charges())
@@ -180,4 +182,4 @@ def test_what_cannot_be_played_is_refused(change: dict[str, object], message: st
 
 def test_a_budget_too_small_for_two_rounds_is_refused() -> None:
     with pytest.raises(PlanError, match="too small for two rounds"):
-        make_dqrs_plan(PlanRequest(50, REPLACE, Budget(None, 1e-9, 1e-9, Accountant.ZCDP)), WORKLOAD)
+        make_dqrs_plan(PlanRequest(50, REPLACE, Budget(None, 1e-9, 1e-9, Accountant.ZCDP), DQRS()), WORKLOAD)

@@ -16,7 +16,7 @@ from dpopt.algorithms.fem.driver import (
     released_records,
     run,
 )
-from dpopt.algorithms.fem.plan import FEM, SEPFEM, FemPlan
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.errors import TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
@@ -48,7 +48,7 @@ TABLE = tuple(
 RESERVED: Entry = {"kind": "reserve", "charges": [], "inputs": "test"}
 
 
-def plan_of(algorithm: str = FEM, rounds: int = 12, records: int = 20) -> FemPlan:
+def plan_of(algorithm: str = "fem", rounds: int = 12, records: int = 20) -> FemPlan:
     return FemPlan(
         algorithm=algorithm,
         rounds=rounds,
@@ -74,7 +74,7 @@ def responder_of(plan: FemPlan, **changes: object) -> PerturbedResponder:
         limits=SolveLimits(work=50, seed=plan.seed, threads=2),
         records=plan.records,
         scale=plan.scale,
-        signed=plan.algorithm == SEPFEM,
+        signed=plan.algorithm == "sepfem",
     )
     return replace(responder, **changes)  # type: ignore[arg-type]
 
@@ -112,7 +112,7 @@ def largest_error(batches: list[Batch], plan: FemPlan) -> float:
     return float(np.abs(found - truth).max())
 
 
-@pytest.mark.parametrize("algorithm", [FEM, SEPFEM])
+@pytest.mark.parametrize("algorithm", ["fem", "sepfem"])
 def test_the_released_records_answer_the_workload(algorithm: str) -> None:
     plan = replace(plan_of(algorithm, rounds=40, records=25), scale=1.3)
     batches, journal, ledger = played(plan)

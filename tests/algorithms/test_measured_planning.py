@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
 from dpopt.algorithms.measured.candidates import candidate_marginals
 from dpopt.algorithms.measured.driver import planned_queries
 from dpopt.algorithms.measured.plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.registry import plan_of
-from dpopt.algorithms.settings import Settings
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -44,7 +44,7 @@ FORMS = [
 
 def planned(algorithm: str, text: str = "marginals:2", *, size: int = SIZE, **options: Any) -> MeasuredPlan:
     given: dict[str, Any] = {"rho": 0.02} if not {"rho", "epsilon"} & set(options) else {}
-    return make_measured_plan(algorithm, Settings(**given, **options).request(size), workload(text))
+    return make_measured_plan(Terms.of(algorithm, **given, **options).request(size), workload(text))
 
 
 @pytest.mark.parametrize(("algorithm", "text"), FORMS)
@@ -123,7 +123,7 @@ def test_a_larger_table_or_budget_selects_no_fewer_marginals() -> None:
     queries = parse_workload("marginals:2", schema)
 
     def rounds(size: int, rho: float) -> int:
-        made = make_measured_plan(ADAPTIVE, Settings(rho=rho).request(size), queries)
+        made = make_measured_plan(Terms.of(ADAPTIVE, rho=rho).request(size), queries)
         assert made.selections is not None
         return made.selections.rounds
 
@@ -256,8 +256,7 @@ def test_the_range_of_a_selection_is_an_exact_decimal_below_its_share() -> None:
 
 def test_every_algorithm_is_planned_by_its_name() -> None:
     for algorithm in MEASURED:
-        request = Settings(rho=0.02).request(SIZE)
-        made = plan_of(algorithm, request, workload())
-        assert made == make_measured_plan(algorithm, request, workload())
-    with pytest.raises(PlanError, match="there is no plan of algorithm 'magic'"):
-        plan_of("magic", Settings(rho=0.02).request(SIZE), workload())
+        request = Terms.of(algorithm, rho=0.02).request(SIZE)
+        assert plan_of(request, workload()) == make_measured_plan(request, workload())
+    with pytest.raises(PlanError, match="found 'magic'"):
+        Terms.of("magic", rho=0.02)

@@ -21,6 +21,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.measured.driver import check_sensitivities
 from dpopt.algorithms.measured.fitting import UNITS, merged
@@ -36,7 +37,6 @@ from dpopt.algorithms.measured.plan import (
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError
@@ -389,8 +389,8 @@ def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_befor
     )
     table = PrivateDataset.from_codes(schema, [np.zeros(50, dtype=np.int64), np.zeros(50, dtype=np.int64)])
     workload = parse_workload("marginals:1,occurring", schema)
-    settings = Settings(algorithm=algorithm, epsilon=1.0, delta=1e-6)
-    plan = plan_of(algorithm, settings.request(50), workload)
+    settings = Terms.of(algorithm=algorithm, epsilon=1.0, delta=1e-6)
+    plan = plan_of(settings.request(50), workload)
     with pytest.raises(PlanError, match="codes that occur"):
         release(table, Job(plan, schema, workload, {}, {}), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.algorithms.choosing import COMPARED, choose
+from dpopt.algorithms.asked import Terms
+from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.dualquery.simulation import CLOSED_FORM
 from dpopt.algorithms.fem.simulation import predict_fem
 from dpopt.algorithms.measured import simulation as module
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.simulation import PublicNoise, predict_measured
-from dpopt.algorithms.registry import plan_of, predict
-from dpopt.algorithms.settings import Settings
+from dpopt.algorithms.registry import ALGORITHMS, plan_of, predict
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
 from tests.algorithms.small_runs import workload
@@ -24,7 +24,7 @@ SIZE = 5000
 
 def made(algorithm: str, queries: Workload, **options: Any) -> Any:
     settings = {"epsilon": 1.0, "delta": 1e-9, **options}
-    return plan_of(algorithm, Settings(algorithm=algorithm, **settings).request(SIZE), queries)
+    return plan_of(Terms.of(algorithm=algorithm, **settings).request(SIZE), queries)
 
 
 @pytest.mark.parametrize("accountant", ["zcdp", "pure"])
@@ -78,8 +78,9 @@ def test_fem_on_very_many_queries_is_not_predicted(monkeypatch: pytest.MonkeyPat
 
 def test_a_comparison_names_every_algorithm_and_chooses_the_same() -> None:
     queries = workload("marginals:1")
-    request = Settings(epsilon=1.0, delta=1e-9).request(SIZE)
+    request = Terms.of(epsilon=1.0, delta=1e-9).request(SIZE)
     plain, compared = choose(request, queries), choose(request, queries, compare=True)
     assert plain.plan == compared.plan
-    assert set(compared.considered) - set(plain.considered) == set(COMPARED)
-    assert all(compared.considered[name] for name in COMPARED)
+    assert set(plain.considered) == {name for name, one in ALGORITHMS.items() if one.candidate}
+    assert set(compared.considered) == set(ALGORITHMS)
+    assert all(compared.considered.values())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from dpopt.algorithms import memory
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.memory import (
     ExpectedMemory,
@@ -20,8 +22,8 @@ from dpopt.algorithms.memory import (
     note_on_memory,
     number_of_named_columns,
 )
+from dpopt.algorithms.options import Noise
 from dpopt.algorithms.registry import plan_of
-from dpopt.algorithms.settings import Settings
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.queries import Clauses
@@ -197,8 +199,8 @@ def test_where_the_file_does_not_tell_the_system_is_asked(
 def test_a_fit_of_wide_records_is_refused_where_it_would_not_find_room() -> None:
     schema = Schema.binary(300_000)
     workload = parse_workload("conjunctions:3,count=100,seed=1", schema)
-    asked = Settings(algorithm="projection", epsilon=1.0, delta=1e-6, predict=False)
-    plan = plan_of("projection", asked.request(1000), workload)
+    asked = Terms.of(algorithm="projection", epsilon=1.0, delta=1e-6, predict=False)
+    plan = plan_of(asked.request(1000), workload)
     needed = memory_of_plan(plan, workload)
     assert isinstance(plan, MeasuredPlan)
     assert plan.fit is not None
@@ -210,5 +212,7 @@ def test_a_fit_of_wide_records_is_refused_where_it_would_not_find_room() -> None
     with pytest.raises(PlanError, match="fitted records of all snapshots 2.4"):
         check_memory(needed, 2_000_000_000)
     marginals = parse_workload("marginals:1,count=3,seed=1", schema)
-    assert memory_of_plan(plan_of("projection", asked.request(1000), marginals), marginals) is None
-    assert memory_of_plan(plan_of("noise", asked.request(1000), workload), workload) is None
+    assert memory_of_plan(plan_of(asked.request(1000), marginals), marginals) is None
+    assert (
+        memory_of_plan(plan_of(replace(asked, algorithm=Noise()).request(1000), workload), workload) is None
+    )

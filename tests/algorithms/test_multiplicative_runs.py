@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.choosing import COMPARED
 from dpopt.algorithms.multiplicative_weights.accuracy import (
     proven_multiplicative,
     proven_of_records,
@@ -21,34 +20,31 @@ from dpopt.algorithms.multiplicative_weights.accuracy import (
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import (
     MULTIPLICATIVE,
-    MWEM,
-    PMW,
     Learning,
     MultiplicativePlan,
 )
 from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
 from dpopt.algorithms.multiplicative_weights.universe import log_cells, universe_of
-from dpopt.algorithms.registry import predict, read_plan
+from dpopt.algorithms.options import (
+    DATA_STEP,
+    EXACT,
+    HOEFFDING,
+    MARGINALS,
+    MAX_ENTROPY,
+    MWEM,
+    PAPER,
+    PMW,
+    QUERIES,
+    UPDATES,
+    PlanRequest,
+)
+from dpopt.algorithms.registry import OPTIONS, predict, read_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.errors import PlanError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan import Encoding
-from dpopt.releases.plan_request import (
-    DATA_STEP,
-    EXACT,
-    HOEFFDING,
-    MARGINALS,
-    MAX_ENTROPY,
-    PAPER,
-    QUERIES,
-    UPDATES,
-    MultiplicativeRequest,
-    PlanBy,
-    PlanRequest,
-)
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table
@@ -59,8 +55,10 @@ RICH = Budget(None, 1e-9, 2_000.0, Accountant.ZCDP)
 BITS = Schema(tuple(Attribute(f"b{i}", AttributeKind.CATEGORICAL, values=(0, 1)) for i in range(6)))
 
 
-def request(size: int = ROWS, *, budget: Budget = RICH, **more: object) -> PlanRequest:
-    return PlanRequest(size, REPLACE, budget, **more)  # type: ignore[arg-type]
+def request(
+    size: int = ROWS, *, budget: Budget = RICH, kind: type[Any] = PMW, **options: Any
+) -> PlanRequest[MWEM]:
+    return PlanRequest(size, REPLACE, budget, kind(**options))
 
 
 def exact_answers(text: str = "marginals:2") -> NDArray[np.float64]:
@@ -75,13 +73,10 @@ def test_with_little_noise_every_update_learns_the_answers(select: str, update: 
     fixed = update in (PAPER, HOEFFDING)
     if fixed and select == MARGINALS:
         return
-    asked = MultiplicativeRequest(
-        alpha=0.01 if fixed else None, select=select, update=update, replays=20, share=0.5
-    )
+    learnt: dict[str, Any] = {"select": select, "update": update, "replays": 20, "selection_share": 0.5}
+    own: dict[str, Any] = {"kind": PMW, "alpha": 0.01} if fixed else {"kind": MWEM}
     plan = make_multiplicative_plan(
-        PMW if fixed else MWEM,
-        request(budget=Budget(None, 1e-9, 1e9, Accountant.ZCDP), rounds=60, multiplicative=asked),
-        WORKLOAD,
+        request(budget=Budget(None, 1e-9, 1e9, Accountant.ZCDP), rounds=60, **learnt, **own), WORKLOAD
     )
     made = release(dataset(), multiplicative_job(plan, SCHEMA), None)
     error = np.abs(made.answers() - exact_answers()).max()
@@ -130,7 +125,7 @@ def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> Non
     )
     text = "marginals:2,count=1,seed=1"
     workload = parse_workload(text, wide)
-    universe = universe_of(workload, MWEM)
+    universe = universe_of(workload, "mwem")
     mentioned = workload.queries.attributes
     assert set(universe.axes.tolist()) == set(mentioned[mentioned >= 0].tolist())
     columns = [np.zeros(50, dtype=np.int32)] * 5
@@ -148,10 +143,10 @@ def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do
         with pytest.raises(
             PlanError, match=r"1,000,000,000 combinations \(at most 67,108,864 = 2\^26\)"
         ) as found:
-            make_multiplicative_plan(algorithm, request(), parse_workload("marginals:2", large))
+            make_multiplicative_plan(request(kind=OPTIONS[algorithm]), parse_workload("marginals:2", large))
         assert "Use --algorithm projection, adaptive or dualquery" in str(found.value)
     with pytest.raises(PlanError, match="Use --algorithm projection or dualquery"):
-        make_multiplicative_plan(PMW, request(), parse_workload("conjunctions:3,count=500,seed=1", large))
+        make_multiplicative_plan(request(), parse_workload("conjunctions:3,count=500,seed=1", large))
     out = tmp_path / "out"
     huge = Schema(
         tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(40))
@@ -176,10 +171,10 @@ def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do
 @pytest.mark.parametrize("algorithm", MULTIPLICATIVE)
 def test_a_plan_is_read_back_as_it_was(algorithm: str, gaussian: bool) -> None:
     budget = RICH if gaussian else Budget(3.0, 0.0, None, Accountant.PURE)
-    plan = make_multiplicative_plan(algorithm, request(budget=budget), WORKLOAD)
+    plan = make_multiplicative_plan(request(kind=OPTIONS[algorithm], budget=budget), WORKLOAD)
     assert read_plan(plan.to_json()) == plan
-    assert plan.select == (QUERIES if algorithm == PMW else MARGINALS)
-    assert (plan.alpha is None) == (algorithm == MWEM)
+    assert plan.select == (QUERIES if algorithm == "pmw" else MARGINALS)
+    assert (plan.alpha is None) == (algorithm == "mwem")
     for key in ("step", "scale", "learning", "noise"):
         with pytest.raises(PlanError, match="damaged"):
             read_plan({**plan.to_json(), key: None})
@@ -212,17 +207,16 @@ def test_plans_that_cannot_be_are_refused(change: str) -> None:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "another accountant": ({"budget": Budget(1.0, 1e-6, None, Accountant.GDP)}, "--accountant zcdp"),
-    "bits": ({"encoding": Encoding.BITS}, "whole records only"),
     "a bound on marginals": (
-        {"plan_by": PlanBy.BOUND, "multiplicative": MultiplicativeRequest(select=MARGINALS)},
+        {"plan_by": "bound", "select": MARGINALS},
         "--plan-by bound is for",
     ),
     "a bound on another update": (
-        {"plan_by": PlanBy.BOUND, "multiplicative": MultiplicativeRequest(update=EXACT)},
+        {"plan_by": "bound", "update": EXACT},
         "nothing is proven",
     ),
     "a bound that proves nothing": (
-        {"plan_by": PlanBy.BOUND, "budget": Budget(0.01, 0.0, None, Accountant.PURE)},
+        {"plan_by": "bound", "budget": Budget(0.01, 0.0, None, Accountant.PURE)},
         "proves no error below 1",
     ),
 }
@@ -232,12 +226,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_requests_that_do_not_suit_are_refused(case: str) -> None:
     more, message = WRONG[case]
     with pytest.raises(PlanError, match=message):
-        make_multiplicative_plan(PMW, request(**more), WORKLOAD)
+        make_multiplicative_plan(request(**more), WORKLOAD)
     clauses = parse_workload("conjunctions:2,count=9,seed=1", SCHEMA)
     with pytest.raises(PlanError, match="needs a workload of marginals"):
-        make_multiplicative_plan(
-            MWEM, request(multiplicative=MultiplicativeRequest(select=MARGINALS)), clauses
-        )
+        make_multiplicative_plan(request(kind=MWEM, select=MARGINALS), clauses)
 
 
 @pytest.mark.parametrize("update", [PAPER, HOEFFDING, MAX_ENTROPY])
@@ -248,11 +240,9 @@ def test_a_plan_by_bound_keeps_the_conditions_of_the_theorem(update: str, gaussi
         Budget(None, 1e-9, 5.0, Accountant.ZCDP) if gaussian else Budget(40.0, 0.0, None, Accountant.PURE)
     )
     workload = parse_workload("parity:3", BITS)
-    asked = request(
-        30_000, budget=budget, plan_by=PlanBy.BOUND, multiplicative=MultiplicativeRequest(update=update)
-    )
-    plan = make_multiplicative_plan(PMW, asked, workload)
-    proven = proven_multiplicative(plan, len(workload), log_cells(workload, PMW))
+    asked = request(30_000, budget=budget, plan_by="bound", update=update)
+    plan = make_multiplicative_plan(asked, workload)
+    proven = proven_multiplicative(plan, len(workload), log_cells(workload, "pmw"))
     assert proven is not None
     assert proven["if"] == ""
     assert proven["says_something"]
@@ -271,10 +261,10 @@ def test_the_check_of_the_specification_comes_out() -> None:
     asked = request(
         17_589,
         budget=Budget(1.0, 1e-6, None, Accountant.ZCDP),
-        plan_by=PlanBy.BOUND,
-        multiplicative=MultiplicativeRequest(update=HOEFFDING),
+        plan_by="bound",
+        update=HOEFFDING,
     )
-    plan = make_multiplicative_plan(PMW, asked, workload)
+    plan = make_multiplicative_plan(asked, workload)
     assert plan.alpha is not None
     assert plan.alpha < 0.1  # zCDP pays for more than advanced composition
     generator = np.random.default_rng(1)
@@ -294,10 +284,10 @@ def test_only_what_is_proven_is_said() -> None:
     found = proven_multiplicative(published, 100, 3.0)
     assert found is not None
     assert found["bound"] > 2 * (3.0 / 15) ** 0.5
-    early = proven_multiplicative(multiplicative_plan(PMW, alpha=0.1, size=10**6), 100, 3.0)
+    early = proven_multiplicative(multiplicative_plan("pmw", alpha=0.1, size=10**6), 100, 3.0)
     assert early is not None
     assert early["if"] == ", if the run stops early"
-    added = multiplicative_plan(PMW, alpha=0.1, size=10**6, relation=ADD_REMOVE)
+    added = multiplicative_plan("pmw", alpha=0.1, size=10**6, relation=ADD_REMOVE)
     assumed = proven_multiplicative(added, 100, 3.0, rules=True)
     assert assumed is not None
     assert assumed["if"] == (
@@ -318,7 +308,7 @@ def test_the_bound_of_a_release_holds_for_its_records(tmp_path: Path, records: i
         SCHEMA,
         "marginals:2",
         out=tmp_path / "out",
-        algorithm=PMW,
+        algorithm="pmw",
         epsilon=1_000.0,
         accountant="pure",
         neighbours="replace",
@@ -334,14 +324,13 @@ def test_the_bound_of_a_release_holds_for_its_records(tmp_path: Path, records: i
 
 
 def test_errors_are_predicted_and_compared() -> None:
-    assert {PMW, MWEM} <= set(COMPARED)
     for algorithm in MULTIPLICATIVE:
         plan = make_multiplicative_plan(
-            algorithm, request(budget=Budget(None, 1e-9, 1.0, Accountant.ZCDP)), WORKLOAD
+            request(kind=OPTIONS[algorithm], budget=Budget(None, 1e-9, 1.0, Accountant.ZCDP)), WORKLOAD
         )
         found = predict(plan, WORKLOAD)
         assert 0 < found.mean_error <= found.max_error < 1
     bits = Schema(tuple(Attribute(f"b{i}", AttributeKind.CATEGORICAL, values=(0, 1)) for i in range(24)))
     workload = parse_workload("parity:1", bits)
     with pytest.raises(PlanError, match="takes as long as a run"):
-        predict(make_multiplicative_plan(MWEM, request(rounds=100), workload), workload)
+        predict(make_multiplicative_plan(request(kind=MWEM, rounds=100), workload), workload)

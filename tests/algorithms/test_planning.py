@@ -20,10 +20,10 @@ from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, RULE_ROUNDS
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.planning import log_universe, make_plan
 from dpopt.algorithms.dualquery.simulation import PredictedError
+from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.plan_request import PlanBy, PlanRequest
+from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 
@@ -39,9 +39,16 @@ BUDGETS = {
 WORKLOAD = workload()
 
 
-def request(**changes: Any) -> PlanRequest:
+def request(**changes: Any) -> PlanRequest[DualQuery]:
     """Return a request for 50,000 records, changed as asked."""
-    return replace(PlanRequest(size=50_000, relation=REPLACE, budget=ZCDP), **changes)
+    return changed(PlanRequest(50_000, REPLACE, ZCDP, DualQuery()), **changes)
+
+
+def changed(asked: PlanRequest[DualQuery], **changes: Any) -> PlanRequest[DualQuery]:
+    """Return a request with other fields, or other options."""
+    options = {name: value for name, value in changes.items() if name in DualQuery.known}
+    others = {name: value for name, value in changes.items() if name not in options}
+    return replace(asked, options=replace(asked.options, **options), **others)
 
 
 def spent_share(made: DualQueryPlan) -> float:
@@ -86,13 +93,13 @@ def test_the_ledger_accepts_a_plan_and_nearly_all_of_the_budget_is_spent(
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_one_open_number_is_as_large_as_the_budget_allows(budget: str) -> None:
     asked = request(budget=BUDGETS[budget])
-    rounds = make_plan(replace(asked, draws=40, step=Decimal("1.1")), WORKLOAD)
+    rounds = make_plan(changed(asked, draws=40, step=Decimal("1.1")), WORKLOAD)
     assert (rounds.draws, rounds.step) == (40, Decimal("1.1"))
     assert not fits(replace(rounds, rounds=rounds.rounds + 1))
-    draws = make_plan(replace(asked, rounds=40, step=Decimal("1.1")), WORKLOAD)
+    draws = make_plan(changed(asked, rounds=40, step=Decimal("1.1")), WORKLOAD)
     assert (draws.rounds, draws.step) == (40, Decimal("1.1"))
     assert not fits(replace(draws, draws=draws.draws + 1))
-    step = make_plan(replace(asked, rounds=60, draws=400), WORKLOAD)
+    step = make_plan(changed(asked, rounds=60, draws=400), WORKLOAD)
     assert (step.rounds, step.draws) == (60, 400)
     assert step.step == step.step.quantize(Decimal("0.001"))
     assert not fits(replace(step, step=step.step + Decimal("0.001")))
@@ -196,11 +203,11 @@ def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None
         ).bound
 
     asked = request(size=1_000_000)
-    least = make_plan(replace(asked, plan_by=PlanBy.BOUND), WORKLOAD)
+    least = make_plan(changed(asked, plan_by=PlanBy.BOUND), WORKLOAD)
     assert 0.9 <= spent_share(least) <= 1
     assert bound(least) < bound(make_plan(asked, WORKLOAD))
     for rounds in (least.rounds // 2, 2 * least.rounds):
-        assert bound(least) < bound(make_plan(replace(asked, rounds=rounds, step=least.step), WORKLOAD))
+        assert bound(least) < bound(make_plan(changed(asked, rounds=rounds, step=least.step), WORKLOAD))
 
 
 @pytest.mark.parametrize("fixed", [{"rounds": 12}, {"draws": 30}, {"step": Decimal("0.2")}])
@@ -249,7 +256,7 @@ def test_the_plan_with_the_least_simulated_error_is_chosen(monkeypatch: pytest.M
     predictions = Predictions(lambda plan: abs(float(plan.step) - 1.1) + 1 / plan.rounds)
     monkeypatch.setattr(simulation, "predict_error", predictions)
     told: list[tuple[int, int]] = []
-    made = make_plan(request(plan_by=PlanBy.SIMULATION), WORKLOAD, on_candidate=lambda *at: told.append(at))
+    made = make_plan(request(plan_by=PlanBy.SIMULATION, on_candidate=lambda *at: told.append(at)), WORKLOAD)
     errors = [predictions.error(plan) for plan in predictions.plans]
     assert made == predictions.plans[errors.index(min(errors))]
     assert {plan.step for plan in predictions.plans} == {
@@ -268,7 +275,7 @@ def test_candidates_that_the_budget_does_not_cover_are_left_out(monkeypatch: pyt
     asked = request(size=40, budget=replace(ZCDP, epsilon=0.35))
     by_rule = make_plan(asked, WORKLOAD)
     assert by_rule.rounds >= 2
-    made = make_plan(replace(asked, plan_by=PlanBy.SIMULATION), WORKLOAD)
+    made = make_plan(changed(asked, plan_by=PlanBy.SIMULATION), WORKLOAD)
     assert fits(made)
     assert all(plan.rounds >= 2 and fits(plan) for plan in predictions.plans)
     assert len(predictions.plans) < 12
@@ -354,7 +361,7 @@ def test_no_plan_of_the_rule_is_over_budget(
 ) -> None:
     budget = Budget(epsilon, delta, None, accountant)
     try:
-        made = make_plan(PlanRequest(size=size, relation=relation, budget=budget), WORKLOAD)
+        made = make_plan(PlanRequest(size, relation, budget, DualQuery()), WORKLOAD)
     except PlanError:
         assert not budget.allows(plan(rounds=2, draws=1, size=size, relation=relation).charges())
         return

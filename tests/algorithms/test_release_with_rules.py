@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.past import read_past, reservation
 from dpopt.algorithms.fem import play as play_fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
@@ -210,7 +210,7 @@ def test_the_first_round_starts_from_a_legal_record(monkeypatch: pytest.MonkeyPa
     assert obeys(RULED, np.stack(hints))
 
 
-ALGORITHMS = (*FEM_ALGORITHMS, DQRS)
+ALGORITHMS = (*FEM_ALGORITHMS, "dqrs")
 ROUNDS, EACH = 8, 6
 
 
@@ -219,7 +219,7 @@ def job_of(
 ) -> Job:
     """Return the public inputs of a small run of fem, sepfem or dqrs under rules."""
     plan: FemPlan | DqrsPlan
-    if algorithm == DQRS:
+    if algorithm == "dqrs":
         plan = DqrsPlan(
             rounds=ROUNDS,
             draws=EACH,
@@ -257,9 +257,9 @@ def test_every_record_of_fem_sepfem_and_dqrs_obeys_every_rule(
     assert not obeys(RULED, codes())  # else the test shows nothing
     made = release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
     assert obeys(RULED, made.records.distinct)
-    assert int(made.records.multiplicity.sum()) == (ROUNDS if algorithm == DQRS else (ROUNDS + 1) * EACH)
+    assert int(made.records.multiplicity.sum()) == (ROUNDS if algorithm == "dqrs" else (ROUNDS + 1) * EACH)
     records = made.statement["records"]
-    checked = ROUNDS if algorithm == DQRS else len(made.records.distinct)  # DQRS counts its rounds
+    checked = ROUNDS if algorithm == "dqrs" else len(made.records.distinct)  # DQRS counts its rounds
     assert records["records_that_obey_the_rules"] == checked
     assert records["rules"] == [rule.name for rule in RULES]
     replay(tmp_path / "out", tmp_path / "again")
@@ -275,7 +275,7 @@ def test_without_the_rules_the_same_runs_break_them(algorithm: str) -> None:
 
 @pytest.mark.parametrize("rows", [5, 50])
 def test_rounds_of_dqrs_that_keep_queries_obey_every_rule(rows: int) -> None:
-    one = job_of(DQRS, rows=rows)
+    one = job_of("dqrs", rows=rows)
     assert ChargeKind.CONCENTRATED in {charge.kind for charge in one.plan.charges()}
     made = release(dataset(rows), one, None)
     assert obeys(RULED, made.records.distinct)
@@ -301,7 +301,7 @@ def test_a_solver_that_lies_to_fem_sepfem_or_dqrs_breaks_no_rule(
     monkeypatch.setattr(registry, "get_solver", lambda name: liar if name == "cp-sat" else usual(name))
     made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert obeys(RULED, made.records.distinct)
-    if algorithm == DQRS:
+    if algorithm == "dqrs":
         assert all(one.fallback is not None for one in made.rounds)
     else:
         assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH

@@ -127,14 +127,19 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
 
 @pytest.mark.parametrize("algorithm", ["mwem", "adaptive", "fem", "dqrs"])
 def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: str) -> None:
-    from dpopt.algorithms.settings import Settings
     from dpopt.algorithms.synthesize import synthesize
     from tests.algorithms.small_runs import SCHEMA, write_table
 
     log = RunLog(tmp_path / "run.log")
     rounds: dict[str, Any] = {"selections": 3} if algorithm == "adaptive" else {"rounds": 3}
-    settings = Settings(algorithm=algorithm, epsilon=20.0, delta=1e-6, predict=False, **rounds)
-    made = synthesize(write_table(tmp_path), SCHEMA, "marginals:2", settings=settings, progress=log)
+    settings: dict[str, Any] = {
+        "algorithm": algorithm,
+        "epsilon": 20.0,
+        "delta": 1e-6,
+        "predict": False,
+        **rounds,
+    }
+    made = synthesize(write_table(tmp_path), SCHEMA, "marginals:2", **settings, progress=log)
     log.close()
     spent = [
         line["rho"]

@@ -15,11 +15,12 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
+from dpopt.algorithms.asked import Terms
+from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.registry import predict
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.small_database.accuracy import (
     distinct_queries,
     impossible,
@@ -38,7 +39,6 @@ from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan_request import FitRequest, PlanRequest
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_nets import all_multisets, cells, prefixes
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of
@@ -204,14 +204,11 @@ def test_the_lower_bound_is_that_of_its_theorem() -> None:
 # plans
 
 
-def request(size: int, *, epsilon: float = 1.0, records: int | None = None, **rest: object) -> PlanRequest:
-    return PlanRequest(
-        size=size,
-        relation=REPLACE,
-        budget=Budget(epsilon, 0.0, None, Accountant.PURE),
-        fit=FitRequest(records=records),
-        **rest,  # type: ignore[arg-type]
-    )
+def request(
+    size: int, *, epsilon: float = 1.0, records: int | None = None, seed: int = 0
+) -> PlanRequest[SmallDatabase]:
+    budget = Budget(epsilon, 0.0, None, Accountant.PURE)
+    return PlanRequest(size, REPLACE, budget, SmallDatabase(records=records, seed=seed))
 
 
 def test_a_plan_has_the_number_of_records_with_the_least_bound() -> None:
@@ -231,7 +228,7 @@ def test_a_plan_has_the_number_of_records_with_the_least_bound() -> None:
 
 
 def test_a_budget_in_rho_buys_the_epsilon_that_its_square_over_eight_allows() -> None:
-    of_rho = PlanRequest(size=2_000, relation=REPLACE, budget=Budget(None, 1e-9, 0.02, Accountant.ZCDP))
+    of_rho = PlanRequest(2_000, REPLACE, Budget(None, 1e-9, 0.02, Accountant.ZCDP), SmallDatabase())
     assert float(make_small_database_plan(of_rho, WORKLOAD).range_) == pytest.approx(
         (8 * 0.02) ** 0.5, rel=1e-5
     )
@@ -246,7 +243,7 @@ def test_a_budget_in_rho_buys_the_epsilon_that_its_square_over_eight_allows() ->
         (request(2_000, records=900), r"fewer than 2\^62; at most \d+ records"),
     ],
 )
-def test_what_cannot_be_is_refused_with_numbers(asked: PlanRequest, message: str) -> None:
+def test_what_cannot_be_is_refused_with_numbers(asked: PlanRequest[SmallDatabase], message: str) -> None:
     workload = WORKLOAD if asked.size != 1 else all_subsets()
     with pytest.raises(PlanError, match=message):
         make_small_database_plan(asked, workload)
@@ -260,8 +257,8 @@ def all_subsets() -> Workload:
 
 def test_options_of_others_are_refused() -> None:
     with pytest.raises(PlanError, match="rounds is an option of"):
-        Settings(algorithm="smalldb", epsilon=1, accountant="pure", rounds=3).check()
-    Settings(algorithm="smalldb", epsilon=1, accountant="pure", records=3, rows=10).check()
+        Terms.of(algorithm="smalldb", epsilon=1, accountant="pure", rounds=3).check()
+    Terms.of(algorithm="smalldb", epsilon=1, accountant="pure", records=3, rows=10).check()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import inspect
 import re
 import shutil
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import stating
 from dpopt.algorithms import synthesize as module
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery.plan import dualquery_plan
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.options import MWEM, DualQuery
+from dpopt.algorithms.registry import OPTIONS
 from dpopt.algorithms.release import release
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.stating import plan_statement
 from dpopt.algorithms.synthesize import continue_run, synthesize
 from dpopt.errors import (
@@ -37,12 +39,17 @@ from dpopt.errors import (
 )
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.limits import NO_LIMITS, SolveLimits
+from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.solver import Availability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
+from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import (
     ADD_REMOVE,
     ROWS,
@@ -280,11 +287,14 @@ def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_settings_and_keywords_do_not_mix() -> None:
-    with pytest.raises(PlanError, match="give settings, or epsilon, rows as keywords, and not both"):
-        synthesize(frame(), SCHEMA, "marginals:2", settings=Settings(epsilon=1.0), epsilon=2.0, rows=3)
+def test_options_stand_in_one_place() -> None:
+    with pytest.raises(PlanError, match="give rounds as options of the algorithm"):
+        synthesize(frame(), SCHEMA, "marginals:2", algorithm=MWEM(), epsilon=2.0, rounds=3)
     with pytest.raises(PlanError, match="there is no option epsilonn; the options are accept_draft"):
         synthesize(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
+    assert Terms.of("mwem", rounds=3, layout="npz") == Terms(
+        algorithm=MWEM(rounds=3), reading=TableReading(layout=Layout.NPZ)
+    )
 
 
 def test_an_accepted_draft_is_recorded(tmp_path: Path) -> None:
@@ -353,24 +363,24 @@ def test_predictions_are_in_the_statement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "budget"),
+    ("terms", "budget"),
     [
-        (Settings(epsilon=1.0, delta=1e-5), Budget(1.0, 1e-5, None, Accountant.ZCDP)),
-        (Settings(epsilon=1.0, accountant="pure"), Budget(1.0, 0.0, None, Accountant.PURE)),
-        (Settings(epsilon=1.0, delta=1e-5, accountant="pure"), Budget(1.0, 1e-5, None, Accountant.PURE)),
-        (Settings(rho=0.5), Budget(None, 1e-9, 0.5, Accountant.ZCDP)),
-        (Settings(rho=0.5, delta=1e-4), Budget(None, 1e-4, 0.5, Accountant.ZCDP)),
+        (Terms.of(epsilon=1.0, delta=1e-5), Budget(1.0, 1e-5, None, Accountant.ZCDP)),
+        (Terms.of(epsilon=1.0, accountant="pure"), Budget(1.0, 0.0, None, Accountant.PURE)),
+        (Terms.of(epsilon=1.0, delta=1e-5, accountant="pure"), Budget(1.0, 1e-5, None, Accountant.PURE)),
+        (Terms.of(rho=0.5), Budget(None, 1e-9, 0.5, Accountant.ZCDP)),
+        (Terms.of(rho=0.5, delta=1e-4), Budget(None, 1e-4, 0.5, Accountant.ZCDP)),
     ],
 )
-def test_settings_give_the_budget(settings: Settings, budget: Budget) -> None:
-    assert settings.budget() == budget
+def test_terms_give_the_budget(terms: Terms, budget: Budget) -> None:
+    assert terms.budget() == budget
 
 
 @pytest.mark.parametrize(
     ("step", "exact"), [("0.1", "0.1"), (0.1, "0.1"), (2, "2"), (Decimal("1e-3"), "0.001")]
 )
 def test_a_step_is_an_exact_decimal(step: Any, exact: str) -> None:
-    assert Settings(epsilon=1.0, delta=1e-6, step=step).request(10).step == Decimal(exact)
+    assert DualQuery(step=step).step == Decimal(exact)
 
 
 @pytest.mark.parametrize(
@@ -387,9 +397,9 @@ def test_a_step_is_an_exact_decimal(step: Any, exact: str) -> None:
 def test_an_exact_solver_gets_a_time_limit_unless_the_user_limits_it(
     changes: dict[str, Any], seconds: float | None
 ) -> None:
-    asked = Settings(epsilon=1.0, delta=1e-6, **changes).request(10)
-    assert asked.seconds == seconds
-    assert asked.solver == changes.get("solver", "local-search")
+    asked = DualQuery(**changes)
+    assert asked.time_limit == seconds
+    assert asked.solver_name == changes.get("solver", "local-search")
 
 
 def interrupted(folder: Path) -> Path:
@@ -498,7 +508,10 @@ def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> No
 
 def test_the_help_of_the_main_function_names_every_option() -> None:
     described = re.split(r"\W+", inspect.getdoc(synthesize) or "")
-    assert [field.name for field in fields(Settings) if field.name not in described] == []
+    assert [field.name for field in fields(Terms) if field.name not in described] == []
+    assert [kind.__name__ for kind in OPTIONS.values() if kind.__name__ not in described] == []
+    for kind in OPTIONS.values():
+        assert all(f"\n{name} :\n" in str(kind.__doc__) for name in kind.known)
 
 
 @pytest.mark.parametrize(("engine", "warned"), [("dask:tcp://host:1", 1), ("dask:host:1", 0), ("memory", 0)])
@@ -516,3 +529,54 @@ def test_counts_that_would_travel_unencrypted_are_warned_of(
         with pytest.raises(PlanError, match="nobody"):
             synthesize(frame(), SCHEMA, "marginals:1", engine=engine, **USUAL)
     assert sum("not encrypted" in str(one.message) for one in found) == warned
+
+
+class OwnSolver:
+    """The local search under a name that is not registered."""
+
+    name = "mine"
+
+    def __init__(self) -> None:
+        self.inner, self.solved = get_solver("local-search"), 0
+        self.capabilities = self.inner.capabilities
+
+    def availability(self) -> Availability:
+        return self.inner.availability()
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        self.solved += 1
+        return replace(self.inner.solve(program, limits, hint=hint), solver=self.name)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
+) -> None:
+    own, folder = OwnSolver(), tmp_path / "out"
+    options = DualQuery(rounds=4, draws=8, solver=own, work=5)
+    size = {} if measured else {"n0": ROWS}
+    settings: dict[str, Any] = {"epsilon": 1e5, "delta": 1e-6, "predict": False, **size}
+    done = synthesize(frame(), SCHEMA, "marginals:2", algorithm=options, **settings)
+    assert done.statement["plan"]["solver"] == "mine"
+    assert {one.solver.split()[0] for one in done.rounds} == {"mine"}
+    assert own.solved == 4
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    monkeypatch.setattr(own, "solve", stop)
+    told = Silent()
+    monkeypatch.setattr(told, "round", stop)
+    with pytest.raises(StopError):
+        synthesize(frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=told, **settings)
+    with pytest.raises(SolverUnavailableError, match=r"a solver of its own, 'mine'.*solver=\.\.\."):
+        continue_run(folder, frame())
+    with pytest.raises(PlanError, match="began with the solver 'mine', found 'local-search'"):
+        continue_run(folder, frame(), solver=get_solver("local-search"))
+    continued = continue_run(folder, frame(), solver=OwnSolver())
+    assert {one.solver.split()[0] for one in continued.rounds[1:]} == {"mine"}

@@ -20,6 +20,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.sums import Floats
 from dpopt.algorithms.dualquery import dqrs_plan
 from dpopt.algorithms.dualquery.dqrs_plan import make_dqrs_plan
+from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.curators.dualquery_curator import Curator
@@ -28,7 +29,6 @@ from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
 from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.kernels import satisfied
-from dpopt.releases.plan_request import PlanRequest
 from dpopt.transcript.released import SampledQueries
 from tests.exact_dqrs_loss import WORDS, DqrsGame, Watch, check_dqrs_game
 from tests.exact_law import exp_minus, law, signed_scores
@@ -208,7 +208,7 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
 def check_plans_pay_for_every_draw(relation: NeighbouringRelation) -> None:
     """Every round of a plan is charged, with every draw, and the budget covers the sum."""
     for budget in (Budget(1.0, 1e-9, None, Accountant.ZCDP), Budget(None, 1e-9, 0.02, Accountant.ZCDP)):
-        plan = make_dqrs_plan(PlanRequest(3_000, relation, budget), THREE_QUERIES)
+        plan = make_dqrs_plan(PlanRequest(3_000, relation, budget, DQRS()), THREE_QUERIES)
         charges = plan.charges()
         assert [charge.label for charge in charges] == [f"round {t}" for t in range(1, plan.rounds + 1)]
         assert {charge.count for charge in charges} == {plan.draws}, "count of the draws"

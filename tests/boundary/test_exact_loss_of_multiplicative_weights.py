@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.releases.plan_request import MARGINALS
+from dpopt.algorithms.options import MARGINALS
 from tests.tiny_measuring import marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, check_round, tiny_plan
 

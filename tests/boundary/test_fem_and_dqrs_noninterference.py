@@ -29,9 +29,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
-from dpopt.algorithms.fem.plan import FEM, FEM_ALGORITHMS, SEPFEM, FemPlan
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -62,7 +62,7 @@ from tests.tiny_runs import ADD_REMOVE, REPLACE
 # What the compiler logs when a kernel is used for the first time is no message of dpopt, and comes once for each process.
 logging.getLogger("numba").setLevel(logging.WARNING)
 
-ALGORITHMS = (*FEM_ALGORITHMS, DQRS)
+ALGORITHMS = (*FEM_ALGORITHMS, "dqrs")
 TEXTS = ("marginals:2", "conjunctions:2,count=6,seed=1", "parity:2,count=6")
 SIGNED = 12  # no workload of these has fewer signed queries
 AMPLE = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
@@ -182,14 +182,14 @@ def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Dq
 
 
 def plan_of(algorithm: str) -> FemPlan | DqrsPlan:
-    return keeping_plan() if algorithm == DQRS else fem_plan(algorithm)
+    return keeping_plan() if algorithm == "dqrs" else fem_plan(algorithm)
 
 
 @st.composite
 def plans(draw: st.DrawFn) -> FemPlan | DqrsPlan:
     algorithm, relation = draw(st.sampled_from(ALGORITHMS)), draw(st.sampled_from(NeighbouringRelation))
     seed = draw(st.integers(0, 3))
-    if algorithm != DQRS:
+    if algorithm != "dqrs":
         range_ = draw(st.sampled_from([Decimal("0.3"), Decimal(40)]))
         return fem_plan(algorithm, relation, range_=range_, seed=seed)
     rule = draw(st.sampled_from(FreeAttributes))
@@ -291,8 +291,8 @@ def test_a_planted_leak_is_seen(leak: Leak, algorithm: str) -> None:
     """The value of one record in any of these places, while a query is selected or a record observed, is noticed."""
     public = Public(plan_of(algorithm), SCRIPT)
     assert public.run(TABLES[0]) == public.run(TABLES[1])
-    place: type[FemCurator | DqrsCurator] = DqrsCurator if algorithm == DQRS else FemCurator
-    name = "observe" if algorithm == DQRS else "select"
+    place: type[FemCurator | DqrsCurator] = DqrsCurator if algorithm == "dqrs" else FemCurator
+    name = "observe" if algorithm == "dqrs" else "select"
     usual = getattr(place, name)
 
     def leaking(curator: FemCurator | DqrsCurator, *given: Any, **more: Any) -> Any:
@@ -306,9 +306,9 @@ def test_a_planted_leak_is_seen(leak: Leak, algorithm: str) -> None:
 @pytest.mark.parametrize(
     ("algorithm", "kind", "decision"),
     [
-        (FEM, QuerySelection, lambda selection, *given: 2 * int(selection._held[0])),
-        (SEPFEM, QuerySelection, lambda selection, *given: 2 * int(selection._held[-1])),
-        (DQRS, KeptQueries, lambda kept, distances, source: distances // SIZE % 2 == 0),
+        ("fem", QuerySelection, lambda selection, *given: 2 * int(selection._held[0])),
+        ("sepfem", QuerySelection, lambda selection, *given: 2 * int(selection._held[-1])),
+        ("dqrs", KeptQueries, lambda kept, distances, source: distances // SIZE % 2 == 0),
     ],
 )
 def test_a_decision_that_follows_the_table_instead_of_a_draw_is_seen(

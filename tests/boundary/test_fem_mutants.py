@@ -19,7 +19,8 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.fem import plan as fem_plan
-from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, SEPFEM, FemPlan, make_fem_plan
+from dpopt.algorithms.fem.plan import FemPlan, make_fem_plan
+from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
 from dpopt.private.curators import fem_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.fem_curator import FemCurator
@@ -27,7 +28,6 @@ from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan_request import PlanRequest
 from dpopt.transcript.released import SelectedQuery
 from tests.exact_fem_loss import FemGame, Watch, check_fem_game
 from tests.exact_law import integer_weights
@@ -146,13 +146,14 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
 def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
     """T selections of range eps0 cost T eps0^2 / 8 of rho, or T eps0: within the budget, and nearly all of it."""
     rho, epsilon = 0.02, 0.7
-    for algorithm in FEM_ALGORITHMS:
+    for kind in (FEM, SepFEM):
         for rounds in (None, 12):
-            request = PlanRequest(5_000, relation, Budget(None, 1e-9, rho, Accountant.ZCDP), rounds=rounds)
-            plan = make_fem_plan(request, CELLS, algorithm=algorithm)
+            asked = kind(rounds=rounds)
+            request = PlanRequest(5_000, relation, Budget(None, 1e-9, rho, Accountant.ZCDP), asked)
+            plan = make_fem_plan(request, CELLS)
             assert 0.999 < share_of(plan, float(plan.range_) ** 2 / 8 / rho) <= 1, "budget of rho"
             pure = replace(request, budget=Budget(epsilon, 0.0, None, Accountant.PURE))
-            plan = make_fem_plan(pure, CELLS, algorithm=algorithm)
+            plan = make_fem_plan(pure, CELLS)
             assert 0.999 < share_of(plan, float(plan.range_) / epsilon) <= 1, "budget of epsilon"
 
 
@@ -369,7 +370,7 @@ def test_without_a_defect_every_check_is_green(check: Check, relation: Neighbour
 def test_a_run_of_sepfem_costs_what_is_charged_at_most(relation: NeighbouringRelation) -> None:
     """Other batches, of Laplace perturbations; the private side is the same."""
     of_fem = FemGame.of(CELLS, rounds=1, records=3, range_="3", size=2, relation=relation)
-    of_sepfem = replace(of_fem, plan=replace(of_fem.plan, algorithm=SEPFEM))
+    of_sepfem = replace(of_fem, plan=replace(of_fem.plan, algorithm="sepfem"))
     batches, others = (one.play(((0, 1), (1, 1)))[2] for one in (of_fem, of_sepfem))
     assert [batch.records.tolist() for batch in batches] != [batch.records.tolist() for batch in others]
     assert check_fem_game(of_sepfem) <= 1

@@ -19,13 +19,12 @@ import pytest
 
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.multiplicative_weights import past as multiplicative_past
-from dpopt.algorithms.multiplicative_weights.plan import PMW
+from dpopt.algorithms.options import MARGINALS, QUERIES
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import TranscriptError
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.releases.job import Job
-from dpopt.releases.plan_request import MARGINALS, QUERIES
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_crash_protocol import SCHEMA, World, go_on
@@ -165,7 +164,7 @@ def test_a_transcript_cut_off_anywhere_is_continued(tmp_path: Path, select: str)
 
 def test_a_run_that_stopped_early_charges_all_that_it_could_have_played(tmp_path: Path) -> None:
     """With alpha 1 the first measurement ends the run; a transcript that says otherwise is refused."""
-    job = multiplicative_job(multiplicative_plan(PMW, rounds=5, alpha=1.0), SCHEMA)
+    job = multiplicative_job(multiplicative_plan("pmw", rounds=5, alpha=1.0), SCHEMA)
     folder = tmp_path / "release"
     made = go_on(folder, job, MultiplicativeWorld())
     assert made is not None

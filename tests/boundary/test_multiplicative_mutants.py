@@ -18,8 +18,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.algorithms.multiplicative_weights import plan as multiplicative_plan
 from dpopt.algorithms.multiplicative_weights import planning as multiplicative_planning
-from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE
 from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
+from dpopt.algorithms.options import MARGINALS, MWEM, PMW, QUERIES, PlanRequest
 from dpopt.private.curators import multiplicative_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
@@ -28,7 +28,6 @@ from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan_request import MARGINALS, QUERIES, PlanRequest
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, check_round, public_answers, tiny_plan
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -117,15 +116,16 @@ def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
     """Selections and measurements of all rounds cost the budget at most, and nearly all of it."""
     workload, rho, epsilon = parse_workload("marginals:2", SCHEMA), 0.02, 0.7
     moved = {QUERIES: 1, MARGINALS: 2 if relation is REPLACE else 1}
-    for algorithm in MULTIPLICATIVE:
+    for kind in (PMW, MWEM):
         for rounds in (None, 12):
-            request = PlanRequest(5_000, relation, Budget(None, 1e-9, rho, Accountant.ZCDP), rounds=rounds)
-            plan = make_multiplicative_plan(algorithm, request, workload)
+            asked = kind(rounds=rounds)
+            request = PlanRequest(5_000, relation, Budget(None, 1e-9, rho, Accountant.ZCDP), asked)
+            plan = make_multiplicative_plan(request, workload)
             each = float(plan.step) ** 2 / 8 + moved[plan.select] / (2 * plan.scale**2)
             assert len(plan.charges()) == 2 * plan.rounds, "charges of another number of rounds"
             assert 0.999 < plan.rounds * each / rho <= 1 + 1e-9, "budget of rho"
-            pure = PlanRequest(5_000, relation, Budget(epsilon, 0.0, None, Accountant.PURE), rounds=rounds)
-            plan = make_multiplicative_plan(algorithm, pure, workload)
+            pure = PlanRequest(5_000, relation, Budget(epsilon, 0.0, None, Accountant.PURE), asked)
+            plan = make_multiplicative_plan(pure, workload)
             each = float(plan.step) + moved[plan.select] / plan.scale
             assert 0.999 < plan.rounds * each / epsilon <= 1 + 1e-9, "budget of epsilon"
 

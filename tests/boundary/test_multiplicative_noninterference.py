@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_weights.plan import MWEM, PMW, Learning, MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.plan import Learning, MultiplicativePlan
+from dpopt.algorithms.options import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
@@ -28,7 +29,6 @@ from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.outcome import Sources
-from dpopt.releases.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_noninterference import RULED, SCHEMA, SIZE, Watcher, contents, tables, watched
 from tests.tiny_runs import REPLACE
@@ -98,8 +98,8 @@ def publics(draw: st.DrawFn) -> Public:
     updates = [MAX_ENTROPY, DATA_STEP, EXACT] + ([HOEFFDING] if select == QUERIES else [])
     update = draw(st.sampled_from(updates))
     alpha = 0.05 if update == HOEFFDING else None
-    algorithm = PMW if alpha else draw(st.sampled_from([PMW, MWEM]))
-    if algorithm == PMW and select == QUERIES:
+    algorithm = "pmw" if alpha else draw(st.sampled_from(["pmw", "mwem"]))
+    if algorithm == "pmw" and select == QUERIES:
         alpha = draw(st.sampled_from([0.02, 0.3]))
     plan = multiplicative_plan(
         algorithm,

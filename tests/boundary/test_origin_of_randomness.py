@@ -12,7 +12,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.dualquery.dqrs_plan import DQRS, DqrsPlan
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release
 from dpopt.private.mechanisms.noise import ScriptedNoise
@@ -23,7 +23,7 @@ from dpopt.releases.outcome import Sources
 from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, workload
 from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
 
-ALGORITHMS = (*FEM_ALGORITHMS, DQRS)
+ALGORITHMS = (*FEM_ALGORITHMS, "dqrs")
 ROUNDS, EACH, RECORDS = 6, 5, 7
 AMPLE = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 
@@ -31,7 +31,7 @@ AMPLE = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 def job(algorithm: str) -> Job:
     """Return the public inputs of a small run; the last rounds of DQRS keep queries."""
     plan: FemPlan | DqrsPlan
-    if algorithm == DQRS:
+    if algorithm == "dqrs":
         plan = DqrsPlan(
             rounds=ROUNDS,
             draws=EACH,
@@ -89,7 +89,7 @@ def test_a_run_is_a_function_of_the_bytes_of_the_operating_system(
     assert one == same
     assert one["transcript.jsonl"] != other["transcript.jsonl"]
     # A selection and a fresh draw take two words, more where points are rejected.
-    draws = EACH if algorithm == DQRS else ROUNDS
+    draws = EACH if algorithm == "dqrs" else ROUNDS
     assert given[0] == given[1] >= 16 * draws
 
 
@@ -97,7 +97,7 @@ def test_a_round_of_dqrs_reads_a_word_for_each_query_that_it_may_keep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With words that keep every query, the rounds that keep queries read nothing else."""
-    charges = job(DQRS).plan.charges()
+    charges = job("dqrs").plan.charges()
     fresh = sum(charge.kind is ChargeKind.BOUNDED_RANGE for charge in charges)
     assert 0 < fresh < ROUNDS
     asked: list[int] = []
@@ -107,7 +107,7 @@ def test_a_round_of_dqrs_reads_a_word_for_each_query_that_it_may_keep(
         return bytes(count)
 
     monkeypatch.setattr("os.urandom", zeros)
-    release(dataset(RECORDS), job(DQRS), None)
+    release(dataset(RECORDS), job("dqrs"), None)
     assert asked == [16 * EACH] * fresh + [8 * EACH] * (ROUNDS - fresh)
 
 
@@ -133,7 +133,7 @@ UNTRUSTED_OF_DQRS: dict[str, Sources] = {
 @pytest.mark.parametrize(
     ("algorithm", "source"),
     [(algorithm, source) for algorithm in ALGORITHMS for source in UNTRUSTED]
-    + [(DQRS, source) for source in UNTRUSTED_OF_DQRS],
+    + [("dqrs", source) for source in UNTRUSTED_OF_DQRS],
 )
 def test_draws_from_anywhere_else_mark_ledger_and_statement(algorithm: str, source: str) -> None:
     sources = (UNTRUSTED | UNTRUSTED_OF_DQRS)[source]

@@ -11,11 +11,10 @@ from unittest import mock
 import pytest
 
 from dpopt.accounting.size import SIZE
-from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.release import resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import replay
-from dpopt.algorithms.settings import Settings
 from dpopt.algorithms.sized_release import release_asked, resume_asked
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, TranscriptError
@@ -26,7 +25,7 @@ from tests.tiny_runs import bits_schema, conjunctions, dataset_of
 SCHEMA = bits_schema(2)
 WORKLOAD = conjunctions(SCHEMA, "a", "b")
 TABLE = tuple((place % 2, 1) for place in range(40))
-SETTINGS = Settings(algorithm="noise", epsilon=1e3, delta=1e-6, predict=False)
+SETTINGS = Terms.of(algorithm="noise", epsilon=1e3, delta=1e-6, predict=False)
 
 
 def go_on(folder: Path, world: World) -> SyntheticRelease | None:

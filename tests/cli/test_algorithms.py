@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.choosing import CANDIDATES
-from dpopt.algorithms.option_takers import ALGORITHMS
+from dpopt.algorithms import registry
+from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from dpopt.cli.reports.reports import report_plan
 from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
 from dpopt.releases.write_records import write_records
@@ -77,7 +77,7 @@ def test_a_release_says_which_algorithm_was_chosen_and_why(
     done = call("release", *demonstration, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     chosen = statement(tmp_path / "out")["chosen"]
-    assert set(chosen["considered"]) == set(CANDIDATES)
+    assert set(chosen["considered"]) == {name for name, one in registry.ALGORITHMS.items() if one.candidate}
     assert done.stdout.splitlines()[0] == f"chosen:    {chosen['because']}"
     assert f"algorithm: {chosen['algorithm']}; {chosen['because']}" in done.stderr.splitlines()
     assert statement(tmp_path / "out")["algorithm"] == chosen["algorithm"]
@@ -168,12 +168,21 @@ REFUSED: dict[str, tuple[list[object], str]] = {
         ["--algorithm", "projection", "--records", 0],
         "the number of records must be a whole number",
     ),
-    "negative smoothing": (["--smoothing", -1], "smoothing must be a finite number of at least 0, found -1"),
-    "no time": (["--fit-seconds", 0], "the seconds of a fit must be a finite number above 0"),
-    "no selections": (["--selections", 0], "the number of selections must be a whole number of at least 1"),
+    "negative smoothing": (
+        ["--algorithm", "projection", "--smoothing", -1],
+        "smoothing must be a finite number of at least 0, found -1",
+    ),
+    "no time": (
+        ["--algorithm", "adaptive", "--fit-seconds", 0],
+        "the seconds of a fit must be a finite number above 0",
+    ),
+    "no selections": (
+        ["--algorithm", "adaptive", "--selections", 0],
+        "the number of selections must be a whole number of at least 1",
+    ),
     "rounds of a projection": (
         ["--algorithm", "projection", "--rounds", 5],
-        "--rounds is an option of dualquery, dqrs, fem, sepfem, pmw, mwem, found --algorithm projection",
+        "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, found --algorithm projection",
     ),
     "bits of a projection": (
         ["--algorithm", "projection", "--record-encoding", "bits"],
@@ -183,10 +192,18 @@ REFUSED: dict[str, tuple[list[object], str]] = {
         ["--algorithm", "dualquery", "--records", 5],
         "--records is an option of projection",
     ),
-    "rows of noise": (["--algorithm", "noise", "--rows", 5], "--rows is an option of dualquery"),
+    "rows of noise": (["--algorithm", "noise", "--rows", 5], "--rows is for algorithms that release records"),
     "another plan": (
         ["--algorithm", "adaptive", "--plan-by", "bound"],
         "--plan-by is an option of dualquery, pmw, found",
+    ),
+    "rounds of no algorithm": (
+        ["--rounds", 5],
+        "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, found --algorithm auto",
+    ),
+    "a solver of mwem": (
+        ["--algorithm", "mwem", "--solver", "cp-sat"],
+        "--solver is an option of projection, adaptive, dualquery, fem, sepfem, dqrs, found --algorithm mwem",
     ),
     "fit-seconds of dqrs": (
         ["--algorithm", "dqrs", "--fit-seconds", 5],

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.option_takers import ALGORITHMS
+from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from dpopt.errors import PrivateDataError, SchemaError
 from tests.cli.command_line import COMMAND, call, inputs, refuse, release_arguments, succeed
 
+NAMED = ["--algorithm", "dualquery"]
 OWNER = "(This message may quote the table: it is for its owner and is stored nowhere.)"
 
 
@@ -30,10 +31,10 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
             ["--rho", 1, "--neighbours", "remove"],
             "--neighbours is one of replace, add-remove; found 'remove'",
         ),
-        (["--rho", 1, "--plan-by", "hand"], "--plan-by is one of"),
-        (["--rho", 1, "--free-attributes", "zero"], "--free-attributes is one of"),
+        (["--rho", 1, *NAMED, "--plan-by", "hand"], "--plan-by is one of"),
+        (["--rho", 1, *NAMED, "--free-attributes", "zero"], "--free-attributes is one of"),
         (
-            ["--rho", 1, "--record-encoding", "binary"],
+            ["--rho", 1, *NAMED, "--record-encoding", "binary"],
             "--record-encoding is one of records, bits; found 'binary'",
         ),
         (["--rho", 1, "--on-invalid", "keep"], "on-invalid 'keep'"),
@@ -49,10 +50,10 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         (["--rho", 1, "--algorithm", "projetcion"], "found 'projetcion' (did you mean 'projection'?)"),
         (["--rho", 1, "--format", "xlsx"], "the format is one of csv, parquet, npz, baskets; found 'xlsx'"),
         (["--rho", 1, "--rows", 0], "the number of rows must be a whole number of at least 1, found 0"),
-        (["--rho", 1, "--work", 0], "the work per round must be a whole number of at least 1"),
-        (["--rho", 1, "--seconds", -1], "the seconds per round must be a finite number above 0"),
+        (["--rho", 1, *NAMED, "--work", 0], "the work per round must be a whole number of at least 1"),
+        (["--rho", 1, *NAMED, "--seconds", -1], "the seconds per round must be a finite number above 0"),
         (["--rho", 1, "--seed", -1], "the seed must be a whole number of at least 0"),
-        (["--rho", 1, "--step", "x"], "the step eta must be a decimal number"),
+        (["--rho", 1, *NAMED, "--step", "x"], "the step eta must be a decimal number"),
         (["--rho", 1, "--neighbours", "replace", "--n0", 150], "n0 belongs to add-remove"),
         (["--rho", 1, "--workload", "marginals:9"], "9-way queries were asked for"),
         (["--rho", 1, "--workload", "all"], "'all'"),
@@ -64,7 +65,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
             "is too small for two rounds on n = 200 records",
         ),
         (
-            ["--rho", 0.001, "--n0", 200, "--rounds", 99, "--draws", 99, "--step", 2],
+            ["--rho", 0.001, "--n0", 200, *NAMED, "--rounds", 99, "--draws", 99, "--step", 2],
             "T = 99, s = 99, eta = 2 cost epsilon",
         ),
     ],

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 import dpopt
-from dpopt.algorithms.option_takers import ALGORITHMS, SPECIFIC, TAKERS
+from dpopt.algorithms.registry import OPTIONS
 from dpopt.cli.application import application
 from tests.cli.command_line import call, inputs, refuse, succeed
 
@@ -72,7 +72,7 @@ COMMANDS = [
 ]
 WATCHED = """
 import json, sys
-from dpopt.algorithms.option_takers import ALGORITHMS, SPECIFIC, TAKERS
+from dpopt.algorithms.registry import OPTIONS
 from dpopt.cli.application import application
 import dpopt.cli.main
 heavy, commands = map(json.loads, sys.argv[1:])
@@ -100,7 +100,7 @@ def test_each_command_explains_itself_and_each_of_its_options(words: list[str]) 
     text = succeed(*words, "--help")
     assert text == succeed(*words, "-h")
     if words in (["plan"], ["release"]):  # each algorithm's options are shown where it is named
-        text += "".join(succeed(*words, "--algorithm", name, "--help") for name in ALGORITHMS)
+        text += "".join(succeed(*words, "--algorithm", name, "--help") for name in OPTIONS)
     command: object = typer.main.get_command(application)
     for word in words:
         command = command.commands[word]  # type: ignore[attr-defined]
@@ -153,15 +153,16 @@ def test_a_command_that_is_typed_wrong_is_explained(words: list[str], message: s
 
 @pytest.mark.parametrize("command", ["plan", "release"])
 def test_help_shows_the_options_of_the_named_algorithm_and_of_no_other(command: str) -> None:
+    every = {name for kind in OPTIONS.values() for name in kind.known}
+
     def shown(*words: str) -> set[str]:
         text = succeed(command, *words, "--help")
-        return {name for name in TAKERS if f" --{name.replace('_', '-')} " in text}
+        return {name for name in every if f" --{name.replace('_', '-')} " in text}
 
-    assert not shown() & SPECIFIC
+    assert shown() == set(OPTIONS["auto"].known)
     for named in (["--algorithm", "mwem"], ["--algorithm=mwem"], ["--workload", "w", "--algorithm", "mwem"]):
-        assert {"rounds", "select", "replays"} <= shown(*named)
-        assert not shown(*named) & {"draws", "step", "smoothing", "alpha"}
-    assert "smoothing" in shown("--algorithm", "projection")
+        assert shown(*named) == set(OPTIONS["mwem"].known)
+    assert shown("--algorithm", "projection") == set(OPTIONS["projection"].known)
 
 
 def test_an_option_of_another_algorithm_is_refused_with_those_that_have_it(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ def slow_release(folder: Path) -> list[object]:
     """Return a release whose rounds take long enough to stop it between them: many sweeps of the local search."""
     table, schema = inputs(folder)
     size = [
+        "--algorithm",
+        "dualquery",
         "--neighbours",
         "replace",
         "--epsilon",

@@ -8,10 +8,11 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.option_takers import ALGORITHMS
+from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from tests.cli.command_line import inputs, refuse, succeed
 
-SMALL = ["--algorithm", "dualquery", "--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
+NAMED = ["--algorithm", "dualquery"]
+SMALL = [*NAMED, "--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
         ),
         (["--n", 9, "--rho", 1, "--accountant", "renyi"], "--accountant is one of pure, theorem, per-round"),
         (["--n", 9, "--rho", 1, "--neighbours", "swap"], "--neighbours is one of replace, add-remove"),
-        (["--n", 9, "--rho", 1, "--plan-by", "luck"], "--plan-by is one of rule, simulation, bound"),
+        (["--n", 9, "--rho", 1, *NAMED, "--plan-by", "luck"], "--plan-by is one of rule, simulation, bound"),
         (
             ["--n", 9, "--rho", 1, "--algorithm", "mst"],
             f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'",
@@ -215,8 +216,14 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
         (["--n", 9, "--rho", 1, "--algorithm", "dualqury"], "(did you mean 'dualquery'?)"),
         (["--n", 9, "--rho", 1, "--fill", 1], "--fill is the public share of ones in the table"),
         (["--n", 9, "--rho", 1, "--fill", 0.1], "--fill is the share of ones in a table of zeros and ones"),
-        (["--n", 9, "--rho", 1, "--step", "big"], "the step eta must be a decimal number such as 1.4"),
-        (["--n", 9, "--rho", 1, "--rounds", 0], "the number of rounds must be a whole number of at least 1"),
+        (
+            ["--n", 9, "--rho", 1, *NAMED, "--step", "big"],
+            "the step eta must be a decimal number such as 1.4",
+        ),
+        (
+            ["--n", 9, "--rho", 1, *NAMED, "--rounds", 0],
+            "the number of rounds must be a whole number of at least 1",
+        ),
         (
             ["--algorithm", "dualquery", "--n0", 100, "--rho", 0],
             "is too small for two rounds on n = 100 records",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from dpopt.inference import FitProblem, FitTerm
@@ -12,8 +13,17 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
-from tests.circuits import every_record
+from tests.circuits import among, circuit_of, every_record, exactly_when, some
 from tests.strategies import naive_truth
+
+SIZES = (3, 2, 4, 3)
+RULES = circuit_of(
+    {
+        "tied": exactly_when((0, [0]), (2, [1, 2]), SIZES),
+        "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))],
+    }
+)
+RULED = pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
 
 
 def domains_of(codes: Sequence[Sequence[int]]) -> Domains:
@@ -56,7 +66,7 @@ def legal_records(problem: FitProblem) -> NDArray[np.int32]:
 def mixed_problem(
     seed: int,
     *,
-    sizes: Sequence[int] = (3, 2, 4, 3),
+    sizes: Sequence[int] = SIZES,
     rules: ThresholdCircuit = NO_RULES,
     noise: float = 0.1,
     allowed: Domains | None = None,

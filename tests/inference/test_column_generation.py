@@ -1,31 +1,30 @@
-"""Column generation: the optimum of a general solver over all legal records, proofs, gaps, rules, and what it refuses."""
+"""Column generation and weights as rows: optima of a general solver, proofs, gaps, rules, the best roundings."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError, SolverUnavailableError
 from dpopt.inference import FitProblem, FitSettings, Fitted, fit, generate_columns
 from dpopt.inference.records.columns.pricing import Enumeration
+from dpopt.inference.records.rounding import (
+    best_multiplicities,
+    exact_multiplicities,
+    systematic_multiplicities,
+)
 from dpopt.models.records.projection_master import projection_master
 from dpopt.programs import SolveLimits
-from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.registry import get_solver
-from tests.circuits import among, circuit_of, exactly_when, some
-from tests.inference.fits import answers, domains_of, legal_records, mixed_problem, objective
+from tests.inference.fits import RULED, RULES, answers, domains_of, legal_records, mixed_problem, objective
 
-SIZES = (3, 2, 4, 3)
-RULES = circuit_of(
-    {
-        "tied": exactly_when((0, [0]), (2, [1, 2]), SIZES),
-        "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))],
-    }
-)
 SEEDS = pytest.mark.parametrize("seed", range(4))
-RULED = pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
 
 
 def optimum(problem: FitProblem) -> float:
@@ -52,7 +51,7 @@ def check(problem: FitProblem, fitted: Fitted) -> None:
 @pytest.mark.solver("clarabel")
 def test_the_optimum_is_that_of_a_general_solver_over_all_records(seed: int, rules: ThresholdCircuit) -> None:
     allowed = domains_of([(0, 2), (0, 1), (1, 2, 3), (0, 1, 2)]) if seed == 3 else None
-    problem = mixed_problem(seed, sizes=SIZES, rules=rules, allowed=allowed)
+    problem = mixed_problem(seed, rules=rules, allowed=allowed)
     fitted = fit(problem, FitSettings(records=10, sweeps=2, rounds=100, seed=seed))
     check(problem, fitted)
     best = optimum(problem)
@@ -71,7 +70,7 @@ def test_the_search_alone_finds_the_same_records_on_small_problems(
     seed: int, rules: ThresholdCircuit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
-    problem = mixed_problem(seed, sizes=SIZES, rules=rules)
+    problem = mixed_problem(seed, rules=rules)
     fitted = fit(problem, FitSettings(records=10, sweeps=2, rounds=100, seed=seed))
     check(problem, fitted)
     assert fitted.objective == pytest.approx(optimum(problem), rel=1e-6)
@@ -84,7 +83,7 @@ def test_the_search_alone_finds_the_same_records_on_small_problems(
 def test_a_solver_proves_a_bound(name: str, rules: ThresholdCircuit, monkeypatch: pytest.MonkeyPatch) -> None:
     if not get_solver(name).availability().available:
         pytest.skip(f"{name} is not available")
-    problem = mixed_problem(1, sizes=SIZES, rules=rules)
+    problem = mixed_problem(1, rules=rules)
     exact = fit(problem, FitSettings(records=10, rounds=100))
     monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
     fitted = fit(problem, FitSettings(records=10, rounds=100, proof=name, seconds=120))
@@ -103,7 +102,7 @@ def test_a_solver_proves_a_bound(name: str, rules: ThresholdCircuit, monkeypatch
 
 
 def test_records_given_with_weights_are_merged_and_improved() -> None:
-    problem = mixed_problem(2, sizes=SIZES)
+    problem = mixed_problem(2)
     records = legal_records(problem)[[0, 5, 9, 5]]
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     start = objective(problem, records, weights)
@@ -111,12 +110,12 @@ def test_records_given_with_weights_are_merged_and_improved() -> None:
     check(problem, fitted)
     assert len(fitted.records) <= 3
     assert fitted.history[0].objective < start
-    with pytest.raises(ProgramError, match="sum to 1"):
+    with pytest.raises(ProgramError, match="sum"):
         generate_columns(problem, FitSettings(rounds=1), records, weights=weights / 2)
 
 
 def test_many_records_are_weighed_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = mixed_problem(0, sizes=SIZES)
+    problem = mixed_problem(0)
     settings = FitSettings(records=200, sweeps=0, rounds=60)
     exact = fit(problem, settings)
     monkeypatch.setattr("dpopt.inference.records.columns.column_generation.MATRIX_UP_TO", 5)
@@ -128,7 +127,7 @@ def test_many_records_are_weighed_without_a_matrix(monkeypatch: pytest.MonkeyPat
 
 
 def test_it_ends_by_the_gap_by_the_clock_and_by_the_rounds() -> None:
-    problem = mixed_problem(3, sizes=SIZES)
+    problem = mixed_problem(3)
     settings = FitSettings(records=5, sweeps=0, rounds=100)
     loose = fit(problem, replace(settings, gap=0.5))
     assert loose.stopped == "the gap is small enough"
@@ -144,8 +143,69 @@ def test_it_ends_by_the_gap_by_the_clock_and_by_the_rounds() -> None:
 
 def test_unknown_solvers_and_illegal_records_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
-    problem = mixed_problem(0, sizes=SIZES, rules=RULES)
-    with pytest.raises(SolverUnavailableError, match="no solver 'nobody'"):
+    problem = mixed_problem(0, rules=RULES)
+    with pytest.raises(SolverUnavailableError, match="nobody"):
         fit(problem, FitSettings(records=5, rounds=1, proof="nobody"))
     with pytest.raises(ProgramError, match="legal"):
         generate_columns(problem, FitSettings(rounds=1), np.zeros((1, 4), dtype=np.int32))
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=30), st.integers(1, 10_000))
+def test_every_record_gets_floor_or_ceil_of_its_share(masses: list[float], number: int) -> None:
+    weights = np.array(masses) / sum(masses)
+    rows = systematic_multiplicities(weights, number)
+    assert rows.sum() == number
+    exact = weights * number
+    assert (rows >= np.floor(exact - 1e-6)).all()
+    assert (rows <= np.ceil(exact + 1e-6)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.solver("cp-sat")
+def test_the_best_roundings_are_the_best(seed: int) -> None:
+    problem = mixed_problem(seed, noise=0.05)
+    fitted = fit(problem, FitSettings(records=10, rounds=50, seed=seed))
+    heaviest = np.argsort(-fitted.weights)[:8]
+    records, weights = fitted.records[heaviest], fitted.weights[heaviest] / fitted.weights[heaviest].sum()
+    number = 13
+    exact = exact_multiplicities(problem, records, weights, number, get_solver("cp-sat"))
+    floors = np.floor(weights * number).astype(np.int64)
+    rest = number - int(floors.sum())
+
+    def value(multiplicities: np.ndarray) -> float:
+        kept = multiplicities > 0
+        return objective(problem, records[kept], multiplicities[kept] / number)
+
+    best = np.inf
+    for chosen in itertools.combinations(range(len(floors)), rest):
+        rounded = floors.copy()
+        rounded[list(chosen)] += 1
+        best = min(best, value(rounded))
+    assert value(exact) == pytest.approx(best, rel=1e-9)
+    moved = best_multiplicities(problem, records, weights, number)
+    systematic = systematic_multiplicities(weights, number)
+    assert moved.sum() == exact.sum() == number
+    assert value(moved) <= value(systematic) * (1 + 1e-12)
+    assert value(moved) <= best * 1.1
+    assert fitted.objective <= min(value(moved), value(exact)) * (1 + 1e-12)
+    for one, other in itertools.permutations(range(len(moved)), 2):
+        if moved[one]:
+            step = moved.copy()
+            step[one] -= 1
+            step[other] += 1
+            assert value(step) >= value(moved) * (1 - 1e-9)
+
+
+def test_what_cannot_be_rounded_is_refused() -> None:
+    problem = mixed_problem(0)
+    with pytest.raises(ProgramError, match="at least"):
+        systematic_multiplicities(np.ones(1), 0)
+    with pytest.raises(ProgramError, match="sum"):
+        systematic_multiplicities(np.array([0.5, 0.2]), 3)
+    with pytest.raises(ProgramError, match="decide"):
+        exact_multiplicities(
+            problem, np.zeros((1, 4), dtype=np.int32), np.ones(1), 5, get_solver("local-search")
+        )
+    many = np.zeros((3001, 4), dtype=np.int32)
+    with pytest.raises(ProgramError, match="up to 3,000"):
+        best_multiplicities(problem, many, np.full(3001, 1 / 3001), 5)

@@ -163,7 +163,7 @@ def test_a_universe_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         ProductUniverse(Domains.of(schema, occurring=False), np.arange(27))
     universe = ProductUniverse(Domains.of(MIXED, occurring=False), np.arange(5))
     monkeypatch.setattr(multiplicative_answers, "MOST_TABLE_CELLS", 100)
-    with pytest.raises(ProgramError, match="at most 100 are held"):
+    with pytest.raises(ProgramError, match="held"):
         AnswerSheet(universe, parse_workload("marginals:3", MIXED).queries)
 
 

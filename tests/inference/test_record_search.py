@@ -1,36 +1,125 @@
-"""The record search: exact bookkeeping, descent, local optimality, the law at a temperature, stopping, starts."""
+"""Fits of equally weighted records: what is refused, exact bookkeeping, descent, local optimality, the law at a temperature."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpopt.arrays import freeze
-from dpopt.errors import ProgramError
-from dpopt.inference import FitProblem, FitProgress, FitSettings, estimated_laws, fit_records
+from dpopt.errors import ProgramError, SchemaError, WorkloadError
+from dpopt.inference import FitProblem, FitProgress, FitSettings, Fitted, FitTerm, estimated_laws, fit_records
 from dpopt.inference.records import bookkeeping
 from dpopt.inference.records.columns.pool import Pool
 from dpopt.inference.records.laws import draw_records
 from dpopt.inference.records.monomial_layout import are_worthwhile
-from dpopt.inference.records.problem import FitTerm
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
-from tests.circuits import among, circuit_of, exactly_when, some
-from tests.inference.fits import domains_of, equal_objective, legal_records, mixed_problem
-
-SIZES = (3, 2, 4, 3)
-RULES = circuit_of(
-    {
-        "tied": exactly_when((0, [0]), (2, [1, 2]), SIZES),
-        "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))],
-    }
+from tests.circuits import among, circuit_of, some
+from tests.inference.fits import (
+    RULED,
+    RULES,
+    SIZES,
+    all_codes,
+    domains_of,
+    equal_objective,
+    legal_records,
+    mixed_problem,
 )
+
+TWO = np.array([2, 3], dtype=np.int32)
+MARGINALS = MarginalSet(all_codes([2, 3]), np.array([[0, 1]], dtype=np.int32))
+TERM = FitTerm(MARGINALS, np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("values", "weight", "message"),
+    [
+        (np.zeros(5), 1.0, "6 queries and values of shape"),
+        (np.zeros((6, 1)), 1.0, "6 queries and values of shape"),
+        (np.array([0, 0, 0, 0, 0, np.inf]), 1.0, "not finite"),
+        (np.zeros(6), 0.0, "weight 0.0"),
+        (np.zeros(6), np.nan, "weight nan"),
+    ],
+)
+def test_a_term_needs_a_finite_value_for_every_query(values: np.ndarray, weight: float, message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        FitTerm(MARGINALS, values, weight)
+
+
+GOOD = FitProblem(TWO, (TERM,), NO_RULES, all_codes([2, 3]))
+WIDE = MarginalSet(all_codes([2, 4]), np.array([[1]], dtype=np.int32))
+FAR = Clauses.conjunctions([[1]], [[3]], [[True]])
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [
+        ({"sizes": np.zeros(0, dtype=np.int32)}, ProgramError, "one attribute"),
+        ({"domains": all_codes([2])}, ProgramError, "over 1 attributes"),
+        ({"domains": domains_of([(0, 1), ()])}, ProgramError, "no code of attribute 1"),
+        ({"domains": domains_of([(0, 1), (0, 3)])}, ProgramError, "does not exist"),
+        ({"terms": (FitTerm(WIDE, np.zeros(4)),)}, ProgramError, "term 0"),
+        ({"terms": (FitTerm(FAR, np.zeros(1)),)}, WorkloadError, "code 3"),
+        ({"rules": circuit_of({"far": [some(among(2, [0], [2, 3, 2]))]})}, SchemaError, "outside"),
+    ],
+)
+def test_a_problem_needs_parts_that_fit_together(
+    changes: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        replace(GOOD, **changes)
+
+
+@pytest.mark.parametrize(
+    ("weights", "bound", "says"),
+    [(np.ones(1), None, "each record"), (np.ones(2), None, "sum to 1"), (np.full(2, 0.5), 0.5, "comes with")],
+)
+def test_what_a_fit_gives_is_checked(weights: np.ndarray, bound: float | None, says: str) -> None:
+    with pytest.raises(ProgramError, match=says):
+        Fitted(np.zeros((2, 2), dtype=np.int32), weights, 1.0, bound, None, None, "", ())
+
+
+def test_legal_records_have_allowed_codes_and_obey_the_rules() -> None:
+    rules = circuit_of({"one": [some(among(0, [1], [2, 3]), among(1, [2], [2, 3]))]})
+    problem = FitProblem(TWO, (TERM,), rules, domains_of([(0, 1), (0, 2)]))
+    records = np.array([[0, 0], [0, 2], [1, 0], [1, 1], [2, 0], [0, -1], [1, 3]], dtype=np.int32)
+    assert problem.illegal(records).tolist() == [True, False, False, True, True, True, True]
+    with pytest.raises(ProgramError, match="record 0"):
+        problem.require_legal(records)
+    with pytest.raises(ProgramError, match="2 attributes"):
+        problem.illegal(records[:, :1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"records": 0},
+        {"records": 10**9},
+        {"sweeps": -1},
+        {"rounds": -1},
+        {"seed": 2**31},
+        {"threads": 0},
+        {"smoothing": -1.0},
+        {"smoothing": np.inf},
+        {"improvement": np.nan},
+        {"seconds": 0.0},
+        {"seconds": np.nan},
+        {"gap": -1.0},
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ProgramError, match=next(iter(wrong))):
+        FitSettings(**wrong)  # type: ignore[arg-type]
+
+
 ALLOWED = domains_of([(0, 2), (0, 1), (1, 2, 3), (0, 1, 2)])
 SEEDS = pytest.mark.parametrize("seed", range(6))
-RULED = pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
 
 
 def best_single_change(problem: FitProblem, records: np.ndarray) -> float:
@@ -201,9 +290,9 @@ def test_a_start_is_kept_repeated_or_thinned_out() -> None:
         _, counts = np.unique(rows, axis=0, return_counts=True)
         assert counts.sum() == number
         assert counts.max() - counts.min() <= 1
-    with pytest.raises(ProgramError, match="no records at all"):
+    with pytest.raises(ProgramError, match="records"):
         fit_records(problem, still, start=legal[:0])
-    with pytest.raises(ProgramError, match="record 0 of 1"):
+    with pytest.raises(ProgramError, match="record 0"):
         fit_records(problem, still, start=np.array([[0, 0, 0, 1]], dtype=np.int32))
 
 
@@ -238,7 +327,7 @@ def test_laws_that_do_not_fit_are_refused() -> None:
 def test_rules_that_no_record_obeys_are_said_so() -> None:
     never = circuit_of({"both": [some(among(0, [1], SIZES)), some(among(0, [2], SIZES))]})
     problem = replace(mixed_problem(0), rules=never)
-    with pytest.raises(ProgramError, match="no record that obeys the rules was found"):
+    with pytest.raises(ProgramError, match="obeys"):
         fit_records(problem, FitSettings(records=5))
 
 
@@ -249,7 +338,7 @@ def test_values_far_beyond_every_share_are_held_exactly_or_refused() -> None:
         huge = replace(problem, terms=(replace(term, values=term.values * size),))
         settings = FitSettings(records=300, sweeps=3)
         if refused:
-            with pytest.raises(ProgramError, match="nothing to fit"):
+            with pytest.raises(ProgramError, match="fit"):
                 fit_records(huge, settings)
         else:
             fitted = fit_records(huge, settings)

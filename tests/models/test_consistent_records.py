@@ -25,8 +25,7 @@ from dpopt.models.records.consistent_records import (
 )
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.solvers.registry import get_solver
-from tests.models.catalogue import MODELS
-from tests.models.test_histogram_textbooks import printed, textbook, worked
+from tests.models.catalogue import MODELS, printed, textbook, worked
 
 SHAPES = [(1, 0), (2, 0), (3, 0), (0, 2), (2, 1), (1, 3)]
 
@@ -67,7 +66,7 @@ def test_rows_count_what_each_pattern_has(counted: int, negated: int) -> None:
 def test_sets_that_always_hold_leave_few_patterns() -> None:
     rows = pattern_rows(3, 1, (1, 2), always=2)
     assert sorted(rows.held.tolist()) == [[0, 0], [2, 0], [2, 1], [3, 0], [3, 1]]
-    with pytest.raises(ProgramError, match="of which 4 always hold"):
+    with pytest.raises(ProgramError, match="always"):
         pattern_rows(3, 1, (1,), always=4)
 
 

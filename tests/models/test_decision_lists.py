@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import subprocess
-import sys
 from fractions import Fraction
 from math import comb
 
@@ -17,7 +14,7 @@ from dpopt.polynomials.decision_lists import rounded
 from dpopt.polynomials.exact_simplex import ExactProgram
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.solvers.registry import get_solver
-from tests.models.catalogue import MODELS
+from tests.models.catalogue import MODELS, run_textbook, textbook
 from tests.models.polynomial_vertices import known_optima, numbers
 from tests.tiny_lists import counted, family_of, output_at, points_of, rows_of, value_of
 
@@ -63,16 +60,10 @@ def test_the_textbook_finds_the_known_optima() -> None:
     problems = [
         (int(row["k"]), int(row["r"]), [float(one) for one in numbers(row["weights"])]) for row in KNOWN
     ]
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from decision_lists_textbook import *\n"
-        "for problem in [WORKED_EXAMPLE, *eval(sys.argv[2])]: print(repr(solve(*problem)))"
+    assert float(run_textbook("decision_lists", "print(solve(*WORKED_EXAMPLE))")) == pytest.approx(0.25)
+    assert textbook("decision_lists", *problems) == pytest.approx(
+        [float(Fraction(row["objective"])) for row in KNOWN], abs=1e-6
     )
-    command = [sys.executable, "-c", code, str(PAGE), repr(problems)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = [ast.literal_eval(line) for line in done.stdout.splitlines()]
-    assert found[0] == pytest.approx(0.25)
-    assert found[1:] == pytest.approx([float(Fraction(row["objective"])) for row in KNOWN], abs=1e-6)
 
 
 def coefficients_of(program: ListProgram, length: int, changes: int) -> ListCoefficients:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.models.halfspace_debiasing import best_slope, debiasing_program, least_worst_combination
 from dpopt.solvers.registry import get_solver
-from tests.models.catalogue import MODELS
+from tests.models.catalogue import MODELS, printed, textbook, worked
 
 PAGE = MODELS / "halfspace_debiasing"
 with (PAGE / "known_optima.csv").open(encoding="utf-8") as stream:
@@ -49,19 +46,8 @@ def test_the_program_has_its_known_optimum(row: dict[str, str]) -> None:
 
 
 def test_the_textbook_has_the_same_optima() -> None:
-    """In a process of its own: PuLP looks for solvers when it is imported."""
-    pytest.importorskip("pulp")
     problems = [(one.tolist(), noise.tolist()) for one, noise, _ in map(problem, KNOWN)]
-    code = "import json, sys; sys.path.insert(0, '.'); from halfspace_debiasing_textbook import solve; "
-    code += "print(json.dumps([solve(*one) for one in json.loads(sys.argv[1])]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(problems)],
-        cwd=PAGE,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for row, (value, factors) in zip(KNOWN, json.loads(done.stdout), strict=True):
+    for row, (value, factors) in zip(KNOWN, textbook("halfspace_debiasing", *problems), strict=True):
         responses, noise, expected = problem(row)
         assert value == pytest.approx(expected, abs=1e-6)
         worst = np.abs(responses @ np.array(factors) - 1.0).max()
@@ -69,15 +55,9 @@ def test_the_textbook_has_the_same_optima() -> None:
 
 
 def test_the_worked_example_of_the_textbook_is_that_of_the_page() -> None:
-    done = subprocess.run(
-        [sys.executable, str(PAGE / "halfspace_debiasing_textbook.py")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert float(done.stdout.split()[0]) == pytest.approx(2 / 3, abs=1e-6)
-    page = (PAGE / "README.md").read_text(encoding="utf-8").partition("## Worked example")[2]
-    assert "1/3 + 1/3" in page
+    (line,) = printed("halfspace_debiasing")
+    assert float(line.split()[0]) == pytest.approx(2 / 3, abs=1e-6)
+    assert "1/3 + 1/3" in worked("halfspace_debiasing")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,24 +1,44 @@
-"""Every instance of the catalogue: its files say the same, what is known of it is true, and it can be made again."""
+"""Instances of the catalogue: files that say the same, what is known is true and made again, wrong ones are refused."""
 
 from __future__ import annotations
 
 import gzip
+import json
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dpopt.comparison.instances import read_instance
-from dpopt.models import best_response
+from dpopt.comparison.instances import (
+    Instance,
+    clauses_from_text,
+    read_instance,
+    record_from_text,
+    text_from_clauses,
+    text_from_record,
+)
+from dpopt.errors import ProgramError, WorkloadError
+from dpopt.models import AsMip, Formulation, best_response, point_from_record, record_from_point
+from dpopt.programs import Capability, MaxCsp, SolveLimits, Termination, certify
+from dpopt.programs.solver import Solver, why_refused
+from dpopt.queries import Clauses
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
+from dpopt.solvers import get_solver, solver_names
 from tests.algorithms.small_runs import small_release
 from tests.models.catalogue import (
     MODELS,
+    enumerated_optimum,
+    formulation_of,
     instance_files,
     load_script,
     obeying_records,
     program_of,
     small_instances,
 )
+from tests.strategies import clause_lists, clauses_of
 
 FILES = instance_files()
 WRITE = load_script(MODELS / "write_instances.py")
@@ -231,3 +251,384 @@ def test_a_transcript_needs_a_folder_for_its_instances(
     with pytest.raises(SystemExit):
         WRITE.main()
     assert "--transcript needs --out" in capsys.readouterr().err
+
+
+EACH = pytest.mark.parametrize("instance", small_instances(), ids=lambda instance: instance.name)
+
+
+def solvers(*capabilities: Capability) -> pytest.MarkDecorator:
+    """Parametrize by the names of the solvers that have one of the capabilities."""
+    names = [name for name in solver_names() if not get_solver(name).capabilities.isdisjoint(capabilities)]
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in names]
+    )
+
+
+LIMITS = SolveLimits(seconds=60.0)
+
+
+@EACH
+def test_the_optimum_is_that_of_enumeration(instance: Instance) -> None:
+    assert instance.optimum is not None
+    assert enumerated_optimum(instance.problem) == instance.optimum
+    if instance.problem.rules.number_of_rules:  # the rules matter
+        free = MaxCsp(instance.problem.sizes, instance.problem.clauses, instance.problem.weights)
+        assert enumerated_optimum(free) > instance.optimum
+
+
+@EACH
+def test_the_formulation_has_the_same_optimum_record_by_record(instance: Instance) -> None:
+    problem, mip, formulation = instance.problem, program_of(instance), formulation_of(instance)
+    points = [point_from_record(problem, record, formulation) for record in obeying_records(problem)]
+    assert all(mip.violation(point) == 0 for point in points[::37])
+    best = max(points, key=mip.evaluate)
+    assert mip.evaluate(best) == instance.optimum
+    assert problem.objective(record_from_point(problem, best)) == instance.optimum
+
+
+@EACH
+@solvers(Capability.MIP, Capability.MAX_CSP)
+def test_every_solver_finds_the_optimum(instance: Instance, name: str) -> None:
+    solver, problem = get_solver(name), instance.problem
+    if Capability.MIP in solver.capabilities:
+        takers: list[Solver] = [AsMip(solver, formulation) for formulation in Formulation]
+    elif why_refused(solver, problem) is None:
+        takers = [solver]
+    else:
+        with pytest.raises(ProgramError):
+            solver.solve(problem, LIMITS)
+        return
+    for taker in takers:
+        result = taker.solve(problem, LIMITS)
+        certificate = certify(problem, result)
+        assert (certificate.feasible, certificate.objective) == (True, instance.optimum)
+        if name != "local-search":
+            assert result.termination is Termination.OPTIMAL
+            assert certificate.gap == 0 or (name.startswith("pulp-") and result.bound is None)
+
+
+@EACH
+@solvers(Capability.MIP)
+def test_every_solver_of_programs_solves_the_program_itself(instance: Instance, name: str) -> None:
+    result = get_solver(name).solve(program_of(instance), LIMITS)
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == pytest.approx(instance.optimum, abs=1e-6)
+
+
+CLAUSES = """
+    {weight = 2, literals = [[0, "=", 1], [1, "!=", 2]]},
+    {weight = -3, literals = [[1, "=", 0]], negated = true},
+    {weight = 1, literals = [[0, "=", 0], [1, "=", 1], [2, "=", 1]], accepted = [0, 2, 2]},
+    {weight = 1, literals = []},
+"""
+
+
+def read(
+    tmp_path: Path, clauses: str = CLAUSES, *, head: str = "optimum = 2", sizes: str = "[2, 3, 2]"
+) -> Instance:
+    path = tmp_path / "listed.toml"
+    path.write_text(f"{head}\n[problem]\nsizes = {sizes}\nclauses = [{clauses}]\n", encoding="utf-8")
+    return read_instance(path)
+
+
+def test_a_listed_instance_is_the_problem_that_it_states(tmp_path: Path) -> None:
+    rows = [
+        ([(0, 1, True), (1, 2, False)], 0b100),
+        ([(1, 0, True)], 0b01),
+        ([(0, 0, True), (1, 1, True), (2, 1, True)], 0b101),
+        ([], 0b1),
+    ]
+    expected = MaxCsp(np.array([2, 3, 2]), clauses_of(rows), np.array([2, -3, 1, 1]))
+    found = read(tmp_path, head='optimum = 2\nmade = "by hand"')
+    assert found.name == "listed"
+    assert found.problem.fingerprint() == expected.fingerprint()
+    assert (found.optimum, found.best_known, found.bound, found.record) == (2, 2, 2, None)
+    assert dict(found.stated) == {"made": "by hand"}
+
+
+def test_nothing_needs_to_be_known_of_an_instance(tmp_path: Path) -> None:
+    found = read(tmp_path, head="")
+    assert (found.optimum, found.best_known, found.bound) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "message"),
+    [
+        ("3", "clause 0 has weight, literals and at most one of"),
+        ("{weight = 1}", "clause 0 has weight, literals"),
+        ("{weight = 1, literals = [], sign = 1}", "clause 0 has weight, literals"),
+        ("{weight = 1.5, literals = []}", "clause 0: weight is a whole number"),
+        ("{weight = true, literals = []}", "clause 0: weight is a whole number"),
+        ("{weight = 1, literals = 3}", "literals a list"),
+        ('{weight = 1, literals = [[0, "<", 1]]}', "clause 0: a literal is"),
+        ('{weight = 1, literals = [[0, "="]]}', "clause 0: a literal is"),
+        ('{weight = 1, literals = [[0, "=", "1"]]}', "clause 0: a literal is"),
+        ('{weight = 1, literals = [[0, "=", 1]], negated = 1}', "negated is true or false"),
+        ('{weight = 1, literals = [[0, "=", 1]], negated = false, accepted = [1]}', "in place of negated"),
+        ('{weight = 1, literals = [[0, "=", 1]], accepted = 1}', "accepted is a list of whole numbers"),
+        ('{weight = 1, literals = [[0, "=", 1]], accepted = [2]}', "lie between 0 and 1"),
+        ('{weight = 1, literals = [[0, "=", 2]]}', "asks for code 2 of attribute number 0"),
+        ('{weight = 1, literals = [[3, "=", 0]]}', "names attribute number 3"),
+        ('{weight = 0, literals = [[0, "=", 1]]}', "clause 0 has weight 0"),
+    ],
+)
+def test_a_clause_of_another_form_is_refused(tmp_path: Path, clauses: str, message: str) -> None:
+    with pytest.raises(ProgramError, match=rf"listed\.toml.*{message}"):
+        read(tmp_path, clauses)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("optimum = ", "is no TOML file"),
+        ("optimum = 3", "states problem.sizes and problem.clauses"),
+        ("problem = 3", "states problem.sizes and problem.clauses"),
+        ("[problem]\nsizes = [2]", "states problem.sizes and problem.clauses"),
+        ("[problem]\nsizes = [2]\nclauses = []\nclause = []", "unknown keys clause"),
+        ('[problem]\nsizes = ["2"]\nclauses = []', "problem.sizes is a list of whole numbers"),
+        ("[problem]\nsizes = [0]\nclauses = []", "sizes must be"),
+        ("optimum = 2.0\n[problem]\nsizes = [2]\nclauses = []", "optimum is a whole number; found 2.0"),
+        ("best_known = true\n[problem]\nsizes = [2]\nclauses = []", "best_known is a whole number"),
+    ],
+)
+def test_a_file_that_is_no_instance_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "other.toml"
+    path.write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(ProgramError, match=rf"other\.toml.*{message}"):
+        read_instance(path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ProgramError, match="UTF-8"):
+        read_instance(path)
+
+
+RULES = ThresholdCircuit(
+    ('at least two of a = 1, b = 2 and "d" = 0', "b less d, or the first half"),
+    np.array([2, 1, 1]),
+    np.array([True, False, True]),
+    np.array([0, 1, 1], dtype=np.int32),
+    starts(np.array([3, 1, 1])),
+    np.array([0, 1, 3, 1, 3], dtype=np.int32),
+    starts(np.array([2, 3, 2, 3, 2])),
+    np.array([0, 1, 0, 0, 1, 1, 0, -1, 0, 4, 0, 1]),
+    starts(np.array([0, 0, 1])),
+    np.array([1], dtype=np.int32),
+    np.array([1]),
+)
+
+
+def key_of(name: str) -> str:
+    values = getattr(RULES, name)
+    return f"{name} = {json.dumps(list(values) if name == 'names' else values.tolist())}"
+
+
+LINES = {
+    "best_known": "best_known = 3",
+    "bound": "bound = 5",
+    "record": 'record = "0=1 1=2"',
+    "family": 'family = "some"',
+    "problem": "[problem]",
+    "sizes": 'sizes = "2 3 2*2"',
+    "accepted": "accepted = [1, 3]",
+    "clauses": 'clauses = """\n3 0=1 1=2 2!=1\n-1 0=0 2=1 3=1\n"""',
+    "rules": "[problem.rules]",
+    **{f"rules {field.name}": key_of(field.name) for field in fields(RULES)},
+}
+NO_RULES_LINES = {name: None for name in LINES if name.startswith("rules")}
+
+
+def read_compact(tmp_path: Path, changes: dict[str, str | None]) -> Instance:
+    path = tmp_path / "small.toml"
+    lines = [line for line in {**LINES, **changes}.values() if line is not None]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return read_instance(path)
+
+
+def test_a_compact_instance_is_the_problem_that_it_states(tmp_path: Path) -> None:
+    literals = [[(0, 1, True), (1, 2, True), (2, 1, False)], [(0, 0, True), (2, 1, True), (3, 1, True)]]
+    clauses = clauses_of([(listed, 0b1010) for listed in literals])
+    expected = MaxCsp(np.array([2, 3, 2, 2]), clauses, np.array([3, -1]), RULES)
+    found = read_compact(tmp_path, {})
+    assert found.problem.fingerprint() == expected.fingerprint()
+    assert found.problem.rules.names == RULES.names
+    assert (found.optimum, found.best_known, found.bound) == (None, 3, 5)
+    assert found.record is not None
+    assert found.record.tolist() == [1, 2, 0, 0]
+    assert dict(found.stated) == {"family": "some"}
+
+
+def test_without_rules_and_agreed_numbers_clauses_are_conjunctions(tmp_path: Path) -> None:
+    found = read_compact(tmp_path, {**NO_RULES_LINES, "accepted": None, "sizes": "sizes = [2, 3, 2, 2]"})
+    assert found.problem.clauses.accepted.tolist() == [0b1000, 0b1000]
+    assert found.problem.rules.number_of_rules == 0
+
+
+def test_an_optimum_is_the_best_known_and_the_bound(tmp_path: Path) -> None:
+    found = read_compact(tmp_path, {"best_known": "optimum = 3", "bound": None})
+    assert (found.optimum, found.best_known, found.bound) == (3, 3, 3)
+
+
+def test_an_instance_may_state_no_record(tmp_path: Path) -> None:
+    assert read_compact(tmp_path, {"record": None}).record is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sizes": 'sizes = "2 3 2*"'}, "problem.sizes is a list of whole numbers, or text such as"),
+        ({"sizes": "sizes = 3"}, "problem.sizes is a list"),
+        (
+            {"sizes": 'sizes = "999999999*9"'},
+            "8,999,999,991 codes in all; an instance has at most 10,000,000",
+        ),
+        ({"sizes": 'sizes = "999999999*0"'}, "codes in all"),
+        ({"sizes": f"sizes = [2, 3, {2**40}]"}, "codes in all"),
+        ({"family": f"family = {'[' * 5000}{']' * 5000}"}, "nested too deeply"),
+        ({"bound": f"bound = {10**400}"}, "which no objective is"),
+        ({"sizes": "sizes = [2, 3.0]"}, "problem.sizes is a list"),
+        ({"accepted": "accepted = [1.5]"}, "problem.accepted is a list of whole numbers"),
+        ({"accepted": "accepted = 3"}, "problem.accepted is a list of whole numbers"),
+        ({"accepted": "accepted = [4]"}, "lie between 0 and 3"),
+        ({"clauses": "clauses = []"}, "only with text there is problem.accepted"),
+        ({"clauses": "clauses = 3"}, "problem.clauses is a list of tables, or text"),
+        ({"clauses": 'clauses = "1 0=1 0!=0 1=1"'}, "names an attribute twice"),
+        ({"clauses": 'clauses = "1 0=1 1=3 2=1"'}, "asks for code 3 of attribute number 1"),
+        ({"family": 'family = "some"\n[problem.other]\n', "problem": None}, "problem"),
+        ({"rules bounds": None}, "problem.rules has the keys names, bounds, required"),
+        ({"rules bounds": "bounds = 2"}, "problem.rules has one list for each key"),
+        ({"rules bounds": "bounds = [2, 1, 1.5]"}, "problem.rules holds something that is no whole number"),
+        ({"rules bounds": 'bounds = [2, 1, "a"]'}, "problem.rules holds something that is no whole number"),
+        ({"rules bounds": "bounds = [2, 1]"}, "'required' has shape"),
+        ({"rules children": "children = [2]"}, "a child must come before its parent"),
+        ({"rules values": "values = [0, 1]"}, "'value_starts' must rise from 0 to 2"),
+        ({"record": "record = [1, 2, 0, 0]"}, "record is text such as '3=5 7=1'"),
+        ({"record": 'record = "9=1"'}, "names attribute 9; there are 4"),
+        ({"record": 'record = "0=1 1=7"'}, "the record has code 7 for attribute 1"),
+        ({"record": 'record = "0=1 3=1"'}, "the record breaks the rule 'at least two of"),
+        ({"record": 'record = "0=1 1=2 2=1"'}, "the record has objective -1; stated is 3"),
+        ({"best_known": "best_known = 4"}, "the record has objective 3; stated is 4"),
+        ({"best_known": None}, "the record has objective 3; stated is None"),
+        ({"bound": "bound = 2.5"}, "bound is a whole number; found 2.5"),
+        ({"bound": "bound = 2"}, "the bound 2 is below the best known objective 3"),
+    ],
+)
+def test_a_compact_instance_of_another_form_is_refused(
+    tmp_path: Path, changes: dict[str, str | None], message: str
+) -> None:
+    with pytest.raises(ProgramError, match=rf"small\.toml.*{message}"):
+        read_compact(tmp_path, changes)
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        (f'{{weight = {2**70}, literals = [[0, "=", 1]]}}', "the weight is"),
+        (f'{{weight = 1, literals = [[{2**40}, "=", 1]]}}', "numbered from 0"),
+        (f'{{weight = 1, literals = [[0, "=", {2**40}]]}}', "numbered from 0"),
+        ('{weight = 1, literals = [[-1, "=", 1]]}', "numbered from 0"),
+        (f"{{weight = 1, literals = [{', '.join(['[0, 1, 1]'] * 35)}]}}", "has 35 literals"),
+    ],
+)
+def test_a_listed_clause_that_no_array_can_hold_is_refused(tmp_path: Path, clause: str, message: str) -> None:
+    changes = {**NO_RULES_LINES, "accepted": None, "record": None, "clauses": f"clauses = [{clause}]"}
+    with pytest.raises(ProgramError, match=rf"small\.toml: clause 0.*{message}"):
+        read_compact(tmp_path, changes)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link.toml").symlink_to(tmp_path / "nothing")
+    for path in (tmp_path, tmp_path / "link.toml"):
+        with pytest.raises(ProgramError, match="no file"):
+            read_instance(path)
+
+
+SIZES = [3, 12, 2, 5, 2, 2, 40]
+WEIGHTS = st.integers(-(10**17), 10**17).filter(bool)
+
+
+@given(
+    clause_lists(SIZES, min_size=0, widest=7), st.none() | st.lists(st.integers(0, 4), max_size=4), st.data()
+)
+def test_clauses_written_are_the_clauses_read(
+    clauses: Clauses, agreed: list[int] | None, data: st.DataObject
+) -> None:
+    weights = np.array([data.draw(WEIGHTS) for _ in range(len(clauses))], dtype=np.int64)
+    text = text_from_clauses(clauses, weights, agreed)
+    found, weighed = clauses_from_text(text, agreed)
+    assert weighed.tolist() == weights.tolist()
+    assert found.accepted.tolist() == clauses.accepted.tolist()
+    width = found.width
+    assert found.attributes.tolist() == clauses.attributes[:, :width].tolist()
+    assert found.values.tolist() == clauses.values[:, :width].tolist()
+    assert found.signs.tolist() == clauses.signs[:, :width].tolist()
+    assert (clauses.attributes[:, width:] == -1).all()
+
+
+def test_a_text_says_which_numbers_are_accepted() -> None:
+    text = "2 17=3 20!=5 35=0\n-1 4=1 17!=3 :0,1\n7 :\n1 0=0 1=1 2=2 :1,3\n"
+    literals = [(17, 3, True), (20, 5, False), (35, 0, True)]
+    expected = clauses_of(
+        [
+            (literals, 0b1000),
+            ([(4, 1, True), (17, 3, False)], 0b011),
+            ([], 0),
+            ([(0, 0, True), (1, 1, True), (2, 2, True)], 0b1010),
+        ]
+    )
+    found, weights = clauses_from_text(text, None)
+    assert found.fingerprint() == expected.fingerprint()
+    assert weights.tolist() == [2, -1, 7, 1]
+    assert text_from_clauses(found, weights) == text
+    parity, _ = clauses_from_text("2 17=3 20!=5 35=0\n", [1, 3])
+    assert parity.fingerprint() == clauses_of([(literals, 0b1010)]).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 0=1\n1 0-1", "clause 1 is '1 0-1'; expected a weight and literals"),
+        ("1 0=1 ", "clause 0 is"),
+        ("0=1", "clause 0 is"),
+        ("1.5 0=1", "clause 0 is"),
+        ("1 0=1\n\n1 1=1", "clause 1 is ''"),
+        ("1 0=1 :a", "clause 0 is"),
+        ("1 0=9999999999", "clause 0 is"),
+        ("1 0=1 :2", "clause 0: accepted numbers of true literals lie between 0 and 1"),
+        ("1 " + " ".join(f"{a}=0" for a in range(32)), "clause 0 has more than 31 literals"),
+    ],
+)
+def test_a_text_of_another_form_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        clauses_from_text(text, None)
+
+
+def test_a_text_that_names_an_attribute_twice_is_refused() -> None:
+    with pytest.raises(WorkloadError, match="twice"):
+        clauses_from_text("1 0=1 0!=2", None)
+
+
+def test_agreed_numbers_beyond_the_width_of_a_clause_are_refused() -> None:
+    with pytest.raises(ProgramError, match="accepted"):
+        clauses_from_text("1 0=1 1=1 2=1\n1 0=1", [2])
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=20))
+def test_records_written_are_the_records_read(codes: list[int]) -> None:
+    record = np.array(codes, dtype=np.int32)
+    assert record_from_text(text_from_record(record), record.size).tolist() == codes
+
+
+def test_a_record_names_the_codes_that_are_not_zero() -> None:
+    assert text_from_record(np.array([0, 5, 0, 2], dtype=np.int32)) == "1=5 3=2"
+    assert record_from_text(" 1=5\n3=2 ", 4).tolist() == [0, 5, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("1:5", "a record is text such as"), ("4=1", "names attribute 4; there are 4")]
+)
+def test_a_record_of_another_form_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        record_from_text(text, 4)

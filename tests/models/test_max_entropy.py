@@ -18,7 +18,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.models.test_histogram_textbooks import printed, textbook, worked
+from tests.models.catalogue import printed, textbook, worked
 
 SCHEMA = Schema(
     tuple(

@@ -106,3 +106,22 @@ def test_a_page_that_lists_instances_lists_all_that_are_stated_by_hand(page: Pat
         numbers = [int(cell) for cell in cells if re.fullmatch(r" *-?\d+ *", cell)]
         assert numbers[:2] == [one.problem.sizes.size, len(one.problem.clauses)]
         assert one.optimum in numbers[2:]
+
+
+BEST_RESPONSE_FOLDER = MODELS / "best_response"
+BEST_RESPONSE = (BEST_RESPONSE_FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_formulas_of_the_code_are_those_of_the_page() -> None:
+    """In the page's table and in the docstring: the label, and the formula without blanks."""
+    rows = re.findall(r"^\| (BR-\d) +\|.*\| (.+?) +\|$", BEST_RESPONSE, re.MULTILINE)
+    source = (ROOT / "dpopt/models/best_responses/max_csp_as_mip.py").read_text(encoding="utf-8")
+    stated = {}
+    for line in source.partition('"""')[2].partition('"""')[0].splitlines():
+        match = re.match(r"^ +(?:maximize  |subject to  )?(?:w_j [<>] 0, \w+: +)?(.+?)\s+(BR-\d)$", line)
+        if match:
+            formula = re.sub(r"\s+for (every attribute a|every literal of j)$", "", match.group(1))
+            stated[match.group(2)] = formula.replace(" ", "")
+    expected = {label: formula.replace("maximize ", "").replace(" ", "") for label, formula in rows}
+    expected["BR-7"] = "0<=c_j<=1,x[a,v]binary"  # the same two, in the other order
+    assert stated == expected

@@ -142,12 +142,12 @@ def test_queries_selected_as_often_as_their_negations_name_nothing() -> None:
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ProgramError, match="do not fit together"):
+    with pytest.raises(ProgramError, match="together"):
         selected_so_far(SIZES, TWO, np.array([1]), EVERYTHING)
-    with pytest.raises(ProgramError, match="at least one"):
+    with pytest.raises(ProgramError, match="at least"):
         selected_so_far(SIZES, TWO, np.array([1, 1]), EVERYTHING & (np.arange(9) > 4))
     selected = selected_so_far(SIZES, TWO, np.array([1, 1]), EVERYTHING)
-    with pytest.raises(ProgramError, match="uniforms have shape"):
+    with pytest.raises(ProgramError, match="uniforms"):
         perturbations(selected, np.zeros((1, 2)), 1.0, signed=False)
 
 

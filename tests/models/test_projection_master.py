@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,9 +21,8 @@ from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.solvers.registry import get_solver
 from tests.circuits import every_record
 from tests.inference.fits import all_codes, answers, random_clauses
-from tests.source_code import ROOT
+from tests.models.catalogue import run_textbook, textbook, worked
 
-PAGE = ROOT / "models" / "projection"
 RECORDS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
 VALUES = np.array([0.8, 0.6, 0.2])
 
@@ -81,19 +77,25 @@ def test_pricing_in_whole_numbers_finds_the_least_slope_and_bounds_it(seed: int)
     assert least == pytest.approx(exact.min(), rel=1e-6, abs=1e-6 * float(np.abs(exact).max()))
 
 
-def test_pricing_refuses_slopes_that_do_not_fit() -> None:
-    sizes = np.array([2, 2], dtype=np.int32)
-    for slopes in ([np.zeros(2)], [np.zeros(3), np.zeros(3)], []):
-        with pytest.raises(ProgramError, match="one slope for every query"):
-            pricing_program([worked_queries()], slopes, sizes, NO_RULES)
-    with pytest.raises(ProgramError, match="finite"):
-        pricing_program([worked_queries()], [np.array([1.0, np.nan, 0.0])], sizes, NO_RULES)
-    nothing = pricing_program([worked_queries()], [np.zeros(3)], sizes, NO_RULES)
-    assert len(nothing.program.clauses) == 0
+@pytest.mark.parametrize(
+    ("slopes", "says"),
+    [
+        *((slopes, "one slope") for slopes in ([np.zeros(2)], [np.zeros(3), np.zeros(3)], [])),
+        ([np.array([1.0, np.nan, 0.0])], "finite"),
+    ],
+)
+def test_pricing_refuses_slopes_that_do_not_fit(slopes: list[np.ndarray], says: str) -> None:
+    with pytest.raises(ProgramError, match=says):
+        pricing_program([worked_queries()], slopes, np.array([2, 2], dtype=np.int32), NO_RULES)
+
+
+def test_without_slopes_there_is_nothing_to_price() -> None:
+    found = pricing_program([worked_queries()], [np.zeros(3)], np.array([2, 2], dtype=np.int32), NO_RULES)
+    assert len(found.program.clauses) == 0
 
 
 def test_the_master_refuses_what_does_not_fit() -> None:
-    with pytest.raises(ProgramError, match="at least one record"):
+    with pytest.raises(ProgramError, match="at least"):
         projection_master(np.zeros((3, 0), dtype=np.bool_), VALUES, np.ones(3))
     with pytest.raises(ProgramError, match="need 3 values"):
         projection_master(np.zeros((3, 2), dtype=np.bool_), VALUES[:2], np.ones(3))
@@ -150,25 +152,14 @@ def test_the_textbook_finds_the_same_projection() -> None:
         np.array(sizes, dtype=np.int32), (FitTerm(clauses, np.array(noisy)),), NO_RULES, all_codes(sizes)
     )
     fitted = fit(problem, FitSettings(records=5, rounds=50))
-    objective, weights = run_textbook(f"print(repr(solve(*{(sizes, literals, noisy)!r})))")
+    ((objective, weights),) = textbook("projection", (sizes, literals, noisy))
     assert objective == pytest.approx(fitted.objective, rel=1e-6)
     assert sum(weights.values()) == pytest.approx(1)
 
 
 @pytest.mark.solver("cbc")
 def test_the_worked_example_of_the_textbook_is_that_of_the_page() -> None:
-    objective, weights = run_textbook("print(repr(solve(*WORKED_EXAMPLE)))")
+    objective, weights = ast.literal_eval(run_textbook("projection", "print(repr(solve(*WORKED_EXAMPLE)))"))
     assert objective == pytest.approx(1 / 150, rel=1e-9)
     assert weights == pytest.approx({(1, 1): 4 / 15, (1, 0): 7 / 15, (0, 1): 4 / 15}, rel=1e-6)
-    worked = (PAGE / "README.md").read_text(encoding="utf-8").partition("## Worked example")[2]
-    assert "4/15 for (1, 1), 7/15 for (1, 0)" in worked
-
-
-def run_textbook(code: str) -> tuple[float, dict[tuple[int, ...], float]]:
-    """Run code after the textbook's, in a process of its own: PuLP looks for solvers when it is imported."""
-    start = "import sys; sys.path.insert(0, sys.argv[1]); from projection_textbook import *\n"
-    command = [sys.executable, "-c", start + code, str(Path(PAGE))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: tuple[float, dict[tuple[int, ...], float]] = ast.literal_eval(done.stdout)
-    return found
+    assert "4/15 for (1, 1), 7/15 for (1, 0)" in worked("projection")

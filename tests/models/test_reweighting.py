@@ -129,10 +129,10 @@ def test_large_logits_do_not_overflow() -> None:
 
 def test_a_transcript_that_does_not_fit_is_refused() -> None:
     records, released, _ = transcript(0, 3)
-    with pytest.raises(ProgramError, match="rounds 1 to 3 in order"):
+    with pytest.raises(ProgramError, match="rounds"):
         TranscriptLikelihood.of(CLAUSES, records, released[::-1], draws=6, step=0.7)
     few = CLAUSES.take([0])
-    with pytest.raises(ProgramError, match="the workload has 1"):
+    with pytest.raises(ProgramError, match="workload"):
         TranscriptLikelihood.of(few, records, released, draws=6, step=0.7)
 
 

@@ -1,19 +1,28 @@
-"""The textbooks, which know nothing of dpopt, find the optimum of every instance that is stated by hand."""
+"""The textbooks of the catalogue know nothing of dpopt, and find what dpopt finds."""
 
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from dpopt.comparison.instances import Instance
+from dpopt.inference.histograms.integer_tree import best_integer_tree
+from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
+from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
+from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.programs import certify
+from dpopt.queries.ranges.tree import Tree
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from tests.models.catalogue import MODELS, small_instances
+from dpopt.synopses.histograms.range_workload import RangeWorkload
+from tests.inference.histograms.small_trees import random_measurements, random_tree
+from tests.models.catalogue import MODELS, numbers, printed, run_textbook, small_instances, textbook, worked
+
+pytestmark = pytest.mark.solver("cbc")
 
 Literals = list[tuple[int, str, int]]
 
@@ -88,15 +97,6 @@ FORMS: dict[str, tuple[Callable[[Instance], tuple[object, ...]], str]] = {
 EACH = pytest.mark.parametrize("page", FORMS)
 
 
-def run(page: str, code: str, *arguments: str) -> str:
-    """Run code that has imported the textbook, in a process of its own: PuLP looks for solvers when it is imported."""
-    start = f"import sys; sys.path.insert(0, sys.argv[1]); from {page}_textbook import *\n"
-    command = [sys.executable, "-c", start + code, str(MODELS / page), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 def problem_of(page: str, instance: Instance) -> tuple[object, ...]:
     return instance.problem.sizes.tolist(), *FORMS[page][0](instance)
 
@@ -106,12 +106,9 @@ def test_every_page_with_instances_has_a_textbook_that_is_tested() -> None:
 
 
 @EACH
-@pytest.mark.solver("cbc")
 def test_the_textbook_has_the_same_optimum(page: str) -> None:
     instances = small_instances(page)
-    problems = repr([problem_of(page, one) for one in instances])
-    code = "for problem in eval(sys.argv[2]): print(repr(solve(*problem)))"
-    answers = [ast.literal_eval(line) for line in run(page, code, problems).splitlines()]
+    answers = textbook(page, *[problem_of(page, one) for one in instances])
     assert [value for value, _ in answers] == [one.optimum for one in instances]
     for one, (_, record) in zip(instances, answers, strict=True):
         certificate = certify(one.problem, np.array(record, dtype=np.int32))
@@ -119,18 +116,152 @@ def test_the_textbook_has_the_same_optimum(page: str) -> None:
 
 
 @EACH
-@pytest.mark.solver("cbc")
 def test_the_worked_example_of_the_textbook_is_that_of_the_page(page: str) -> None:
     name = FORMS[page][1]
     instance = next(one for one in small_instances(page) if one.name == name)
-    stated = ast.literal_eval(run(page, "print(repr(WORKED_EXAMPLE))"))
+    stated = ast.literal_eval(run_textbook(page, "print(repr(WORKED_EXAMPLE))"))
     assert stated == problem_of(page, instance)
-    script = [sys.executable, str(MODELS / page / f"{page}_textbook.py")]
-    done = subprocess.run(script, capture_output=True, text=True, check=True)
-    value, _, record = done.stdout.partition(" ")
+    value, _, record = "\n".join(printed(page)).partition(" ")
     assert int(value) == instance.optimum
     codes = np.array(ast.literal_eval(record), dtype=np.int32)
     assert instance.problem.objective(codes) == instance.optimum
-    text = (MODELS / page / "README.md").read_text(encoding="utf-8")
-    worked = text.partition("## Worked example")[2].partition("## Code")[0]
-    assert f"({', '.join(map(str, instance.record.tolist()))})" in worked  # type: ignore[union-attr]
+    assert f"({', '.join(map(str, instance.record.tolist()))})" in worked(page)  # type: ignore[union-attr]
+
+
+def children_of(tree: Tree) -> list[list[int]]:
+    first, children = tree.first_child.tolist(), tree.children.tolist()
+    return [list(range(start, start + number)) for start, number in zip(first, children, strict=True)]
+
+
+def test_the_textbook_finds_the_same_trees() -> None:
+    """TC-1 to TC-6: any sign, not negative, and in whole numbers; with nodes that are not measured, and known ones."""
+    generator = np.random.default_rng(11)
+    problems, expected = [], []
+    for exact in (0.0, 0.0, 0.3):
+        tree = next(
+            tree for tree in iter(lambda: random_tree(generator, most=8, deepest=3), None) if tree.bins >= 4
+        )
+        values, variances = random_measurements(generator, tree, unmeasured=0.2, exact=exact)
+        lost = np.isinf(variances) & (tree.children == 0)
+        values[lost], variances[lost] = generator.normal(size=int(lost.sum())), 1.5
+        given = (children_of(tree), np.nan_to_num(values).tolist(), variances.tolist())
+        whole = best_integer_tree(tree, values, variances)
+        assert whole.certified
+        answers = [least_squares(tree, values, variances), nonnegative_least_squares(tree, values, variances)]
+        measured = np.flatnonzero((variances > 0) & np.isfinite(variances))
+        for options, answer in zip([(), (0.0,), (0.0, 60)], [*answers, whole.values], strict=True):
+            problems.append((*given, *options))
+            gaps = (answer[measured] - values[measured]) ** 2 / variances[measured]
+            expected.append((float(gaps.sum()), answer))
+    for (distance, counts), (least, answer), problem in zip(
+        textbook("tree_consistency", *problems), expected, problems, strict=True
+    ):
+        assert distance == pytest.approx(least, rel=1e-5, abs=1e-5)
+        if len(problem) < 5:  # in whole numbers several trees may be nearest
+            np.testing.assert_allclose(counts, answer, atol=0.01)
+        else:
+            np.testing.assert_allclose(counts, np.rint(counts), atol=1e-6)
+
+
+def test_the_worked_trees_are_those_of_the_page() -> None:
+    (free, first), (positive, second), (whole, third) = map(numbers, printed("tree_consistency"))
+    assert "(103; 20, 83; 31, -11, 80, 3) / 7" in worked("tree_consistency")
+    assert np.array(first) * 7 == pytest.approx([103, 20, 83, 31, -11, 80, 3], abs=0.05)
+    assert "(196; 45, 151; 45, 0, 147, 4) / 13" in worked("tree_consistency")
+    assert np.array(second) * 13 == pytest.approx([196, 45, 151, 45, 0, 147, 4], abs=0.1)
+    assert (whole, third) == (7.0, [15.0, 3.0, 12.0, 3.0, 0.0, 12.0, 0.0])
+    assert free < positive < whole
+    (hay,) = textbook(
+        "tree_consistency", (children_of(Tree.balanced(4, 2)), [13, 3, 11, 4, 1, 12, 1], [1.0] * 7)
+    )
+    assert "(14; 3, 11; 3, 0, 11, 0)" in worked("tree_consistency")
+    assert hay[1] == pytest.approx([14, 3, 11, 3, 0, 11, 0], abs=0.01)
+
+
+def test_the_textbook_finds_the_same_sequences() -> None:
+    """IR-1 to IR-5."""
+    generator = np.random.default_rng(5)
+    values = generator.normal(4, 5, 8).round(3).tolist()
+    weights = generator.uniform(0.5, 3, 8).round(3).tolist()
+    cases: list[tuple[tuple[float | None, float | None], float | None]] = [
+        ((None, None), None),
+        ((0.0, 7.0), None),
+        ((None, None), 20.0),
+        ((0.0, 7.0), 20.0),
+    ]
+    found = textbook("isotonic_regression", *[(values, weights, *case) for case in cases])
+    for ((lower, upper), total), (objective, sequence) in zip(cases, found, strict=True):
+        own = isotonic(values, weights=weights, lower=lower, upper=upper, total=total)
+        least = 0.5 * float((np.array(weights) * (own - values) ** 2).sum())
+        assert objective == pytest.approx(least, rel=1e-5)
+        np.testing.assert_allclose(sequence, own, atol=0.01)
+    absolute = [(values, weights, bounds) for bounds in ((None, None), (0.0, 7.0))]
+    for (_, _, bounds), sequence in zip(
+        absolute, textbook("isotonic_regression", *absolute, function="solve_absolute"), strict=True
+    ):
+        own = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
+        costs = [float((np.array(weights) * np.abs(np.array(one) - values)).sum()) for one in (sequence, own)]
+        assert costs[0] == pytest.approx(costs[1], rel=1e-6)
+
+
+def test_the_worked_sequences_are_those_of_the_page() -> None:
+    plain, summed, absolute = printed("isotonic_regression")
+    assert "11, 11, 11, 15 does not fall" in worked("isotonic_regression")
+    assert numbers(plain)[0] == pytest.approx(7, rel=1e-6)
+    assert numbers(plain)[1] == pytest.approx([11, 11, 11, 15], abs=0.01)
+    assert "12, 12, 12, 16" in worked("isotonic_regression")
+    assert numbers(summed)[1] == pytest.approx([12, 12, 12, 16], abs=0.01)
+    assert "the median of the three is 10" in worked("isotonic_regression")
+    assert ast.literal_eval(absolute) == [10, 10, 10, 15]
+
+
+def test_the_textbook_finds_the_same_degrees() -> None:
+    """GS-1 to GS-5: where dpopt's bound meets its distance, and never below that bound."""
+    generator = np.random.default_rng(2)
+    problems = [(np.sort(np.rint(generator.normal(2.5, 2.5, 6)))[::-1].tolist(),) for _ in range(4)]
+    proven = 0
+    for (values,), (distance, degrees) in zip(
+        problems, textbook("graphical_sequences", *problems), strict=True
+    ):
+        own = nearest_graphical(values[::-1])
+        assert is_graphical(degrees[::-1])
+        assert own.squared_distance - own.gap <= distance + 1e-9 <= own.squared_distance + 2e-9
+        proven += own.gap < 1e-6
+    assert proven >= 2
+
+
+def test_the_worked_degrees_are_those_of_the_page() -> None:
+    (line,) = printed("graphical_sequences")
+    assert "has squared distance 4: it is nearest" in worked("graphical_sequences")
+    assert numbers(line)[0] == 4
+    assert is_graphical(numbers(line)[1][::-1])
+
+
+@pytest.mark.parametrize("moved", [1, 2])
+def test_the_textbook_finds_the_same_budgets(moved: int) -> None:
+    """LB-1 to LB-5 with Gaussian noise: one group of all ranges, and groups of sizes beside their references."""
+    bins, amount = 16, 0.3
+    every = [(start, start + size) for size in range(1, bins + 1) for start in range(bins - size + 1)]
+    problems, expected = [], []
+    for text, groups in {
+        "all": [every],
+        "sizes:1,4,16": [[one for one in every if one[1] - one[0] == size] for size in (1, 4, 16)],
+    }.items():
+        program = RangeWorkload.parse(text, bins).program(
+            amount=amount, moved=moved, gaussian=True, known_total=False
+        )
+        problems.append((bins, groups, program.references.tolist(), amount, moved))
+        expected.append(program.objective(best_level_budgets(program).amounts))
+    for least, (objective, budgets) in zip(expected, textbook("level_budgets", *problems), strict=True):
+        assert objective == pytest.approx(least, rel=2e-3)  # small levels are left out of the plan
+        assert objective <= least * (1 + 1e-6)
+        assert sum(budgets) == pytest.approx(amount)
+
+
+def test_the_worked_budgets_are_those_of_the_page() -> None:
+    (line,) = printed("level_budgets")
+    objective, budgets = numbers(line)
+    assert "b_0 = 0.366, b_1 = 0.134" in worked("level_budgets")
+    assert "0.455 + 0.789 = 1.244" in worked("level_budgets")
+    assert objective == pytest.approx(1.244, abs=1e-3)
+    assert budgets == pytest.approx([1 / (1 + 3**0.5), 0.5 - 1 / (1 + 3**0.5)], abs=1e-3)

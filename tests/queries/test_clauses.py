@@ -190,12 +190,12 @@ def test_an_attribute_twice_is_refused_at_every_width(width: int) -> None:
     signs = np.ones((3, width), dtype=bool)
     assert len(Clauses.conjunctions(attributes, np.zeros((3, width)), signs)) == 3
     attributes[1, 0] = width - 1
-    with pytest.raises(WorkloadError, match="clause 1 names an attribute twice"):
+    with pytest.raises(WorkloadError, match="twice"):
         Clauses.conjunctions(attributes, np.zeros((3, width)), signs)
 
 
 def test_conjunctions_need_two_dimensions() -> None:
-    with pytest.raises(WorkloadError, match="must have 2 dimensions"):
+    with pytest.raises(WorkloadError, match="dimensions"):
         Clauses.conjunctions([0, 1], [0, 0], [True, True])
 
 

@@ -1,4 +1,4 @@
-"""Counting in lists and adding up at points, against the definitions one by one."""
+"""Rows of decision lists: counting, adding up at points, and what one row moves, against the definitions one by one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dpopt.errors import WorkloadError
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.kernels import count_in_lists, normalised, polynomial_in_bits, values_at
 from tests.tiny_lists import (
     Row,
@@ -100,3 +102,101 @@ def test_rows_with_variables_twice_become_rows_without_and_give_the_same() -> No
         assert set(bits[number, length:].tolist()) == {again[1][-1]}
         for point in points_of(family):
             assert output_at(again, point) == output_at(row, point)
+
+
+FAMILIES = {
+    "lists": family_of(2, 2),
+    "lists of one change": family_of(3, 2, "lists", 1),
+    "wide lists": family_of(4, 2),
+    "disjunctions": family_of(2, 2, "disjunctions"),
+    "wide disjunctions": family_of(4, 2, "disjunctions"),
+    "disjunctions of three": family_of(4, 3, "disjunctions"),
+    "conjunctions": family_of(3, 2, "conjunctions"),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_what_a_row_moves_is_the_largest_distance_of_neighbours(kind: str, seed: int) -> None:
+    """L1 and L2, added rows and pairs of rows, each size; equal but where too few variables keep rows from being apart."""
+    family = FAMILIES[kind]
+    coefficients = random_coefficients(family, min(2, family.length), seed)
+    rows = rows_of(family)
+    for size in range(coefficients.largest_size + 1):
+        vectors = np.array([counted(coefficients, row, size) for row in rows], dtype=np.int64)
+        apart = vectors[:, None] - vectors[None, :]
+        for squared in (False, True):
+            added = (vectors**2 if squared else np.abs(vectors)).sum(axis=1).max()
+            replaced = (apart**2 if squared else np.abs(apart)).sum(axis=2).max()
+            assert coefficients.moved(size, replaced=False, squared=squared) == max(1, added)
+            bound = coefficients.moved(size, replaced=True, squared=squared)
+            if squared or len(family.variables) >= 2 * family.length or kind.startswith("lists"):
+                assert bound == max(1, replaced), (size, squared)
+            else:
+                assert bound >= replaced
+
+
+def test_three_changes_are_looked_at_in_all_ways() -> None:
+    family = family_of(3, 3)
+    coefficients = random_coefficients(family, 3, 11)
+    rows = [row for row in rows_of(family) if len(row[0]) == 3][::1]
+    for size in range(1, 4):
+        vectors = np.array([counted(coefficients, row, size) for row in rows[:128]], dtype=np.int64)
+        for squared in (False, True):
+            norm = int((vectors**2 if squared else np.abs(vectors)).sum(axis=1).max())
+            assert coefficients.moved(size, replaced=False, squared=squared) == norm
+            assert coefficients.moved(size, replaced=True, squared=squared) == norm * (4 if squared else 2)
+
+
+def test_coefficients_are_read_back_as_they_were() -> None:
+    coefficients = random_coefficients(family_of(5, 3), 2, 0)
+    again = ListCoefficients.from_listed(
+        coefficients.family, coefficients.largest_size, coefficients.listed(), coefficients.bits
+    )
+    assert again.values.tolist() == coefficients.values.tolist()
+    assert not again.values.flags.writeable
+    assert [coefficients.conjunctions(size) for size in range(3)] == [1, 10, 40]
+
+
+def test_sizes_without_coefficients_are_not_used() -> None:
+    values = np.zeros((3, 3, 3), dtype=np.int64)
+    values[2, 0, 1] = 3
+    coefficients = ListCoefficients(family_of(2, 2), values, 2)
+    assert [coefficients.used(size) for size in range(3)] == [False, True, False]
+    assert coefficients.up_to(1).values.tolist() == values[:, :2, :2].tolist()
+
+
+def test_what_moves_nothing_is_charged_for_one_unit() -> None:
+    empty = ListCoefficients(family_of(2, 2, "disjunctions"), np.zeros((3, 1, 1), dtype=np.int64), 0)
+    assert empty.moved(0, replaced=True, squared=True) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [((0, 0, 0), "more literals"), ((1, 1, 1), "more literals"), ((1, 0, 2), "more literals")],
+)
+def test_coefficients_where_none_can_stand_are_refused(place: tuple[int, ...], message: str) -> None:
+    values = np.zeros((3, 3, 3), dtype=np.int64)
+    values[place] = 1
+    if place == (0, 0, 0):  # q_0 does not exist, but the empty conjunction has no literals
+        with pytest.raises(WorkloadError, match="among"):
+            ListCoefficients.from_listed(family_of(2, 2), 2, [[*place, 1]], 0)
+        return
+    with pytest.raises(WorkloadError, match=message):
+        ListCoefficients(family_of(2, 2), values, 0)
+    with pytest.raises(WorkloadError, match="among"):
+        ListCoefficients.from_listed(family_of(2, 2), 2, [[*place, 1]], 0)
+
+
+def test_other_shapes_units_and_sizes_are_refused() -> None:
+    family = family_of(2, 2)
+    with pytest.raises(WorkloadError, match="shape"):
+        ListCoefficients(family, np.zeros((2, 2, 2), dtype=np.int64), 0)
+    with pytest.raises(WorkloadError, match="units"):
+        ListCoefficients(family, np.zeros((3, 2, 2), dtype=np.int64), 21)
+    with pytest.raises(WorkloadError, match="large"):
+        ListCoefficients(family, np.array([[[0]], [[2**31]], [[0]]]), 0)
+    with pytest.raises(WorkloadError, match="expected 0 to 1"):
+        random_coefficients(family, 1, 0).moved(2, replaced=False, squared=False)
+    with pytest.raises(WorkloadError, match="expected 0 to 2"):
+        ListCoefficients.from_listed(family, 3, [], 0)

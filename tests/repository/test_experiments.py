@@ -1,13 +1,21 @@
-"""The experiments still run, on tiny made-up tables; their schemas read the published tables."""
+"""The experiments still run, on tiny made-up tables, and go on where they stopped; their schemas read the published tables."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import platform
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from fractions import Fraction
+from importlib import import_module
+from math import log
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,6 +27,23 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema
 from tests.source_code import ROOT
 
+if not (ROOT / "experiments").is_dir():
+    pytest.skip("the experiments are not part of this copy", allow_module_level=True)
+
+from experiments.accuracy_leader.summary import markdown
+from experiments.benchmarks import __main__ as benchmarks
+from experiments.benchmarks.markdown import tables
+from experiments.benchmarks.registry import Bar, Case, Result, Setting
+from experiments.distributional_privacy import exact
+from experiments.documents import circumstances
+from experiments.hay_2010.tree_sums import (
+    largest_errors,
+    largest_errors_of_bins,
+    levels_of,
+    sums_of_fewest_nodes,
+)
+from experiments.wide_tables import biased_bits, netflix_shaped
+
 EXPERIMENTS = ROOT / "experiments"
 CASES = sorted(path.stem for path in (EXPERIMENTS / "benchmarks" / "cases").glob("*.py"))
 TABLES = {
@@ -28,27 +53,42 @@ TABLES = {
 }
 WITHOUT_HEADER = {"kdd99.json"}
 
-pytestmark = pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="the experiments are not part of this copy")
+
+class Run(NamedTuple):
+    """What a run left behind."""
+
+    code: int
+    out: str
+    error: str
 
 
-def _run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in the checkout, with the tested dpopt in front of it."""
-    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _run(name: str, *arguments: str) -> Run:
+    """Run an experiment in this process: libraries are loaded and kernels read once for all of them."""
+    program = import_module(f"experiments.{name}.__main__")
+    out, error, path = io.StringIO(), io.StringIO(), os.environ.get("PYTHONPATH")
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("default")
+        patch.chdir(ROOT)  # and processes that it starts find the experiments as well
+        patch.setenv("PYTHONPATH", os.pathsep.join([*filter(None, [path]), str(ROOT)]))
+        with redirect_stdout(out), redirect_stderr(error):
+            try:
+                code = program.main(list(arguments))
+            except SystemExit as ended:
+                code = ended.code
+    return Run(int(code or 0), out.getvalue(), error.getvalue())
+
+
+def _passed(name: str, *arguments: str) -> str:
+    """Return what an experiment prints that ends well."""
+    done = _run(name, *arguments)
+    assert done.code == 0, done.out + done.error
+    return done.out
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_benchmark_still_runs(name: str, tmp_path: Path) -> None:
     file = tmp_path / "results.json"
-    done = _run("-m", "experiments.benchmarks", name, "--quick", "--json", str(file))
-    assert done.returncode == 0, done.stdout + done.stderr
+    _passed("benchmarks", name, "--quick", "--json", str(file))
     text = file.read_text(encoding="utf-8")
     report = json.loads(text)
     assert report["quick"]
@@ -57,32 +97,17 @@ def test_a_benchmark_still_runs(name: str, tmp_path: Path) -> None:
     assert platform.node() not in text or platform.node() == ""
 
 
-def test_a_benchmark_says_where_it_looks_for_data(tmp_path: Path) -> None:
-    done = _run("-m", "experiments.benchmarks", "counting", DPOPT_DATA=str(tmp_path / "nowhere"))
-    assert done.returncode == 2
-    assert "DPOPT_DATA" in done.stderr
+def test_a_benchmark_says_where_it_looks_for_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPOPT_DATA", str(tmp_path / "nowhere"))
+    done = _run("benchmarks", "counting")
+    assert done.code == 2
+    assert "DPOPT_DATA" in done.error
 
 
 def test_an_unknown_benchmark_is_refused() -> None:
-    done = _run("-m", "experiments.benchmarks", "nothing")
-    assert done.returncode == 2
-    assert "nothing" in done.stderr
-
-
-def test_bits_against_records_still_runs() -> None:
-    done = _run("-m", "experiments.bits_against_records", "--quick")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "| baseline: uniform |" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "row"),
-    [("figure5", "| 5 | mwem, T by rule |"), ("multiplicative_weights", "| parities | 50 | pmw |")],
-)
-def test_multiplicative_weights_still_run(name: str, row: str) -> None:
-    done = _run("-m", f"experiments.{name}", "--quick")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert row in done.stdout
+    done = _run("benchmarks", "nothing")
+    assert done.code == 2
+    assert "nothing" in done.error
 
 
 def test_every_benchmark_has_its_row_in_the_document() -> None:
@@ -91,13 +116,24 @@ def test_every_benchmark_has_its_row_in_the_document() -> None:
 
 
 def test_the_launcher_measures_the_command_and_not_itself(tmp_path: Path) -> None:
+    """As a program, which is how an experiment is started too."""
     file, command = tmp_path / "measured.json", "held = bytearray(b'1') * 150_000_000; raise SystemExit(3)"
-    launcher = str(EXPERIMENTS / "launch.py")
-    done = _run("-I", "-S", launcher, str(file), sys.executable, "-I", "-S", "-c", command)
+    launcher, python = str(EXPERIMENTS / "launch.py"), [sys.executable, "-I", "-S"]
+    done = subprocess.run([*python, launcher, str(file), *python, "-c", command], check=False)
     measured = json.loads(file.read_text(encoding="utf-8"))
     assert done.returncode == measured["code"] == 3
     assert 150e6 < measured["peak_bytes"] < 250e6
     assert measured["seconds"] > 0
+
+
+def test_an_experiment_is_a_program() -> None:
+    """One of them in a process of its own; all end alike."""
+    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
+    command = [sys.executable, "-m", "experiments.approximate_degree", "--help"]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True)
+    ending = 'if __name__ == "__main__":\n    sys.exit(main())\n'
+    programs = sorted(EXPERIMENTS.glob("*/__main__.py"))
+    assert [file for file in programs if not file.read_text(encoding="utf-8").endswith(ending)] == []
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -156,24 +192,20 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("hay_2010", "| 6 | 8 | 1.6571 | 4.83 | 2.67 |"),
         ("killed_runs", "| dualquery | some steps | 2 | 2 |"),
         ("audit", "| histogram, Laplace | 1 | 1.0000 | 1.0000 | 1.0000 |"),
+        ("bits_against_records", "| baseline: uniform |"),
+        ("figure5", "| 5 | mwem, T by rule |"),
+        ("multiplicative_weights", "| parities | 50 | pmw |"),
+        ("small_databases", "| made up | 0.1 | smalldb | 4 |"),
     ],
 )
-def test_an_experiment_on_solvers_and_rules_still_runs(name: str, expected: str) -> None:
-    done = _run("-m", f"experiments.{name}", "--quick")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert expected in done.stdout
+def test_an_experiment_still_runs(name: str, expected: str) -> None:
+    out = _passed(name, "--quick")
+    assert expected in out
     if name == "rules_cost_nothing":
-        assert "| 0 of 400 |" in done.stdout
+        assert "| 0 of 400 |" in out
 
 
 def test_the_largest_error_of_any_range_is_that_of_trying_them_all() -> None:
-    from experiments.hay_2010.tree_sums import (
-        largest_errors,
-        largest_errors_of_bins,
-        levels_of,
-        sums_of_fewest_nodes,
-    )
-
     tree = Tree.balanced(16, 2)
     errors = np.random.default_rng(1).integers(-9, 10, (20, len(tree))).astype(np.float64)
     ranges = np.array([(start, stop) for start in range(16) for stop in range(start + 1, 17)])
@@ -196,51 +228,200 @@ def test_the_largest_error_of_any_range_is_that_of_trying_them_all() -> None:
     assert np.array_equal(largest_errors_of_bins(bins), np.abs(of_bins).max(axis=1))
 
 
-def test_small_databases_still_run() -> None:
-    done = _run("-m", "experiments.small_databases", "--quick")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "| made up | 0.1 | smalldb | 4 |" in done.stdout
-
-
 def test_wide_data_still_run_and_no_row_is_measured_twice(tmp_path: Path) -> None:
-    file = str(tmp_path / "results.json")
-    done = _run("-m", "experiments.wide_data", "--quick", "--json", file)
-    assert done.returncode == 0, done.stdout + done.stderr
+    options = ["--quick", "--json", str(tmp_path / "results.json")]
+    out = _passed("wide_data", *options)
     for row in (
         "| netflix-shaped | 1,000 | 3 | 3 |",
         "| 200 | T = 170 as in the paper | 2 |",
         "| 50 | dualquery, zCDP | 20 | 2 |",
     ):
-        assert row in done.stdout
-    again = _run("-m", "experiments.wide_data", "--quick", "--json", file)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert '"row"' in done.stdout
-    assert '"row"' not in again.stdout
-    assert again.stdout in done.stdout
+        assert row in out
+    again = _passed("wide_data", *options)
+    assert '"row"' in out
+    assert '"row"' not in again
+    assert again in out
 
 
 def test_distributional_privacy_still_runs_and_gives_the_paper_s_numbers() -> None:
-    done = _run("-m", "experiments.distributional_privacy", "--quick")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "| 4 | 0.5 | 0.3750 |" in done.stdout
-    assert "| 8 | 0.25 | 0.3125 |" in done.stdout
+    out = _passed("distributional_privacy", "--quick")
+    assert "| 4 | 0.5 | 0.3750 |" in out
+    assert "| 8 | 0.25 | 0.3125 |" in out
 
 
 def test_distributional_privacy_is_checked_by_exact_laws() -> None:
     """Theorem 7.3: beta below 1 / (n + 1)^2 at an epsilon gives that epsilon; a constant mechanism and one that tells all."""
-    program = (
-        "from fractions import Fraction as F; from experiments.distributional_privacy.exact import *\n"
-        "universe = (0, 1, 2, 3)\n"
-        "nothing = losses_of_pairs(lambda database: {0: F(1)}, universe, 2)\n"
-        "assert differential_epsilon(nothing) == 0 == distributional_beta(nothing, universe, 2, 0.0)\n"
-        "everything = losses_of_pairs(lambda database: {database: F(1)}, universe, 2)\n"
-        "assert distributional_beta(everything, universe, 2, 9.0) == F(5, 6)\n"
-        "coin = losses_of_pairs(lambda d: {0: F(1 + (0 in d), 3), 1: F(2 - (0 in d), 3)}, universe, 2)\n"
-        "assert abs(differential_epsilon(coin) - 0.6931471805599453) < 1e-12\n"
-        "assert distributional_beta(coin, universe, 2, 0.69) >= share_of_one_pair(2) == F(1, 9)\n"
-        "assert distributional_beta(coin, universe, 2, 0.7) == 0\n"
-        "assert [mirrored_mod(x, 4) for x in range(10)] == [0, 1, 2, 3, 3, 2, 1, 0, 0, 1]\n"
-        "assert far_apart(4) == F(3, 8) and far_apart(8) == F(5, 16)\n"
+    universe = (0, 1, 2, 3)
+    nothing = exact.losses_of_pairs(lambda database: {0: Fraction(1)}, universe, 2)
+    assert exact.differential_epsilon(nothing) == 0 == exact.distributional_beta(nothing, universe, 2, 0.0)
+    everything = exact.losses_of_pairs(lambda database: {database: Fraction(1)}, universe, 2)
+    assert exact.distributional_beta(everything, universe, 2, 9.0) == Fraction(5, 6)
+    coin = exact.losses_of_pairs(
+        lambda one: {0: Fraction(1 + (0 in one), 3), 1: Fraction(2 - (0 in one), 3)}, universe, 2
     )
-    done = _run("-c", program)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert exact.differential_epsilon(coin) == pytest.approx(log(2), abs=1e-12)
+    beta = exact.distributional_beta(coin, universe, 2, 0.69)
+    assert beta >= exact.share_of_one_pair(2) == Fraction(1, 9)
+    assert exact.distributional_beta(coin, universe, 2, 0.7) == 0
+    assert [exact.mirrored_mod(x, 4) for x in range(10)] == [0, 1, 2, 3, 3, 2, 1, 0, 0, 1]
+    assert (exact.far_apart(4), exact.far_apart(8)) == (Fraction(3, 8), Fraction(5, 16))
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Put two cases in place of all, whose figures the test sets."""
+    figures = {"one": 1.0, "two": 2.0}
+
+    def case(name: str) -> Case:
+        def measure(setting: Setting) -> Result:
+            return Result(
+                [{"figure": figures[name], "runs": setting.runs}], [Bar("figure", figures[name], 5)]
+            )
+
+        return Case(name, f"How large is {name}?", measure)
+
+    monkeypatch.setattr(benchmarks, "load_cases", lambda: {name: case(name) for name in figures})
+    return figures
+
+
+def measured(file: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = benchmarks.main([*arguments, "--json", str(file)])
+    return code, json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_named_cases_are_added_and_say_what_they_were_measured_on(
+    figures: dict[str, float], tmp_path: Path
+) -> None:
+    file = tmp_path / "results.json"
+    measured(file, "--runs", "4")
+    figures |= {"one": 10.0, "two": 20.0}
+    code, report = measured(file, "two", "--runs", "3")
+    assert code == 1  # 20 is above the limit
+    assert report["runs"] == 4
+    assert report["cases"]["one"]["rows"] == [{"figure": 1.0, "runs": 4}]
+    assert report["cases"]["two"]["rows"] == [{"figure": 20.0, "runs": 3}]
+    assert "circumstances" not in report["cases"]["one"]
+    own = report["cases"]["two"]["circumstances"]
+    assert own["runs"] == 3
+    lines = list(tables(report))
+    place = lines.index("\n**`two`** How large is two?\n")
+    assert lines[place + 1] == circumstances(own) + "\n"
+    assert "Missed: figure, 20." in lines
+
+
+def test_a_run_of_all_cases_begins_anew(figures: dict[str, float], tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    measured(file, "one", "--runs", "2")
+    figures["one"] = 3.0
+    _, report = measured(file, "--runs", "2")
+    assert report["cases"]["one"]["rows"] == [{"figure": 3.0, "runs": 2}]
+    assert all("circumstances" not in case for case in report["cases"].values())
+
+
+def test_quick_results_are_never_mixed_with_others(figures: dict[str, float], tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    measured(file, "--quick")
+    _, report = measured(file, "one", "--runs", "2")
+    assert set(report["cases"]) == {"one"}
+    _, report = measured(file, "two", "--quick")
+    assert set(report["cases"]) == {"two"}
+    assert report["quick"]
+
+
+def test_the_accuracy_leader_runs_without_data_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    options = ["--quick", "--parts", "adult7", "--no-predict", "--json", str(file), "--algorithms"]
+    _passed("accuracy_leader", *options, "noise")
+    first = json.loads(file.read_text(encoding="utf-8"))["results"]
+    assert [result["algorithm"] for result in first] == ["noise"]
+    out = _passed("accuracy_leader", *options, "noise", "projection")
+    second = json.loads(file.read_text(encoding="utf-8"))["results"]
+    assert second[0] == first[0]
+    assert [result["algorithm"] for result in second] == ["noise", "projection"]
+    assert "| adult7 | 20 | add-remove | projection | 1 |" in out
+
+
+def _result(algorithm: str, error: float, **more: Any) -> dict[str, Any]:
+    figures = {"max_error": 10 * error, "mean_error": error, "seconds": 1.0, "peak_mb": 100, "failed": None}
+    labels = {"part": "adult7", "run": 0, "epsilon": 1.0, "algorithm": algorithm, "neighbours": "add-remove"}
+    return {**labels, **figures, **more}
+
+
+def test_the_tables_name_the_leader_and_hold_it_against_the_best_peer() -> None:
+    plan = _result(
+        "plan", 1.0, chosen={"algorithm": "adaptive", "considered": {"adaptive": {"mean_error": 0.015}}}
+    )
+    runs = [
+        _result("projection", 0.01),
+        _result("adaptive", 0.02),
+        _result("dpmm aim", 0.012, peer="dpmm"),
+        plan,
+    ]
+    text = "\n".join(markdown(runs))
+    assert (
+        "| adult7 | 1 | projection 0.1; then dpmm aim 0.12 | projection 0.01; then dpmm aim 0.012 | adaptive | 2.00 (!) |"
+        in text
+    )
+    assert "| adult7 | 1 | mean error | 0.012 | the best peer | projection 0.01 | yes |" in text
+    failed = [_result("projection", 0.013), _result("dpmm aim", 0.012, peer="dpmm")]
+    assert "| projection 0.013 | **no** |" in "\n".join(markdown(failed))
+
+
+def test_the_sparse_table_is_the_same_for_ever_and_for_all_threads() -> None:
+    table = netflix_shaped(1_000, 130, 0.02, seed=3, threads=1)
+    other = netflix_shaped(1_000, 130, 0.02, seed=3, threads=3)
+    assert np.array_equal(table.starts, other.starts)
+    assert np.array_equal(table.listed, other.listed)
+    digest = hashlib.sha256(table.starts.astype("<i8").tobytes() + table.listed.astype("<u4").tobytes())
+    assert digest.hexdigest()[:16] == "0803e319fb425871"
+
+
+def test_the_sparse_table_is_filled_as_it_says() -> None:
+    """The number of ones is within five standard deviations of what is expected, popularity that of Zipf and Mandelbrot."""
+    rows, columns, fill = 30_000, 400, 0.012
+    table = netflix_shaped(rows, columns, fill)
+    lengths = np.diff(table.starts)
+    # Activities of records, with a standard deviation of about 2, make up most of what differs from one table to the next.
+    assert abs(lengths.sum() / (rows * columns * fill) - 1) < 5 * 2 / np.sqrt(rows)
+    middle = lengths[190:210].mean()
+    assert 0.5 < lengths[20:40].mean() / middle / ((200 + 10) / (30 + 10)) ** 2 < 1.5
+    per_record = np.bincount(table.listed, minlength=rows)
+    assert per_record.std() > 1.2 * per_record.mean()
+
+
+def test_columns_of_one_class_occur_together() -> None:
+    """Over all pairs of the 60 most popular columns, the excess over independence has two clearly different sizes."""
+    table = netflix_shaped(20_000, 60, 0.05)
+    dense = np.stack([table.dense(column) for column in range(60)]).astype(np.float64)
+    together = dense @ dense.T / 20_000
+    alone = dense.mean(axis=1)
+    excess = (together / np.outer(alone, alone))[np.triu_indices(60, 1)]
+    assert (excess > 1).mean() > 0.9
+    assert np.quantile(excess, 0.97) > 1.5 * np.median(excess)
+
+
+def test_biased_bits_are_the_same_for_ever_and_made_column_by_column() -> None:
+    table = biased_bits(1_000, 500_000, seed=5)
+    wanted = np.array([0, 499_999, 7, 123_456])
+    words = np.zeros((4, 16), dtype=np.uint64)
+    table.pack_into(wanted, words)
+    assert hashlib.sha256(words.astype("<u8").tobytes()).hexdigest()[:16] == "71de19b8244f7c3b"
+    for row, column in zip(words, wanted.tolist(), strict=True):
+        assert np.array_equal(
+            np.unpackbits(row.view(np.uint8), count=1_000, bitorder="little"), table[column]
+        )
+        assert not np.unpackbits(row.view(np.uint8), bitorder="little")[1_000:].any()
+    assert np.array_equal(table.ones(wanted), [int(table[column].sum()) for column in wanted.tolist()])
+
+
+def test_biased_bits_have_their_probabilities_which_are_uniform() -> None:
+    """Chi-squared over 400 columns, and Kolmogorov's distance of their probabilities, both at a false-alarm rate below 1e-6."""
+    table = biased_bits(2_000, 400)
+    chosen = np.arange(400)
+    chances = table.probabilities(chosen)
+    expected = 2_000 * chances
+    inside = (expected > 20) & (expected < 1_980)
+    squares = (table.ones(chosen) - expected)[inside] ** 2 / (expected * (1 - chances))[inside]
+    assert abs(squares.sum() - inside.sum()) < 5.5 * np.sqrt(2 * inside.sum())
+    distance = np.abs(np.sort(chances) - np.arange(1, 401) / 400).max()
+    assert distance < 2.7 / np.sqrt(400)

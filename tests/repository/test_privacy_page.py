@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -212,18 +212,20 @@ def _wrong_rows(entries: list[Entry], rows: list[list[str]]) -> list[str]:
     return found
 
 
-@lru_cache
 def _is_there(test: str) -> bool:
     """Return whether a test "path::name" exists: a function or a class of the file."""
     path, _, name = test.partition("::")
-    if not (ROOT / path).is_file() or not path.startswith("tests/"):
-        return False
-    return any(
-        isinstance(node, _Function | ast.ClassDef) and node.name == name for node in parse(ROOT / path).body
-    )
+    return path.startswith("tests/") and name in _defined_in(path)
 
 
-@lru_cache
+@cache
+def _defined_in(path: str) -> frozenset[str]:
+    """Return the functions and classes of a file; none where there is no file."""
+    body = parse(ROOT / path).body if (ROOT / path).is_file() else []
+    return frozenset(node.name for node in body if isinstance(node, _Function | ast.ClassDef))
+
+
+@cache
 def _docstrings() -> list[Docstring]:
     return [found for path in sorted(SOURCE.rglob("*.py")) for found in docstrings_of(path)]
 

@@ -57,7 +57,7 @@ def test_each_public_name_has_a_docstring(name: str) -> None:
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(AttributeError, match="no public name"):
+    with pytest.raises(AttributeError, match="public"):
         dpopt.no_such_name  # noqa: B018
 
 

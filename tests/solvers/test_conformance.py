@@ -1,7 +1,7 @@
 """Every solver of best responses keeps the contract: optimum by enumeration, honest results, hints, limits, edge cases.
 
 A solver of mixed-integer programs is one of them, through `accepting_max_csp`. The instances of models/ are solved by every
-solver in tests/models/test_small_instances.py.
+solver in tests/models/test_instances.py.
 """
 
 from __future__ import annotations

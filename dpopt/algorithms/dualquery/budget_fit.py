@@ -11,8 +11,8 @@ from math import sqrt
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, largest_rounds
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import PlanError
-from dpopt.releases.plan_request import PlanRequest
 
 DEFAULT_STEP = Decimal("1.4")
 SPARSE_STEP = Decimal("2.5")
@@ -39,7 +39,7 @@ class BudgetFit:
 
     def __init__(
         self,
-        request: PlanRequest,
+        request: PlanRequest[DualQuery],
         extra: Sequence[Charge],
         *,
         attributes: int,
@@ -162,7 +162,7 @@ class BudgetFit:
 
     def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
         """Return whether the numbers make a plan that the budget covers and that tells something about the records."""
-        enough = rounds >= 2 or self._request.rounds is not None
+        enough = rounds >= 2 or self._request.options.rounds is not None
         return enough and self.allowed(rounds, draws, float(step))
 
     def checked(
@@ -177,7 +177,7 @@ class BudgetFit:
                 f"(rho = {spent.rho:.6g}) under {self._request.relation.describe()}, more than {self._budget.describe()}. "
                 "Leave one of --rounds, --draws, --step out and it is fitted to the budget"
             )
-        if rounds < 2 and self._request.rounds is None:
+        if rounds < 2 and self._request.options.rounds is None:
             raise PlanError(
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
                 "Raise the budget, or give --rounds 1 for a release that tells nothing about the records"
@@ -199,7 +199,7 @@ class BudgetFit:
         )
 
 
-def is_sparse(request: PlanRequest) -> bool:
+def is_sparse(request: PlanRequest[DualQuery]) -> bool:
     """Return whether a request is about a table declared, or assumed, to be sparse: at most a tenth of its cells are ones."""
     return request.fill is not None and request.fill <= LARGEST_SPARSE_FILL
 

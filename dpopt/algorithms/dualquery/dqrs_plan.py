@@ -14,12 +14,11 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
 from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, largest_number
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_fields
+from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PLAN_VERSION, FreeAttributes
-from dpopt.releases.plan_request import PlanRequest
+from dpopt.releases.plan import PLAN_VERSION
 
-DQRS = "dqrs"
 DEFAULT_DQRS_STEP = Decimal("0.7")
 MARGIN_SHARE = Decimal("0.1")
 """c over eta: large enough that the outcome "drawn again" tells little, small enough that most queries are kept."""
@@ -71,7 +70,7 @@ class DqrsPlan(DualQueryPlan):
     @property
     def algorithm(self) -> str:
         """Name of the algorithm."""
-        return DQRS
+        return DQRS.algorithm
 
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""
@@ -83,7 +82,7 @@ class DqrsPlan(DualQueryPlan):
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
-        return {**DualQueryPlan.to_json(self), "algorithm": DQRS, "margin": str(self.margin)}
+        return {**DualQueryPlan.to_json(self), "algorithm": DQRS.algorithm, "margin": str(self.margin)}
 
     @classmethod
     def from_json(cls, obj: dict[str, Any]) -> DqrsPlan:
@@ -95,9 +94,9 @@ class DqrsPlan(DualQueryPlan):
             If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
         """
         found = (obj.get("dpopt_plan"), obj.get("algorithm"))
-        if found != (PLAN_VERSION, DQRS):
+        if found != (PLAN_VERSION, DQRS.algorithm):
             raise PlanError(
-                f"the plan has version {found[0]!r} and algorithm {found[1]!r}; expected version {PLAN_VERSION} of {DQRS!r}"
+                f"the plan has version {found[0]!r} and algorithm {found[1]!r}; expected version {PLAN_VERSION} of dqrs"
             )
         given = dualquery_fields(obj)
         try:
@@ -106,7 +105,7 @@ class DqrsPlan(DualQueryPlan):
             raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
-def make_dqrs_plan(request: PlanRequest, workload: Workload) -> DqrsPlan:
+def make_dqrs_plan(request: PlanRequest[DQRS], workload: Workload) -> DqrsPlan:
     """Return a DQRS plan that the budget covers; only public values are read.
 
     Rule, where rounds and draws are open: eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15),
@@ -117,34 +116,20 @@ def make_dqrs_plan(request: PlanRequest, workload: Workload) -> DqrsPlan:
     PlanError
         If the numbers that the user fixed cost more than the budget, or the budget is too small for two rounds.
     """
-    from dpopt.algorithms.dualquery.planning import one_way_measurement
+    from dpopt.algorithms.dualquery.planning import base_fields
 
     attributes = len(workload.schema)
-    estimated = request.free_attributes is FreeAttributes.ESTIMATED
-    base = DqrsPlan(
-        rounds=1,
-        draws=1,
-        step=request.step or DEFAULT_DQRS_STEP,
-        size=request.size,
-        relation=request.relation,
-        budget=request.budget,
-        attributes=attributes,
-        free_attributes=request.free_attributes,
-        encoding=request.encoding,
-        one_way=one_way_measurement(request, attributes) if estimated else None,
-        solver=request.solver,
-        work=request.work,
-        seconds=request.seconds,
-        seed=request.seed,
-    )
+    asked = request.options
+    given_rounds, given_draws, step = asked.numbers
+    base = DqrsPlan(**{**base_fields(request, attributes), "step": step or DEFAULT_DQRS_STEP})
     rho = _rho_left(base)
     # Per draw, what T rounds cost together.
     costs = np.cumsum(
         round_rhos(
-            request.rounds or MOST_DQRS_ROUNDS, float(base.step), float(base.margin), base.size, base.relation
+            given_rounds or MOST_DQRS_ROUNDS, float(base.step), float(base.margin), base.size, base.relation
         )
     )
-    rounds, draws = request.rounds, request.draws
+    rounds, draws = given_rounds, given_draws
     if rounds is None and draws is None:
         factor = _ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
         draws = largest_number(
@@ -161,23 +146,21 @@ def make_dqrs_plan(request: PlanRequest, workload: Workload) -> DqrsPlan:
     if rounds is not None and draws is None:
         most = max(1, min(_MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
         draws = max(1, min(most, int(rho / max(float(costs[rounds - 1]), 1e-300))))
-    chosen_by = (
-        "given" if request.rounds and request.draws else "rule eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d)"
-    )
+    chosen_by = "given" if given_rounds and given_draws else "rule eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d)"
     return _covered(replace(base, rounds=rounds or 1, draws=draws or 1, chosen_by=chosen_by), request)
 
 
-def _covered(plan: DqrsPlan, request: PlanRequest) -> DqrsPlan:
+def _covered(plan: DqrsPlan, request: PlanRequest[DQRS]) -> DqrsPlan:
     """Return the plan, with the last rounds or draws left out that rounding of the sums made too many."""
-    if plan.rounds < 2 and request.rounds is None:
+    if plan.rounds < 2 and request.options.rounds is None:
         raise PlanError(
             f"{plan.budget.describe()} is too small for two rounds on n = {plan.size:,} records. Raise the budget"
         )
     for fewer in range(3):
         tried = plan
-        if request.rounds is None and plan.rounds > fewer:
+        if request.options.rounds is None and plan.rounds > fewer:
             tried = replace(plan, rounds=plan.rounds - fewer)
-        elif request.draws is None and plan.draws > fewer:
+        elif request.options.draws is None and plan.draws > fewer:
             tried = replace(plan, draws=plan.draws - fewer)
         if plan.budget.allows(tried.charges()):
             return tried

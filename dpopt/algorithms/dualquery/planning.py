@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,10 @@ from dpopt.algorithms.dualquery.budget_fit import (
     largest_number,
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.options import DrawnOptions, DualQuery, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.plan_request import PlanBy, PlanRequest
+from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy
 from dpopt.schema.schema import Schema
 
 ONE_WAY_SHARE = 0.05
@@ -34,12 +35,7 @@ ONE_WAY_SHARE = 0.05
 _LEAST_DENSE_DRAWS = 50
 
 
-def make_plan(
-    request: PlanRequest,
-    workload: Workload,
-    *,
-    on_candidate: Callable[[int, int], None] = lambda number, candidates: None,
-) -> DualQueryPlan:
+def make_plan(request: PlanRequest[DualQuery], workload: Workload) -> DualQueryPlan:
     """Return a plan that the budget covers; only public values are read.
 
     Raises
@@ -50,33 +46,34 @@ def make_plan(
     AccountingError
         If the accountant has no figure for the plan.
     """
-    base = _base_plan(request, len(workload.schema))
+    base, asked = DualQueryPlan(**base_fields(request, len(workload.schema))), request.options
     extra = base.charges()[: 1 if base.one_way is not None else 0]
     fit = BudgetFit(
         request, extra, attributes=len(workload.schema), dense_draws=_dense_draws(request, workload)
     )
-    if request.rounds is not None and request.draws is not None and request.step is not None:
-        return fit.checked(base, request.rounds, request.draws, request.step, "given")
-    open_numbers = [name for name in ("rounds", "draws", "step") if getattr(request, name) is None]
+    rounds, draws, step = asked.numbers
+    if rounds is not None and draws is not None and step is not None:
+        return fit.checked(base, rounds, draws, step, "given")
+    open_numbers = [name for name in ("rounds", "draws", "step") if getattr(asked, name) is None]
     if len(open_numbers) == 1:
-        chosen = fit.complete(request.rounds, request.draws, request.step)
+        chosen = fit.complete(rounds, draws, step)
         return fit.checked(base, *chosen, f"{open_numbers[0]} as large as the budget allows, the rest given")
-    if request.plan_by is PlanBy.BOUND:
+    if asked.plan_by == PlanBy.BOUND.value:
         return fit.checked(base, *_least_bound(fit, request, workload), "least proven bound")
-    by_rule = fit.by_rule(request.rounds, request.draws, request.step)
-    if request.plan_by is PlanBy.RULE:
+    by_rule = fit.by_rule(rounds, draws, step)
+    if asked.plan_by == PlanBy.RULE.value:
         return fit.checked(base, *by_rule, _rule(request, workload))
-    return _best_simulated(fit, base, by_rule, request, workload, on_candidate)
+    return _best_simulated(fit, base, by_rule, request, workload)
 
 
-def _dense_draws(request: PlanRequest, workload: Workload) -> int | None:
+def _dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | None:
     """Return how many draws a round has by rule on a dense table of zeros and ones: one for each attribute or query."""
     if not workload.schema.is_binary or is_sparse(request):
         return None
     return max(_LEAST_DENSE_DRAWS, min(len(workload.schema), len(workload)))
 
 
-def _rule(request: PlanRequest, workload: Workload) -> str:
+def _rule(request: PlanRequest[DualQuery], workload: Workload) -> str:
     if is_sparse(request):
         return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10 and 35 fill d^(1/2)"
     if _dense_draws(request, workload) is not None:
@@ -94,27 +91,29 @@ def log_universe(schema: Schema, encoding: Encoding) -> float:
     return float(sum((Fraction(log(size)) * count for size, count in terms), Fraction(0)))
 
 
-def _base_plan(request: PlanRequest, attributes: int) -> DualQueryPlan:
-    estimated = request.free_attributes is FreeAttributes.ESTIMATED
-    return DualQueryPlan(
-        rounds=1,
-        draws=1,
-        step=DEFAULT_STEP,
-        size=request.size,
-        relation=request.relation,
-        budget=request.budget,
-        attributes=attributes,
-        free_attributes=request.free_attributes,
-        encoding=request.encoding,
-        one_way=one_way_measurement(request, attributes) if estimated else None,
-        solver=request.solver,
-        work=request.work,
-        seconds=request.seconds,
-        seed=request.seed,
-    )
+def base_fields(request: PlanRequest[DrawnOptions], attributes: int) -> dict[str, Any]:
+    """Return the fields of a plan of one round and one draw that a request gives to both DualQuery and DQRS."""
+    asked = request.options
+    estimated = asked.free_attributes == FreeAttributes.ESTIMATED.value
+    return {
+        "rounds": 1,
+        "draws": 1,
+        "step": DEFAULT_STEP,
+        "size": request.size,
+        "relation": request.relation,
+        "budget": request.budget,
+        "attributes": attributes,
+        "free_attributes": FreeAttributes(asked.free_attributes),
+        "encoding": Encoding(asked.record_encoding),
+        "one_way": one_way_measurement(request, attributes) if estimated else None,
+        "solver": asked.solver_name,
+        "work": asked.work,
+        "seconds": asked.time_limit,
+        "seed": asked.seed,
+    }
 
 
-def one_way_measurement(request: PlanRequest, attributes: int) -> OneWayMeasurement:
+def one_way_measurement(request: PlanRequest[DrawnOptions], attributes: int) -> OneWayMeasurement:
     """Give one-way marginals a twentieth of the budget: of rho under zCDP, of epsilon elsewhere."""
     budget, gaussian = request.budget, request.budget.accountant is Accountant.ZCDP
     amount = budget.amount / (budget.group**2 if gaussian else budget.group)
@@ -128,20 +127,24 @@ def one_way_measurement(request: PlanRequest, attributes: int) -> OneWayMeasurem
     return OneWayMeasurement(scale, gaussian)
 
 
-def _least_bound(fit: BudgetFit, request: PlanRequest, workload: Workload) -> tuple[int, int, Decimal]:
+def _least_bound(
+    fit: BudgetFit, request: PlanRequest[DualQuery], workload: Workload
+) -> tuple[int, int, Decimal]:
     """Return the numbers with the least proven error on a grid of rounds and steps that uses up the budget."""
-    queries, universe = len(workload), log_universe(workload.schema, request.encoding)
+    given_rounds, given_draws, given_step = request.options.numbers
+    queries = len(workload)
+    universe = log_universe(workload.schema, Encoding(request.options.record_encoding))
     best: tuple[float, int, int, Decimal] | None = None
-    grid = [request.rounds] if request.rounds else sorted({int(1.25**k) for k in range(4, 45)})
+    grid = [given_rounds] if given_rounds else sorted({int(1.25**k) for k in range(4, 45)})
     for rounds in grid:
         usual = sqrt(2 * log(2 * queries) / rounds)
         for factor in (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0):
-            step = request.step or Decimal(f"{usual * factor:.3g}")
+            step = given_step or Decimal(f"{usual * factor:.3g}")
             bound = partial(_bound, rounds, step, queries, universe)
-            least = request.draws or (1 if best is None else _draws_below(bound, best[0]))
+            least = given_draws or (1 if best is None else _draws_below(bound, best[0]))
             if least > MOST_DRAWS or not fit.allowed(rounds, least, float(step)):
                 continue
-            draws = request.draws or fit.draws(rounds, float(step))
+            draws = given_draws or fit.draws(rounds, float(step))
             if best is None or bound(draws) < best[0]:
                 best = (bound(draws), rounds, draws, step)
     if best is None:
@@ -167,9 +170,8 @@ def _best_simulated(
     fit: BudgetFit,
     base: DualQueryPlan,
     by_rule: tuple[int, int, Decimal],
-    request: PlanRequest,
+    request: PlanRequest[DualQuery],
     workload: Workload,
-    on_candidate: Callable[[int, int], None],
 ) -> DualQueryPlan:
     """Return the plan with the least simulated largest error among variations of the rule."""
     from dpopt.algorithms.dualquery.simulation import predict_error
@@ -179,11 +181,12 @@ def _best_simulated(
         steps = [DEFAULT_STEP, SPARSE_STEP, Decimal(4)]
     elif _dense_draws(request, workload) is not None:
         steps = [Decimal("0.2"), DENSE_STEP, Decimal("0.8")]
-    steps = [request.step] if request.step else steps
+    given_rounds, given_draws, given_step = request.options.numbers
+    steps = [given_step] if given_step else steps
     variations = {by_rule}
     for step in steps:
         for scale in (0.6, 1.0, 1.6):
-            variations.add(fit.by_rule(request.rounds, request.draws, step, scale=scale))
+            variations.add(fit.by_rule(given_rounds, given_draws, step, scale=scale))
     fit.checked(base, *by_rule, "rule")  # refuses with the numbers if even the rule finds no plan
     plans = [
         fit.checked(base, *numbers, "least simulated largest error on public synthetic data")
@@ -192,6 +195,17 @@ def _best_simulated(
     ]
     errors = []
     for number, plan in enumerate(plans, start=1):
-        on_candidate(number, len(plans))
+        request.on_candidate(number, len(plans))
         errors.append(predict_error(plan, workload, runs=2, fill=request.fill).max_error)
     return plans[errors.index(min(errors))]
+
+
+def proven_of_plan(plan: DualQueryPlan, workload: Workload) -> dict[str, Any]:
+    """Return what is proven of the errors of a plan beforehand, as a JSON object."""
+    return proven_error(
+        rounds=plan.rounds,
+        draws=plan.draws,
+        step=float(plan.step),
+        queries=len(workload),
+        log_universe=log_universe(workload.schema, plan.encoding),
+    ).to_json()

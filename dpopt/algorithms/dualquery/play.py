@@ -32,11 +32,9 @@ THREADS = 2
 
 def play(run_: Run) -> Outcome:
     """Play the rounds of a plan on a table, continuing after those on file; everything is charged before it is drawn."""
-    from dpopt.releases.solver_choice import clause_solver
-
     job, progress, journal = run_.job, run_.progress, run_.journal
     plan = dualquery_plan(job.plan)
-    solver = clause_solver(plan.solver)
+    solver = run_.clause_solver()
     legal = legal_start(job, solver)
     past = read_past(run_.contents, job)
     ledger = run_.ledger()

@@ -16,14 +16,13 @@ from dpopt.accounting.fem import fem_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_limits, whole_number
-from dpopt.releases.plan_request import PlanRequest
 
-FEM, SEPFEM = "fem", "sepfem"
-FEM_ALGORITHMS = (FEM, SEPFEM)
+FEM_ALGORITHMS = (FEM.algorithm, SepFEM.algorithm)
 DEFAULT_RECORDS = 100
 DEFAULT_SWEEPS = 100
 """Sweeps of the local search per perturbed problem; more change the errors by a few per cent at most."""
@@ -33,7 +32,7 @@ _LARGEST_RANGE = Decimal(1_000)
 _DIGITS = 6
 _ROUNDS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 360)
 _SELECTION_LOSS = 4.0
-_SCALES = {FEM: 0.2, SEPFEM: 0.06}
+_SCALES = {FEM.algorithm: 0.2, SepFEM.algorithm: 0.06}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ class FemPlan:
             raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
-def make_fem_plan(request: PlanRequest, workload: Workload, *, algorithm: str = FEM) -> FemPlan:
+def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
     """Return a plan that the budget covers; only public values are read.
 
     Rule: s = 100 records per round; lambda = 0.2 sqrt(T) (sepfem: 0.06); the second half of the batches is released; eps0 is
@@ -201,15 +200,10 @@ def make_fem_plan(request: PlanRequest, workload: Workload, *, algorithm: str = 
     Raises
     ------
     PlanError
-        If an option of another algorithm was given, or the budget is too small for ten rounds.
+        If the budget is too small for ten rounds.
     """
-    if request.step is not None:
-        raise PlanError(f"{algorithm} has no step eta; leave --step out, or use dualquery or dqrs")
-    if request.encoding is not Encoding.RECORDS:
-        raise PlanError(
-            f"{algorithm} makes whole records only; leave --record-encoding bits out, or use dualquery"
-        )
-    rounds = request.rounds or _rounds_by_rule(request, len(workload))
+    asked, algorithm = request.options, request.options.algorithm
+    rounds = asked.rounds or _rounds_by_rule(request, len(workload))
     range_ = _largest_range(request, rounds)
     if range_ is None:
         raise PlanError(
@@ -219,24 +213,24 @@ def make_fem_plan(request: PlanRequest, workload: Workload, *, algorithm: str = 
     return FemPlan(
         algorithm=algorithm,
         rounds=rounds,
-        records=request.draws or DEFAULT_RECORDS,
+        records=asked.draws or DEFAULT_RECORDS,
         range_=range_,
         scale=round(_SCALES[algorithm] * sqrt(rounds), 3),
         kept_from=rounds // 2 + 1,
         size=request.size,
         relation=request.relation,
         budget=request.budget,
-        solver=request.solver,
-        work=DEFAULT_SWEEPS if request.work is None and request.seconds is None else request.work,
-        seconds=request.seconds,
-        seed=request.seed,
+        solver=asked.solver_name,
+        work=DEFAULT_SWEEPS if asked.work is None and asked.time_limit is None else asked.work,
+        seconds=asked.time_limit,
+        seed=asked.seed,
         chosen_by=f"rule lambda = {_SCALES[algorithm]} sqrt(T), half of the batches"
-        if request.rounds is None
+        if asked.rounds is None
         else "rounds given",
     )
 
 
-def _rounds_by_rule(request: PlanRequest, queries: int) -> int:
+def _rounds_by_rule(request: PlanRequest[FEM], queries: int) -> int:
     one_sided = request.relation is NeighbouringRelation.ADD_REMOVE
     best = _ROUNDS[0]
     for rounds in _ROUNDS:
@@ -250,7 +244,7 @@ def _rounds_by_rule(request: PlanRequest, queries: int) -> int:
     return best
 
 
-def _largest_range(request: PlanRequest, rounds: int) -> Decimal | None:
+def _largest_range(request: PlanRequest[FEM], rounds: int) -> Decimal | None:
     """Return the largest range, to six digits, that the budget covers `rounds` times; None if there is none."""
     budget = request.budget
     if budget.accountant is Accountant.ZCDP:
@@ -271,7 +265,7 @@ def _largest_range(request: PlanRequest, rounds: int) -> Decimal | None:
     return low if low > 0 else None
 
 
-def _covers(request: PlanRequest, rounds: int, range_: Decimal) -> bool:
+def _covers(request: PlanRequest[FEM], rounds: int, range_: Decimal) -> bool:
     """Return whether the budget covers so many selections: the sums of `Budget.allows`, without a charge for each of them."""
     parameter = selection_charge(1, range_, request.relation).parameter
     budget = request.budget

@@ -12,9 +12,10 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.past import reservation
 from dpopt.algorithms.dualquery.round_figures import spent_so_far
 from dpopt.algorithms.fem.driver import FemPast, read_fem_past, released_records, run
-from dpopt.algorithms.fem.plan import SEPFEM, FemPlan
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder, checked_batch
 from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.options import SepFEM
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.programs.limits import SolveLimits
@@ -33,12 +34,11 @@ THREADS = 2
 def play(run_: Run) -> Outcome:
     """Play the rounds of a plan on a table, continuing after those on file; everything is charged before it is drawn."""
     from dpopt.algorithms.dualquery.play import legal_start
-    from dpopt.releases.solver_choice import clause_solver
     from dpopt.solvers.registry import get_solver
 
     job, progress, journal = run_.job, run_.progress, run_.journal
     plan = _fem_plan(job)
-    solver = clause_solver(plan.solver)
+    solver = run_.clause_solver()
     legal = legal_start(job, solver)
     reserved = reservation(job)
     past = read_fem_past(run_.contents, plan, reserved)
@@ -132,7 +132,7 @@ def _responder(
         limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
         records=plan.records,
         scale=plan.scale,
-        signed=plan.algorithm == SEPFEM,
+        signed=plan.algorithm == SepFEM.algorithm,
         rules=job.record_rules(),
         legal=legal,
     )

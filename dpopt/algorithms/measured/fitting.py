@@ -19,6 +19,7 @@ from dpopt.inference.records.fit import fit
 from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.settings import FitSettings
+from dpopt.programs.solver import Solver
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
@@ -74,6 +75,8 @@ class RecordFitter:
     plan : MeasuredPlan
     legal : (d,) int32 array or None
         A record that obeys the rules, where there are some.
+    solver : Solver or None
+        Who looks for new records in column generation, where that was given as such and not by name.
     fitted : Fitted or None
         Where the records stand.
     fits : int
@@ -83,6 +86,7 @@ class RecordFitter:
     job: Job
     plan: MeasuredPlan
     legal: NDArray[np.int32] | None = None
+    solver: Solver | None = None
     fitted: Fitted | None = None
     fits: int = 0
 
@@ -149,7 +153,7 @@ class RecordFitter:
             rounds=columns,
             gap=chosen.gap * counts / 2,
             seed=(self.plan.seed + self.fits) % 2**31,
-            pricing=self.plan.solver if columns and self.plan.solver != OWN_SEARCH else None,
+            pricing=(self.solver or self.plan.solver) if columns and self.plan.solver != OWN_SEARCH else None,
             proof=PROVER if columns else None,
         )
         self.fits += 1

@@ -13,15 +13,15 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.options import MOST_SELECTIONS, Adaptive, Noise, Projection, refuse_two_aims
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.private.selections.selection import SCORES
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
-from dpopt.releases.plan_request import MOST_SELECTIONS
 
-NOISE, PROJECTION, ADAPTIVE = "noise", "projection", "adaptive"
+NOISE, PROJECTION, ADAPTIVE = Noise.algorithm, Projection.algorithm, Adaptive.algorithm
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
 WORKLOAD = "workload"
 
@@ -170,11 +170,7 @@ class FitPlan:
         for name, value in (("smoothing", self.smoothing), ("the gap", self.gap)):
             if not _is_number(value) or value < 0:
                 raise PlanError(f"{name} must be a finite number of at least 0, found {value!r}")
-        if self.smoothing > 0 and self.columns > 0:
-            raise PlanError(
-                f"{self.columns} rounds of column generation seek the best fit, a smoothing of {self.smoothing:g} pulls away "
-                "from it; set one of the two to 0"
-            )
+        refuse_two_aims(self.smoothing, self.columns)
         if self.smoothing == 0 and self.snapshots > 1:
             raise PlanError("without smoothing the records come to rest; keep one snapshot of them")
         if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):

@@ -6,27 +6,25 @@ from decimal import Decimal
 from math import sqrt
 
 from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.one_way import ONE_WAY
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.measured.candidates import MOST_CELLS, parts_of
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
-    NOISE,
-    PROJECTION,
     WORKLOAD,
     FitPlan,
     MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
 )
+from dpopt.algorithms.options import Adaptive, Options, PlanRequest, Projection
 from dpopt.errors import PlanError
 from dpopt.models.noise_budgets.noise_allocation import allocate_noise
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan_request import PlanRequest
 
 MOST_MEASURED_CELLS = 5_000_000
 """A transcript holds every measured count; beyond this many a run that measures them all would drown in noise anyway."""
@@ -48,7 +46,7 @@ _MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
 """Fewer records are fitted where they are wide: the memory and a sweep's time are in proportion to all their codes."""
 
 
-def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload) -> MeasuredPlan:
+def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> MeasuredPlan:
     """Return a plan of `noise`, `projection` or `adaptive` that the budget covers; only public values are read.
 
     Raises
@@ -58,14 +56,18 @@ def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload)
     AccountingError
         If the budget is too small for any noise.
     """
-    gaussian = _is_gaussian(algorithm, request)
+    asked, algorithm = request.options, request.options.algorithm
+    gaussian = is_gaussian(algorithm, request.budget)
     amount = amount_for(request.budget, gaussian=gaussian)
     if not amount > 0:
         raise PlanError(f"{request.budget.describe()} leaves nothing to measure with; raise the budget")
     selections: PlannedSelections | None = None
-    if algorithm == ADAPTIVE:
-        measurements, selections, chosen = _adaptive(request, workload, amount, gaussian=gaussian)
-    elif algorithm == PROJECTION:
+    fit: FitPlan | None = None
+    if isinstance(asked, Adaptive):
+        measurements, selections, chosen = _adaptive(
+            request, asked.selections, workload, amount, gaussian=gaussian
+        )
+    elif isinstance(asked, Projection):
         measurements, chosen = _projection(request, workload, amount, gaussian=gaussian)
     else:
         measurements, chosen = _noise(request, workload, amount, gaussian=gaussian)
@@ -80,6 +82,8 @@ def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload)
         if _tells_everything(workload)
         else sqrt(2) * request.size / measurement_scale(moved, amount=amount, gaussian=gaussian)
     )
+    if isinstance(asked, Projection):
+        fit = _fit(asked, smoothing, len(workload.schema))
     plan = MeasuredPlan(
         algorithm=algorithm,
         size=request.size,
@@ -88,9 +92,9 @@ def make_measured_plan(algorithm: str, request: PlanRequest, workload: Workload)
         gaussian=gaussian,
         measurements=measurements,
         selections=selections,
-        fit=None if algorithm == NOISE else _fit(request, smoothing, len(workload.schema)),
-        solver=request.solver,
-        seed=request.seed,
+        fit=fit,
+        solver=asked.solver_name,
+        seed=asked.seed if isinstance(asked, Projection) else 0,
         chosen_by=chosen,
     )
     if not request.budget.allows(plan.charges()):
@@ -107,38 +111,43 @@ def moved_by_a_record(marginals: int, relation: NeighbouringRelation) -> int:
     return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
 
 
-def _fit(request: PlanRequest, smoothing: float, attributes: int) -> FitPlan:
+def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
     """Return how records are fitted: what the user says, and else smoothed by the signal-to-noise ratio of the counts."""
-    asked = request.fit
     most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
     plain = asked.records or min(_PLAIN_RECORDS, most)
     if asked.columns:
-        return FitPlan(plain, columns=asked.columns, seconds=asked.seconds)
+        return FitPlan(plain, columns=asked.columns, seconds=asked.fit_seconds)
     chosen = smoothing if asked.smoothing is None else asked.smoothing
     if chosen == 0:
-        return FitPlan(plain, sweeps=_PLAIN_SWEEPS, seconds=asked.seconds)
+        return FitPlan(plain, sweeps=_PLAIN_SWEEPS, seconds=asked.fit_seconds)
     return FitPlan(
         asked.records or min(_RECORDS, most),
         snapshots=_SNAPSHOTS,
         smoothing=float(f"{chosen:.4g}"),
-        seconds=asked.seconds,
+        seconds=asked.fit_seconds,
     )
 
 
-def _is_gaussian(algorithm: str, request: PlanRequest) -> bool:
-    accountant = request.budget.accountant
-    if accountant is Accountant.ZCDP:
+def is_gaussian(algorithm: str, budget: Budget) -> bool:
+    """Return whether the noise of an algorithm that measures is Gaussian under a budget, and not Laplace.
+
+    Raises
+    ------
+    PlanError
+        If the accountant has a figure for neither.
+    """
+    if budget.accountant is Accountant.ZCDP:
         return True
-    if accountant is Accountant.PURE:
+    if budget.accountant is Accountant.PURE:
         return False
     raise PlanError(
         f"--algorithm {algorithm} measures with Gaussian noise under --accountant zcdp, or with Laplace noise under "
-        f"--accountant pure; found {accountant.value}"
+        f"--accountant pure; found {budget.accountant.value}"
     )
 
 
 def _noise(
-    request: PlanRequest, workload: Workload, amount: float, *, gaussian: bool
+    request: PlanRequest[Options], workload: Workload, amount: float, *, gaussian: bool
 ) -> tuple[tuple[PlannedMeasurement, ...], str]:
     """Every query of the workload, with equal noise."""
     _refuse_many(len(workload), "noise")
@@ -148,7 +157,7 @@ def _noise(
 
 
 def _projection(
-    request: PlanRequest, workload: Workload, amount: float, *, gaussian: bool
+    request: PlanRequest[Options], workload: Workload, amount: float, *, gaussian: bool
 ) -> tuple[tuple[PlannedMeasurement, ...], str]:
     """Marginals of the workload and their parts, by the convex program of the least predicted error; or all clauses."""
     if workload.marginals is not None:
@@ -168,7 +177,7 @@ def _projection(
 
 
 def _allocated(
-    request: PlanRequest, marginals: MarginalSet, amount: float, *, gaussian: bool
+    request: PlanRequest[Options], marginals: MarginalSet, amount: float, *, gaussian: bool
 ) -> tuple[tuple[PlannedMeasurement, ...], str]:
     _refuse_many(marginals.number_of_cells, "projection")
     rho = amount if gaussian else amount * amount / 2
@@ -189,7 +198,7 @@ def _allocated(
 
 
 def _adaptive(
-    request: PlanRequest, workload: Workload, amount: float, *, gaussian: bool
+    request: PlanRequest[Options], asked: int | None, workload: Workload, amount: float, *, gaussian: bool
 ) -> tuple[tuple[PlannedMeasurement, ...], PlannedSelections, str]:
     """One-way marginals, then rounds that each select a marginal and measure it."""
     if workload.marginals is None:
@@ -199,10 +208,10 @@ def _adaptive(
         )
     least = 2 if int(workload.marginals.widths().max()) > 1 else 1
     candidates = parts_of(workload.marginals, least_width=least, most_cells=MOST_CELLS)
-    rounds = request.selections or _rounds(request, amount, len(candidates), gaussian=gaussian)
+    rounds = asked or _rounds(request, amount, len(candidates), gaussian=gaussian)
     one_way = _one_way(request, workload, ONE_WAY_SHARE * amount, gaussian=gaussian)
     each = (1 - ONE_WAY_SHARE) * amount / rounds
-    step = _rounded_down(selection_range(SELECTION_SHARE * each, concentrated=gaussian))
+    step = rounded_down(selection_range(SELECTION_SHARE * each, concentrated=gaussian))
     scale = measurement_scale(
         moved_by_a_record(1, request.relation), amount=(1 - SELECTION_SHARE) * each, gaussian=gaussian
     )
@@ -210,7 +219,7 @@ def _adaptive(
     return one_way, selections, f"{rounds:,} rounds that select among {len(candidates):,} marginals"
 
 
-def _rounds(request: PlanRequest, amount: float, candidates: int, *, gaussian: bool) -> int:
+def _rounds(request: PlanRequest[Options], amount: float, candidates: int, *, gaussian: bool) -> int:
     """Return how many marginals to select: about 0.6 times the root of size / noise of one measurement of everything."""
     noise = 1 / sqrt(2 * amount) if gaussian else 1 / amount
     return max(
@@ -219,7 +228,7 @@ def _rounds(request: PlanRequest, amount: float, candidates: int, *, gaussian: b
 
 
 def _one_way(
-    request: PlanRequest, workload: Workload, amount: float, *, gaussian: bool
+    request: PlanRequest[Options], workload: Workload, amount: float, *, gaussian: bool
 ) -> tuple[PlannedMeasurement, ...]:
     """All attributes' marginals, with equal noise."""
     attributes = len(workload.schema)
@@ -242,7 +251,7 @@ def _tells_everything(workload: Workload) -> bool:
     return workload.marginals is None and len(workload) >= CLAUSES_PER_VALUE * values
 
 
-def _moved_by_workload(request: PlanRequest, workload: Workload) -> tuple[int, str]:
+def _moved_by_workload(request: PlanRequest[Options], workload: Workload) -> tuple[int, str]:
     if workload.marginals is not None:
         count = len(workload.marginals)
         moved = moved_by_a_record(count, request.relation)
@@ -265,6 +274,6 @@ def _refuse_many(counts: int, algorithm: str) -> None:
         )
 
 
-def _rounded_down(value: float) -> Decimal:
+def rounded_down(value: float) -> Decimal:
     """Return the value with six digits, rounded down a little, so that its charge stays within its share."""
     return Decimal(f"{value * (1 - 1e-5):.{_STEP_DIGITS}g}")

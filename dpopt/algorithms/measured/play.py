@@ -48,7 +48,7 @@ def play(run: Run) -> Outcome:
     )
     if not past.started:
         journal.append(reserved)
-    fitter = None if plan.fit is None else RecordFitter(job, plan, legal)
+    fitter = None if plan.fit is None else RecordFitter(job, plan, legal, run.solver)
 
     def told(number: int, rounds: int, what: str) -> None:
         progress.figures(lambda: spent_so_far(ledger))

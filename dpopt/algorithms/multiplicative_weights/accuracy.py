@@ -7,9 +7,9 @@ from math import ceil, log, sqrt
 from typing import Any
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.multiplicative_weights.plan import PMW, MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.options import DATA_STEP, HOEFFDING, MAX_ENTROPY, PAPER, QUERIES
 from dpopt.private.selections.multiplicative_scores import UNITS
-from dpopt.releases.plan_request import DATA_STEP, HOEFFDING, MAX_ENTROPY, PAPER, QUERIES
 
 FAILURE = 0.05
 
@@ -86,7 +86,7 @@ def proven_multiplicative(
         return None
     selected = selection_error(plan.rounds, float(plan.step), plan.size, plan.relation, queries)
     measured = measurement_error(plan.rounds, plan.scale, plan.size, gaussian=plan.gaussian)
-    if plan.algorithm == PMW and plan.alpha is not None:
+    if plan.alpha is not None:
         return _stopping(plan, selected, measured, log_universe, conditions)
     if plan.learning.update != DATA_STEP or plan.learning.replays or not plan.learning.average:
         return None

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.past import PastCharge
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.options import MARGINALS
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan_request import MARGINALS
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 
 

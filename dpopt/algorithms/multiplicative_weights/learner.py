@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_weights.universe import kept_as_bits, legal_start, universe_of
+from dpopt.algorithms.options import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.distribution.answers import AnswerSheet
@@ -17,7 +18,6 @@ from dpopt.inference.distribution.support import weighted_cells
 from dpopt.private.selections.multiplicative_scores import UNITS
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan_request import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
 from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
 from dpopt.transcript.released import NoisyAnswers
 

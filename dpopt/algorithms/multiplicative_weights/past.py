@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.past import check_reservation
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode
 from dpopt.releases.folder_files import TRANSCRIPT
-from dpopt.releases.plan_request import MARGINALS
 from dpopt.transcript.journal import Entry, JournalContents
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
 

@@ -13,15 +13,23 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.options import (
+    HOEFFDING,
+    MARGINALS,
+    MAX_ENTROPY,
+    MWEM,
+    PAPER,
+    PMW,
+    QUERIES,
+    UPDATES,
+)
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
-from dpopt.releases.plan_request import HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER, QUERIES, UPDATES
 
-PMW, MWEM = "pmw", "mwem"
-MULTIPLICATIVE = (PMW, MWEM)
+MULTIPLICATIVE = (PMW.algorithm, MWEM.algorithm)
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
 
 

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from decimal import Decimal
 from math import fsum, log, sqrt
+from typing import Any
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
-from dpopt.algorithms.multiplicative_weights.accuracy import measurement_error, rounds_needed, selection_error
-from dpopt.algorithms.multiplicative_weights.plan import MOST_ROUNDS, PMW, Learning, MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.universe import universe_of
-from dpopt.errors import PlanError
-from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding
-from dpopt.releases.plan_request import (
+from dpopt.algorithms.measured.planning import is_gaussian, rounded_down
+from dpopt.algorithms.multiplicative_weights.accuracy import (
+    measurement_error,
+    proven_multiplicative,
+    rounds_needed,
+    selection_error,
+)
+from dpopt.algorithms.multiplicative_weights.plan import MOST_ROUNDS, Learning, MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.universe import log_cells, universe_of
+from dpopt.algorithms.options import (
     DATA_STEP,
     HOEFFDING,
     MARGINALS,
     MAX_ENTROPY,
+    MWEM,
     PAPER,
+    PMW,
     QUERIES,
-    PlanBy,
     PlanRequest,
 )
+from dpopt.errors import PlanError
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.plan import PlanBy
 
 MARGINAL_SHARE, QUERY_SHARE = 0.1, 0.5
 """Shares of a round's budget for its selection."""
@@ -32,10 +39,9 @@ _LEAST_ROUNDS, _MOST = 4, {MARGINALS: 100, QUERIES: 400}
 _PER_ROOT = {(MARGINALS, True): 0.25, (MARGINALS, False): 0.06, (QUERIES, True): 3.0, (QUERIES, False): 0.3}
 """Rounds for each unit of the root of size / noise, that of one measurement for the whole budget; Gaussian or not.
 The scale of Gaussian noise grows with the root of the rounds, that of Laplace noise with the rounds themselves."""
-_STEP_DIGITS = 6
 
 
-def make_multiplicative_plan(algorithm: str, request: PlanRequest, workload: Workload) -> MultiplicativePlan:
+def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> MultiplicativePlan:
     """Return a plan of `pmw` or `mwem` that the budget covers; only public values are read.
 
     Raises
@@ -45,21 +51,16 @@ def make_multiplicative_plan(algorithm: str, request: PlanRequest, workload: Wor
     AccountingError
         If the budget is too small for any noise.
     """
+    asked, algorithm = request.options, request.options.algorithm
     universe = universe_of(workload, algorithm)
-    gaussian = _is_gaussian(algorithm, request)
+    gaussian = is_gaussian(algorithm, request.budget)
     amount = amount_for(request.budget, gaussian=gaussian)
     if not amount > 0:
         raise PlanError(f"{request.budget.describe()} leaves nothing to measure with; raise the budget")
-    if request.encoding is not Encoding.RECORDS:
-        raise PlanError(
-            f"{algorithm} makes whole records only; leave --record-encoding bits out, or use dualquery"
-        )
-    select = _what_is_selected(algorithm, request, workload)
-    asked = request.multiplicative
-    share = asked.share or (MARGINAL_SHARE if select == MARGINALS else QUERY_SHARE)
+    select = _what_is_selected(asked, workload)
+    share = asked.selection_share or (MARGINAL_SHARE if select == MARGINALS else QUERY_SHARE)
     log_universe = fsum(log(count) for count in universe.shape)
     maker = _Maker(
-        algorithm,
         request,
         gaussian=gaussian,
         select=select,
@@ -68,7 +69,7 @@ def make_multiplicative_plan(algorithm: str, request: PlanRequest, workload: Wor
         queries=len(workload),
         log_universe=log_universe,
     )
-    if request.plan_by is PlanBy.BOUND:
+    if isinstance(asked, PMW) and asked.plan_by == PlanBy.BOUND.value:
         plan = maker.by_bound()
     else:
         moved = _moved(select, request.relation)
@@ -80,12 +81,12 @@ def make_multiplicative_plan(algorithm: str, request: PlanRequest, workload: Wor
             most = min(most, 2 * len(workload.marginals))
         by_size = round(_PER_ROOT[select, gaussian] * sqrt(request.size / alone))
         rule = min(most, max(_LEAST_ROUNDS, by_size))
-        plan = maker.of(request.rounds or rule, alpha=asked.alpha)
+        plan = maker.of(asked.rounds or rule, alpha=asked.alpha if isinstance(asked, PMW) else None)
     _refuse_costs_beyond(request, plan)
     return plan
 
 
-def _refuse_costs_beyond(request: PlanRequest, plan: MultiplicativePlan) -> None:
+def _refuse_costs_beyond(request: PlanRequest[MWEM], plan: MultiplicativePlan) -> None:
     if not request.budget.allows(plan.charges()):
         spent = request.budget.spent(plan.charges())
         raise PlanError(
@@ -99,8 +100,7 @@ class _Maker:
 
     def __init__(
         self,
-        algorithm: str,
-        request: PlanRequest,
+        request: PlanRequest[MWEM],
         *,
         gaussian: bool,
         select: str,
@@ -109,14 +109,15 @@ class _Maker:
         queries: int,
         log_universe: float,
     ) -> None:
-        self._algorithm, self._request, self._gaussian, self._select = algorithm, request, gaussian, select
+        self._request, self._gaussian, self._select = request, gaussian, select
+        self._stops = isinstance(request.options, PMW)  # a run of pmw ends where an answer is good enough
         self._amount, self._share = amount, share
         self._queries, self._log_universe = queries, log_universe
 
     def costs(self, rounds: int) -> tuple[Decimal, float]:
         """Return range of a selection and scale of a measurement for so many rounds."""
         each = self._amount / rounds
-        step = _rounded_down(selection_range(self._share * each, concentrated=self._gaussian))
+        step = rounded_down(selection_range(self._share * each, concentrated=self._gaussian))
         scale = measurement_scale(
             _moved(self._select, self._request.relation),
             amount=(1 - self._share) * each,
@@ -136,9 +137,9 @@ class _Maker:
         self, rounds: int, *, alpha: float | None, slack: float | None = None, chosen_by: str = ""
     ) -> MultiplicativePlan:
         """Return the plan of so many rounds."""
-        request, asked = self._request, self._request.multiplicative
+        request, asked = self._request, self._request.options
         step, scale = self.costs(rounds)
-        if alpha is None and self._algorithm == PMW and self._select == QUERIES:
+        if alpha is None and self._stops and self._select == QUERIES:
             alpha = min(1.0, scale * (1.0 if self._gaussian else sqrt(2.0)) / request.size)  # the noise
         update = asked.update or MAX_ENTROPY
         usual = Learning()
@@ -148,10 +149,10 @@ class _Maker:
             replays=(usual.replays if update != DATA_STEP else 4) if asked.replays is None else asked.replays,
             last_replays=usual.last_replays if update == MAX_ENTROPY else 0,
             average=asked.average,
-            records=request.fit.records or usual.records,
+            records=asked.records or usual.records,
         )
         return MultiplicativePlan(
-            algorithm=self._algorithm,
+            algorithm=asked.algorithm,
             size=request.size,
             relation=request.relation,
             budget=request.budget,
@@ -160,10 +161,10 @@ class _Maker:
             rounds=rounds,
             step=step,
             scale=scale,
-            alpha=alpha if self._algorithm == PMW else None,
+            alpha=alpha if self._stops else None,
             learning=learning,
-            seed=request.seed,
-            chosen_by=chosen_by or ("rounds given" if request.rounds else "rule by size and noise"),
+            seed=asked.seed,
+            chosen_by=chosen_by or ("rounds given" if asked.rounds else "rule by size and noise"),
         )
 
     def by_bound(self) -> MultiplicativePlan:
@@ -178,7 +179,7 @@ class _Maker:
         PlanError
             If the algorithm has no theorem, or alpha would be above 1.
         """
-        if self._algorithm != PMW or self._select != QUERIES:
+        if self._select != QUERIES:
             raise PlanError("--plan-by bound is for --algorithm pmw with --select queries; leave it out")
         low, high = 1e-6, 1.0
         if not self._suffices(high):
@@ -195,7 +196,7 @@ class _Maker:
 
     def _for_alpha(self, alpha: float) -> tuple[int, float]:
         """Return rounds for an alpha by the theorem, and the slack of the max-entropy update in scales of the noise."""
-        update = self._request.multiplicative.update or MAX_ENTROPY
+        update = self._request.options.update or MAX_ENTROPY
         if update in (PAPER, HOEFFDING):
             needed = rounds_needed(update, alpha, self._log_universe)
             return needed or MOST_ROUNDS, 0.0
@@ -226,28 +227,15 @@ class _Maker:
         return rounds <= MOST_ROUNDS and max(self.errors(rounds)) <= alpha
 
 
-def _what_is_selected(algorithm: str, request: PlanRequest, workload: Workload) -> str:
+def _what_is_selected(asked: MWEM, workload: Workload) -> str:
     """Return what is selected: what the user says; else whole marginals for mwem where there are some."""
-    asked = request.multiplicative
     if asked.select == MARGINALS and workload.marginals is None:
         raise PlanError(
             "--select marginals needs a workload of marginals; leave it out, or use --select queries"
         )
     if asked.select is not None:
         return asked.select
-    return MARGINALS if algorithm != PMW and workload.marginals is not None else QUERIES
-
-
-def _is_gaussian(algorithm: str, request: PlanRequest) -> bool:
-    accountant = request.budget.accountant
-    if accountant is Accountant.ZCDP:
-        return True
-    if accountant is Accountant.PURE:
-        return False
-    raise PlanError(
-        f"--algorithm {algorithm} measures with Gaussian noise under --accountant zcdp, or with Laplace noise under "
-        f"--accountant pure; found {accountant.value}"
-    )
+    return QUERIES if isinstance(asked, PMW) or workload.marginals is None else MARGINALS
 
 
 def _moved(select: str, relation: NeighbouringRelation) -> int:
@@ -255,6 +243,7 @@ def _moved(select: str, relation: NeighbouringRelation) -> int:
     return 2 if select == MARGINALS and relation is NeighbouringRelation.REPLACE_ONE else 1
 
 
-def _rounded_down(value: float) -> Decimal:
-    """Return the value with six digits, rounded down a little, so that its charge stays within its share."""
-    return Decimal(f"{value * (1 - 1e-5):.{_STEP_DIGITS}g}")
+def proven_of_plan(plan: MultiplicativePlan, workload: Workload) -> dict[str, Any] | None:
+    """Return what is proven of the errors of a plan beforehand, as a JSON object; None where nothing is."""
+    cells = log_cells(workload, plan.algorithm)
+    return proven_multiplicative(plan, len(workload), cells, rules=bool(workload.schema.rules))

@@ -22,6 +22,7 @@ from dpopt.algorithms.multiplicative_weights.past import (
 )
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.multiplicative_weights.universe import kept_as_bits
+from dpopt.algorithms.options import MARGINALS
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.records.problem import FitProblem
@@ -29,7 +30,6 @@ from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
 from dpopt.releases.outcome import Outcome, Run
-from dpopt.releases.plan_request import MARGINALS
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry, JournalContents

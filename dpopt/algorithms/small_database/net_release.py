@@ -27,7 +27,6 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import check_workload
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import size_of
-from dpopt.releases.plan_request import PlanRequest
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
@@ -102,7 +101,7 @@ def select_from_net(
     public = size_of(dataset, relation, n0, asked, account=account)
     size, asked = public.number, public.budget
     if asked.earlier:
-        range_ = largest_range(PlanRequest(size, relation, asked))
+        range_ = largest_range(asked, relation)
     ledger = reserved_ledger(asked, relation, (selection_charge(1, range_, relation),), account)
     curator = NetCurator(
         dataset, queries.queries, ledger, MemoryJournal(keep=False), size=size, range_=range_

@@ -11,12 +11,13 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.options import SmallDatabase
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
 from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
 
-SMALLDB = "smalldb"
+SMALLDB = SmallDatabase.algorithm
 LARGEST_RANGE = Decimal(1_000)
 LARGEST_REACH = Decimal(2)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 from math import log
 
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.small_database.accuracy import (
     FAILURE,
     NetBound,
@@ -30,8 +32,6 @@ from dpopt.private.mechanisms.net.net_multisets import (
     MOST_RECORDS,
 )
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding
-from dpopt.releases.plan_request import PlanRequest
 
 _DIGITS = 6
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach
@@ -79,7 +79,7 @@ class Shape:
             yield records
 
 
-def make_small_database_plan(request: PlanRequest, workload: Workload) -> SmallDatabasePlan:
+def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Workload) -> SmallDatabasePlan:
     """Return a plan that the budget covers; only public values are read.
 
     Rule: epsilon of the selection as large as the budget covers; m with the least proven bound on the largest error at
@@ -88,14 +88,10 @@ def make_small_database_plan(request: PlanRequest, workload: Workload) -> SmallD
     Raises
     ------
     PlanError
-        If an option of another algorithm was given, the universe is too large, the bound says nothing (unless the number of
+        If the universe is too large, the bound says nothing (unless the number of
         records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
     """
-    if request.encoding is not Encoding.RECORDS:
-        raise PlanError(
-            "smalldb makes whole records only; leave --record-encoding bits out, or use dualquery"
-        )
-    range_ = largest_range(request)
+    range_ = largest_range(request.budget, request.relation)
     shape = Shape.of(Universe.of(workload))
     if shape.elements > MOST_ELEMENTS:
         raise PlanError(
@@ -103,7 +99,7 @@ def make_small_database_plan(request: PlanRequest, workload: Workload) -> SmallD
             f"{MOST_ELEMENTS:,}. {_instead(shape, float(range_))}"
         )
     _refuse_the_impossible(request, shape, float(range_))
-    given = request.fit.records
+    given = request.options.records
     if given is None:
         records = _best_records(request, shape, float(range_))
         chosen_by = "least proven bound on the largest error"
@@ -117,12 +113,12 @@ def make_small_database_plan(request: PlanRequest, workload: Workload) -> SmallD
         size=request.size,
         relation=request.relation,
         budget=request.budget,
-        seed=request.seed,
+        seed=request.options.seed,
         chosen_by=chosen_by,
     )
 
 
-def largest_range(request: PlanRequest) -> Decimal:
+def largest_range(budget: Budget, relation: NeighbouringRelation) -> Decimal:
     """Return the largest epsilon of one selection, to six digits, that the budget covers.
 
     Raises
@@ -133,14 +129,14 @@ def largest_range(request: PlanRequest) -> Decimal:
     low, high = Decimal(0), LARGEST_RANGE
     while high - low > high * Decimal("1e-7"):
         middle = (low + high) / 2
-        covered = request.budget.allows((selection_charge(1, middle, request.relation),))
+        covered = budget.allows((selection_charge(1, middle, relation),))
         low, high = (middle, high) if covered else (low, middle)
         if high < Decimal("1e-9"):
-            raise PlanError(f"{request.budget.describe()} is too small for one selection; raise the budget")
+            raise PlanError(f"{budget.describe()} is too small for one selection; raise the budget")
     return low.quantize(Decimal(1).scaleb(low.adjusted() - _DIGITS + 1), rounding=ROUND_DOWN)
 
 
-def _best_records(request: PlanRequest, shape: Shape, range_: float) -> int:
+def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: float) -> int:
     bounds = [
         shape.bound(records, range_=range_, size=request.size)
         for records in shape.possible()
@@ -191,7 +187,7 @@ def _instead(shape: Shape, range_: float) -> str:
     )
 
 
-def _refuse_the_impossible(request: PlanRequest, shape: Shape, range_: float) -> None:
+def _refuse_the_impossible(request: PlanRequest[SmallDatabase], shape: Shape, range_: float) -> None:
     ruled_out = impossible(shape.dimension[0], size=request.size, range_=range_, relation=request.relation)
     if ruled_out is not None:
         raise PlanError(
@@ -200,7 +196,7 @@ def _refuse_the_impossible(request: PlanRequest, shape: Shape, range_: float) ->
         )
 
 
-def _reach(request: PlanRequest, bound: NetBound, range_: float) -> Decimal:
+def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) -> Decimal:
     """Return the error from which on errors are told apart no more: it is met with probability 2^-50 at most.
 
     The drawn database errs by more than alpha + (2 / (epsilon n)) (ln N + 35) with probability e^-35, N the number

@@ -36,7 +36,6 @@ def demo(
 def _demonstrate(place: Path) -> None:
     from dpopt.algorithms.evaluate import evaluate
     from dpopt.algorithms.replay import replay
-    from dpopt.algorithms.settings import Settings
     from dpopt.algorithms.synthesize import synthesize
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
@@ -60,7 +59,8 @@ def _demonstrate(place: Path) -> None:
             schema,
             "marginals:3",
             out=folder,
-            settings=Settings(epsilon=1.0, delta=1e-9),
+            epsilon=1.0,
+            delta=1e-9,
             progress=progress,
         )
     report_release(finished.statement, "release")

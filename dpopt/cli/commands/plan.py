@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import command
+from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
 
@@ -39,58 +39,41 @@ def plan(
         float | None, typer.Option("--accuracy", help="Wanted largest error: the paper's parameters for it.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Probability for --accuracy.")] = 0.95,
-    algorithm: options.AlgorithmOption = "auto",
+    algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = "zcdp",
     n0: options.N0Option = None,
-    rounds: options.RoundsOption = None,
-    draws: options.DrawsOption = None,
-    step: options.StepOption = None,
-    plan_by: options.PlanByOption = "rule",
-    selections: options.SelectionsOption = None,
-    records: options.RecordsOption = None,
-    smoothing: options.SmoothingOption = None,
-    alpha: options.AlphaOption = None,
-    select: options.SelectOption = None,
-    update: options.UpdateOption = None,
-    selection_share: options.SelectionShareOption = None,
-    replays: options.ReplaysOption = None,
-    average: options.AverageOption = False,
-    free_attributes: options.FreeOption = "first",
-    record_encoding: options.RecordEncodingOption = "records",
     fill: options.FillOption = None,
     predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
     as_json: options.JsonOption = False,
 ) -> None:
     """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
     from dpopt.accounting.relations import NeighbouringRelation
+    from dpopt.algorithms.asked import Terms
     from dpopt.algorithms.explain import explain_accuracy, explain_any
-    from dpopt.algorithms.settings import Settings, choice
-    from dpopt.algorithms.stating import delta_warning, fill_note, plan_and_statement, size_note
+    from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.queries.workloads.workload import parse_workload
     from dpopt.releases.measured_size import is_measured, with_size_measured
-    from dpopt.releases.plan_request import DEFAULT_DELTA
-    from dpopt.releases.rule_conflicts import legal_record
+    from dpopt.releases.plan import DEFAULT_DELTA, choice
 
     relation = choice(NeighbouringRelation, spending.neighbours, "neighbours")
     size = _size(relation, n, n0)
     measured = is_measured(relation, n0)
     declared = declared_schema(schema, binary_columns, names)
     reading = unit.reading(layout)
-    reading.check_against(declared)
-    queries = parse_workload(workload, declared)
-    legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     if accuracy is not None:
+        from dpopt.queries.workloads.workload import parse_workload
+
         if unit.rows_per_person is not None:
             raise PlanError("--accuracy is the paper's, for single records; leave --rows-per-person out")
         if spending.rho is not None:
             raise PlanError("--accuracy goes with --epsilon and --delta (or with neither), not with --rho")
-        if not (rounds is None and draws is None and step is None):
-            raise PlanError("--accuracy fixes rounds, draws and step; leave --rounds, --draws and --step out")
+        if algorithm.given:
+            given = next(iter(algorithm.given)).replace("_", "-")
+            raise PlanError(f"--accuracy fixes rounds, draws and step; leave --{given} out")
         explained = explain_accuracy(
             accuracy,
             confidence,
-            queries,
+            parse_workload(workload, declared),
             size=size,
             relation=relation,
             epsilon=1.0 if spending.epsilon is None else spending.epsilon,
@@ -98,44 +81,29 @@ def plan(
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    settings = Settings(
-        algorithm=algorithm,
+    terms = Terms(
+        algorithm.options(),
         **asdict(spending),
         accountant=accountant,
-        rounds=rounds,
-        draws=draws,
-        step=step,
-        plan_by=plan_by,
-        selections=selections,
-        records=records,
-        smoothing=smoothing,
-        alpha=alpha,
-        select=select,
-        update=update,
-        selection_share=selection_share,
-        replays=replays,
-        average=average,
-        free_attributes=free_attributes,
-        record_encoding=record_encoding,
+        reading=reading,
+        accept_draft=True,
         predict=predict,
         fill=fill,
-        reading=reading,
     )
-    settings.check()
-    budget = settings.budget()
+    told = TerminalProgress()
+    queries, budget = prepare(terms, declared, workload, told).workload, terms.budget()
     made, statement = plan_and_statement(
-        settings,
+        terms,
         size,
         queries,
-        TerminalProgress(),
+        told,
         runs=2,
         compare=True,
         form=None if reading.layout is None else str(reading.layout),
         budget=with_size_measured(budget) if measured else budget,
     )
-    for remark in (delta_warning(made), size_note(made), fill_note(made, statement)):
-        if remark is not None:
-            typer.echo(remark, err=True)
+    for remark in remarks_on(made, statement):
+        typer.echo(remark, err=True)
     explained = explain_any(made, queries, statement)
     if as_json:
         print_json(explained)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import command
+from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
 from dpopt.cli.reports.told import told
 
@@ -41,27 +41,9 @@ def release(
     reading: options.AnyReadingOptions,
     spending: options.SpendingOptions,
     paying: options.PayingOptions,
-    algorithm: options.AlgorithmOption = "auto",
-    solver: options.SolverOption = "auto",
-    rounds: options.RoundsOption = None,
-    draws: options.DrawsOption = None,
-    step: options.StepOption = None,
-    plan_by: options.PlanByOption = "rule",
-    selections: options.SelectionsOption = None,
-    records: options.RecordsOption = None,
-    smoothing: options.SmoothingOption = None,
-    columns: options.ColumnsOption = None,
-    fit_seconds: options.FitSecondsOption = None,
-    alpha: options.AlphaOption = None,
-    select: options.SelectOption = None,
-    update: options.UpdateOption = None,
-    selection_share: options.SelectionShareOption = None,
-    replays: options.ReplaysOption = None,
-    average: options.AverageOption = False,
+    algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = "zcdp",
     n0: options.N0Option = None,
-    free_attributes: options.FreeOption = "first",
-    record_encoding: options.RecordEncodingOption = "records",
     fill: options.FillOption = None,
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema; the release records it.")
@@ -77,9 +59,6 @@ def release(
             help="csv or parquet, that of the table if left out; npz (the usual one) or baskets for wide tables.",
         ),
     ] = None,
-    work: options.WorkOption = None,
-    seconds: options.SecondsOption = None,
-    seed: options.SeedOption = 0,
     predict: Annotated[
         bool,
         typer.Option("--predict/--no-predict", help="Simulate the errors on public synthetic data first."),
@@ -90,46 +69,12 @@ def release(
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
-    from dpopt.algorithms.settings import Settings
     from dpopt.algorithms.synthesize import synthesize
     from dpopt.private.readers.read_table import unused_columns
 
     declared = declared_schema(schema, binary_columns, names)
     how = reading.reading(declared)
     how.check_against(declared)
-    settings = Settings(
-        **asdict(spending),
-        algorithm=algorithm,
-        accountant=accountant,
-        n0=n0,
-        rounds=rounds,
-        draws=draws,
-        step=step,
-        plan_by=plan_by,
-        selections=selections,
-        records=records,
-        smoothing=smoothing,
-        columns=columns,
-        fit_seconds=fit_seconds,
-        alpha=alpha,
-        select=select,
-        update=update,
-        selection_share=selection_share,
-        replays=replays,
-        average=average,
-        solver=solver,
-        work=work,
-        seconds=seconds,
-        seed=seed,
-        free_attributes=free_attributes,
-        record_encoding=record_encoding,
-        reading=how,
-        accept_draft=accept_draft,
-        rows=rows,
-        format=file_format or (None if declared.is_binary else _format_of(table, how)),
-        predict=predict,
-        fill=fill,
-    )
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
@@ -139,10 +84,19 @@ def release(
             declared,
             workload,
             out=out,
-            settings=settings,
+            algorithm=algorithm.options(),
             progress=progress,
             engine=engine,
             budget=paying.ledger(),
+            **asdict(spending),
+            accountant=accountant,
+            n0=n0,
+            reading=how,
+            accept_draft=accept_draft,
+            rows=rows,
+            format=file_format or (None if declared.is_binary else _format_of(table, how)),
+            predict=predict,
+            fill=fill,
         )
     _report(finished.statement, out, quiet=quiet)
 

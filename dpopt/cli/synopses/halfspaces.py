@@ -295,9 +295,9 @@ def answer(
     import numpy as np
     from rich.table import Table
 
-    from dpopt.algorithms.settings import choice
     from dpopt.cli.reports.reports import console
     from dpopt.queries.halfspaces.halfspaces import unit_query
+    from dpopt.releases.plan import choice
     from dpopt.synopses.halfspaces.bias_sample import TURNS
     from dpopt.synopses.halfspaces.estimators import Estimator
     from dpopt.synopses.halfspaces.halfspaces import read_halfspaces

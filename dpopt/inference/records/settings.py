@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dpopt.errors import ProgramError
+from dpopt.programs.solver import Solver
 
 MOST_RECORDS = 100_000_000
 
@@ -37,7 +38,7 @@ class FitSettings:
     threads
         Threads of what can be divided without changing the result, and of solvers, >= 1.
     pricing, proof
-        Names of the solvers that look for new records and that prove bounds, where the problem is small enough to write
+        The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough to write
         it out. None leaves pricing to this room's own search, and bounds to enumeration (where that is possible).
 
     Raises
@@ -55,7 +56,7 @@ class FitSettings:
     gap: float | None = None
     seed: int = 0
     threads: int = 2
-    pricing: str | None = None
+    pricing: str | Solver | None = None
     proof: str | None = None
 
     def __post_init__(self) -> None:

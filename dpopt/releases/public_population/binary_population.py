@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpopt.public_random import PublicRandom
 from dpopt.queries.clauses import Clauses
-from dpopt.releases.plan_request import check_fill
+from dpopt.releases.plan import check_fill
 from dpopt.releases.public_population.population import CLASS_DECAY, CLASSES
 from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.settings import choice
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.queries.ranges.bins import Bins
+from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.settings import choice
 from dpopt.errors import PlanError
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
-from dpopt.releases.plan_request import DEFAULT_DELTA
+from dpopt.releases.plan import DEFAULT_DELTA, choice
 
 
 @dataclass(frozen=True, slots=True)

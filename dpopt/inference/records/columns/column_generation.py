@@ -38,6 +38,7 @@ from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
 from dpopt.inference.records.laws import check_laws, estimated_laws
 from dpopt.inference.records.problem import FitProblem
 from dpopt.inference.records.settings import FitSettings
+from dpopt.programs.solver import Solver
 
 COLUMNS_PER_ROUND = 20
 """New records of a round, at most: these or a twentieth of those in hand, the best ones. Twice as many of the records in
@@ -231,11 +232,11 @@ class _Generation:
                 found = found.with_others(solver.price(slopes, starts[0]))
         return found
 
-    def _by_solver(self, name: str | None) -> SolverPricing | None:
+    def _by_solver(self, solver: str | Solver | None) -> SolverPricing | None:
         """Return pricing by a solver where one is named, is of use, and the problem is small enough."""
-        if name is None or self.enumeration is not None or not SolverPricing.possible(self.problem):
+        if solver is None or self.enumeration is not None or not SolverPricing.possible(self.problem):
             return None
-        return SolverPricing(self.problem, self.settings, name, self.until)
+        return SolverPricing(self.problem, self.settings, solver, self.until)
 
     def _note_gaps(self, state: _State, level: float, least: float, found: Priced) -> None:
         state.frank_wolfe_gap = max(level - least, 0.0)

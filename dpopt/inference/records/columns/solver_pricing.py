@@ -18,7 +18,7 @@ from dpopt.models.best_responses.reading import read_record
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.programs.certificate import credible_bound
 from dpopt.programs.limits import SolveLimits
-from dpopt.programs.solver import Capability, why_refused
+from dpopt.programs.solver import Capability, Solver, why_refused
 from dpopt.solvers.registry import get_solver
 
 WRITTEN_UP_TO = 50_000
@@ -29,7 +29,7 @@ LONGEST = 5.0
 
 
 class SolverPricing:
-    """Records of least slope, and bounds, by one solver of the registry.
+    """Records of least slope, and bounds, by one solver.
 
     Its upper bound is repeated at its word, except where the solver gives duals of linear programs: then the bound is that
     of the pairwise lifting, proven by weak duality in exact arithmetic, which may leave a gap.
@@ -38,8 +38,8 @@ class SolverPricing:
     ----------
     problem, settings
         What is fitted, and how long.
-    name
-        Of the solver.
+    solver
+        Or the name of one in the registry.
     until
         Reading of `time.perf_counter` when the fit is to end, or None.
 
@@ -51,9 +51,11 @@ class SolverPricing:
         There is no such solver.
     """
 
-    def __init__(self, problem: FitProblem, settings: FitSettings, name: str, until: float | None) -> None:
+    def __init__(
+        self, problem: FitProblem, settings: FitSettings, solver: str | Solver, until: float | None
+    ) -> None:
         self._problem, self._settings, self._until = problem, settings, until
-        self._given = get_solver(name)
+        self._given = get_solver(solver) if isinstance(solver, str) else solver
         self._solver = accepting_max_csp(self._given)
         self._rules = rules_with_domains(problem)
         refusal = why_refused(

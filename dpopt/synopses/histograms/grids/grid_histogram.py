@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.settings import choice
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
@@ -21,6 +20,7 @@ from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
+from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.settings import choice
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, nearest_graphical
@@ -27,6 +26,7 @@ from dpopt.inference.histograms.sorted.monotone_posterior import (
 )
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, gaussian_noise
 
 

@@ -1,6 +1,8 @@
-"""The estimate of a grid is that of dense least squares, and its variances are those of the dense inverse."""
+"""Grids of counts: least squares and variances are those of dense ones; cells are not negative."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,11 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
+from dpopt.inference.histograms.grid_descent import halve_from_the_whole
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, grid_precisions, haar
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, box_variances, grid_levels
 
 Shape = tuple[int, ...]
-SHAPES = st.one_of(
+SMALL_SHAPES = st.one_of(
     st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple),
     st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3).map(tuple),
 ).filter(lambda some: np.prod(some) <= 64)
@@ -48,7 +51,7 @@ def dense(
 
 
 @settings(max_examples=60, deadline=None)
-@given(shape=SHAPES, seed=st.integers(0, 10**6))
+@given(shape=SMALL_SHAPES, seed=st.integers(0, 10**6))
 def test_the_estimate_is_that_of_dense_least_squares(shape: Shape, seed: int) -> None:
     noisy, precisions = measured(shape, seed)
     rows, right = dense(shape, noisy, precisions)
@@ -57,7 +60,7 @@ def test_the_estimate_is_that_of_dense_least_squares(shape: Shape, seed: int) ->
 
 
 @settings(max_examples=60, deadline=None)
-@given(shape=SHAPES, seed=st.integers(0, 10**6))
+@given(shape=SMALL_SHAPES, seed=st.integers(0, 10**6))
 def test_stated_variances_are_those_of_the_dense_inverse_or_above(shape: Shape, seed: int) -> None:
     """They are equal where all numbers of bins are powers of 2."""
     noisy, precisions = measured(shape, seed)
@@ -111,8 +114,67 @@ def test_the_transform_is_orthonormal_and_its_own_inverse_goes_back(height: int)
     assert haar(matrix, 0, back=True) == pytest.approx(np.eye(width))
 
 
-def test_input_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(TreeError, match="single cells were not measured"):
-        grid_precisions((4, 4), {(1, 1): 1.0})
-    with pytest.raises(TreeError, match=r"level \(1, 0\): expected counts of shape \(2, 4\)"):
-        grid_least_squares((4, 4), {(1, 0): np.zeros((4, 4))}, {(0, 0): 1.0, (1, 0): 1.0})
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: grid_precisions((4, 4), {(1, 1): 1.0}), "single cells"),
+        (
+            lambda: grid_least_squares((4, 4), {(1, 0): np.zeros((4, 4))}, {(0, 0): 1.0, (1, 0): 1.0}),
+            r"level \(1, 0\): expected counts of shape \(2, 4\)",
+        ),
+        (lambda: halve_from_the_whole(np.zeros((2, 2)), np.zeros((2, 3)), 1.0), "one shape"),
+        (lambda: halve_from_the_whole(np.full((2, 2), np.nan), np.zeros((2, 2)), 1.0), "finite"),
+    ],
+)
+def test_input_that_makes_no_sense_is_refused(call: Callable[[], object], says: str) -> None:
+    with pytest.raises(TreeError, match=says):
+        call()
+
+
+SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
+
+
+@settings(max_examples=50, deadline=None)
+@given(shape=SHAPES, seed=st.integers(0, 10**6))
+def test_estimates_without_negative_cells_stay_as_they_are(shape: tuple[int, ...], seed: int) -> None:
+    estimate = np.random.default_rng(seed).uniform(0.0, 5.0, shape)
+    assert halve_from_the_whole(estimate, estimate, 1.0) == pytest.approx(estimate, abs=1e-9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(shape=SHAPES, seed=st.integers(0, 10**6))
+def test_no_cell_is_negative_and_the_total_stays(shape: tuple[int, ...], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    estimate = generator.normal(0.5, 3.0, shape)
+    found = halve_from_the_whole(estimate, estimate, 1e9)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(max(estimate.sum(), 0.0), abs=1e-9)
+
+
+def test_a_worked_example() -> None:
+    """The whole is 6; halved along the columns into (5, 1); 5 into 7 and -2, so 5 and 0; 1 into 3 and -2, so 1 and 0."""
+    estimate = np.array([[7.0, 3.0], [-2.0, -2.0]])
+    assert halve_from_the_whole(estimate.T, estimate.T, 1e9) == pytest.approx(
+        np.array([[5.0, 0.0], [1.0, 0.0]])
+    )
+
+
+def test_cells_that_are_surely_there_survive_a_total_that_is_too_small() -> None:
+    counts = np.zeros((8, 8))
+    counts[2, 5] = 1000.0
+    estimate = counts - 1000.0 / 64
+    estimate[0] -= 20.0
+    found = halve_from_the_whole(estimate, counts, 2.0)
+    assert estimate.sum() < 0
+    assert found[2, 5] > 950.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_on_sparse_grids_cells_are_far_nearer_than_by_least_squares(seed: int) -> None:
+    """One cell in a hundred is occupied: the squared error of single cells is less than half as large."""
+    generator = np.random.default_rng(seed)
+    exact = np.where(generator.random((64, 64)) < 0.01, 50.0, 0.0)
+    counts = exact + generator.normal(0.0, 2.0, exact.shape)
+    estimate = counts + (exact.sum() - counts.sum()) / exact.size
+    found = halve_from_the_whole(estimate, counts, 4.0)
+    assert ((found - exact) ** 2).mean() < 0.5 * ((estimate - exact) ** 2).mean()

@@ -1,0 +1,513 @@
+"""The options of every algorithm, one frozen dataclass each.
+
+What a user may say, how the command line explains it, what is refused and what a request holds all come from here. No
+algorithm is loaded, nor any library: the help of the command line shows options, and must be there at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
+
+from dpopt.errors import PlanError
+from dpopt.releases.plan import (
+    Encoding,
+    FreeAttributes,
+    PlanBy,
+    check_fill,
+    check_seconds,
+    check_seed,
+    check_size,
+    choice,
+    is_positive,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from dpopt.accounting.budget import Budget
+    from dpopt.accounting.relations import NeighbouringRelation
+    from dpopt.programs.solver import Solver
+else:
+    Solver = object  # the annotations are read to make the command line
+
+AUTO, LOCAL_SEARCH = "auto", "local-search"
+MOST_SELECTIONS = 10_000
+EXACT_SECONDS = 2.0
+"""Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
+QUERIES, MARGINALS = "queries", "marginals"
+PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
+UPDATES: dict[str, str] = {
+    PAPER: "exp(-alpha/2) on the side that is too heavy: the lecture's step",
+    HOEFFDING: "exp(-4 alpha) on the side that is too heavy",
+    DATA_STEP: "exp(gap / 2): the step of MWEM",
+    EXACT: "the nearest distribution, by relative entropy, with the measured answer",
+    MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What there is to know of an option beside its type and default.
+
+    Attributes
+    ----------
+    text : str
+        Its meaning, for help.
+    check : callable
+        Returns the value in its usual form, or raises `PlanError`; never asked about None.
+    """
+
+    text: str
+    check: Callable[[Any], Any] = lambda value: value
+
+
+def _number_of(what: str, least: int = 1) -> Callable[[Any], int]:
+    return partial(whole_number, f"the number of {what}", least=least)
+
+
+def _one_of(option: str, *names: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in names:
+            expected = " or ".join(names) if len(names) == 2 else f"one of {', '.join(names)}"
+            raise PlanError(f"--{option} is {expected}; found {value!r}")
+        return str(value)
+
+    return check
+
+
+def _member(kind: Any, option: str) -> Callable[[Any], str]:
+    return lambda value: str(choice(kind, value, option).value)
+
+
+def _between(option: str, most: str) -> Callable[[Any], float]:
+    def check(value: Any) -> float:
+        if not is_positive(value) or value > 1 or (value == 1 and most == "below"):
+            raise PlanError(f"--{option} must be above 0 and {most} 1, found {value!r}")
+        return float(value)
+
+    return check
+
+
+def _decimal(step: Any) -> Decimal:
+    try:
+        value = Decimal(str(step))
+    except InvalidOperation:
+        raise PlanError(f"the step eta must be a decimal number such as 1.4, found {step!r}") from None
+    if not value.is_finite() or not 0 < value <= 1_000_000:
+        raise PlanError(f"the step eta must be a positive number of at most 1,000,000, found {step!r}")
+    return value
+
+
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise PlanError(f"the average is released or not (true or false), found {value!r}")
+    return value
+
+
+def _smoothing(value: Any) -> float:
+    if value != 0 and not is_positive(value):
+        raise PlanError(f"smoothing must be a finite number of at least 0, found {value!r}")
+    return float(value)
+
+
+def _fit_seconds(value: Any) -> float:
+    if not is_positive(value):
+        raise PlanError(f"the seconds of a fit must be a finite number above 0, found {value!r}")
+    return float(value)
+
+
+def _selections(value: Any) -> int:
+    number = whole_number("the number of selections", value, least=1)
+    if number > MOST_SELECTIONS:
+        raise PlanError(
+            f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {number:,}; select fewer"
+        )
+    return number
+
+
+Rounds = Annotated[int | None, Option("Rounds T; fitted to the budget if left out.", _number_of("rounds"))]
+Draws = Annotated[int | None, Option("Draws s per round; fitted if left out.", _number_of("draws"))]
+Step = Annotated[
+    Decimal | str | float | None,
+    Option("Step eta, a decimal number; 1.4 (dqrs: 0.7) or fitted if left out.", _decimal),
+]
+SolverName = Annotated[
+    str | Solver,
+    Option(
+        "Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'. auto is the local "
+        "search. In Python also a Solver of your own.",
+    ),
+]
+Work = Annotated[
+    int | None,
+    Option(
+        "Deterministic limit per round, in the solver's own unit (local search: sweeps).",
+        partial(whole_number, "the work per round", least=1),
+    ),
+]
+Seconds = Annotated[
+    float | None,
+    Option(
+        "Time limit per round; 2 for exact solvers if neither this nor the work is limited.", check_seconds
+    ),
+]
+Seed = Annotated[
+    int, Option("Seed of the solver and of public choices. No private draw depends on it.", check_seed)
+]
+Free = Annotated[
+    str,
+    Option(
+        "Attributes that no drawn query mentions: first (declared value), random, or estimated (noisy one-way marginals, "
+        "charged).",
+        _member(FreeAttributes, "free-attributes"),
+    ),
+]
+RecordEncoding = Annotated[
+    str,
+    Option(
+        "records (every record decodes) or bits (the paper's free indicator bits).",
+        _member(Encoding, "record-encoding"),
+    ),
+]
+_records = _number_of("records")
+WeightedRecords = Annotated[
+    int | None, Option("How many weighted records are released at most; 100,000 if left out.", _records)
+]
+FittedRecords = Annotated[
+    int | None,
+    Option(
+        "How many records are fitted to the noisy counts; 5,000 (kept ten times) with smoothing and 20,000 without if left "
+        "out.",
+        _records,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of an algorithm; each kind lists its own, with what they mean.
+
+    Raises
+    ------
+    PlanError
+        An option is out of range; the message says what is expected.
+    """
+
+    algorithm: ClassVar[str] = ""
+    """Name, as on the command line."""
+    answers_only: ClassVar[bool] = False
+    """Whether answers are released, and no records."""
+    known: ClassVar[Mapping[str, tuple[Any, Option]]] = {}
+    """Type and meaning of every option, by name."""
+
+    def __init_subclass__(cls) -> None:
+        """Note what the options mean, and let the docstring say it."""
+        super().__init_subclass__()
+        hints = {name: get_args(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
+        cls.known = {
+            name: (hint[0], hint[1])
+            for name, hint in hints.items()
+            if len(hint) == 2 and isinstance(hint[1], Option)
+        }
+        lines = [
+            f"{name} :\n{textwrap.indent(textwrap.fill(option.text, 110), '    ')}"
+            for name, (_, option) in cls.known.items()
+        ]
+        about = inspect.cleandoc(cls.__doc__ or "")
+        cls.__doc__ = "\n".join([about, *(["", "Attributes", "----------"] if lines else []), *lines])
+
+    def __post_init__(self) -> None:
+        for name, (_, option) in self.known.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, option.check(value))
+
+    @property
+    def solver_name(self) -> str:
+        """Name of the best-response solver; the usual one where the algorithm has none."""
+        given = getattr(self, "solver", AUTO)
+        name = given if isinstance(given, str) else given.name
+        return LOCAL_SEARCH if name == AUTO else str(name)
+
+    @property
+    def own_solver(self) -> Solver | None:
+        """The best-response solver, where it was given as an object and not by name."""
+        given: str | Solver = getattr(self, "solver", AUTO)
+        return None if isinstance(given, str) else given
+
+    def shared_with(self, kind: type[Options]) -> dict[str, Any]:
+        """Return the options that another kind has, too."""
+        return {name: getattr(self, name) for name in self.known if name in kind.known}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options as a JSON object: a solver by its name, a decimal number as a text."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        named = {"solver": self.solver_name} if "solver" in given else {}
+        return {
+            name: str(value) if isinstance(value, Decimal) else value
+            for name, value in {**given, **named}.items()
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Options):
+    """The algorithm with the least predicted mean error, by public values; it has the options that all candidates share."""
+
+    algorithm = AUTO
+    solver: SolverName = AUTO
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedOptions(Options):
+    """The options of algorithms that play rounds of draws and best responses."""
+
+    rounds: Rounds = None
+    draws: Draws = None
+    solver: SolverName = AUTO
+    work: Work = None
+    seconds: Seconds = None
+    seed: Seed = 0
+
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds per round; exact solvers get a limit unless the user limits them otherwise."""
+        limited = self.seconds is not None or self.work is not None
+        return self.seconds if limited or self.solver_name == LOCAL_SEARCH else EXACT_SECONDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnOptions(PlayedOptions):
+    """The options of DualQuery and DQRS."""
+
+    step: Step = None
+    free_attributes: Free = FreeAttributes.FIRST.value
+    record_encoding: RecordEncoding = Encoding.RECORDS.value
+
+    @property
+    def numbers(self) -> tuple[int | None, int | None, Decimal | None]:
+        """Rounds, draws and step, where the user fixes them."""
+        return self.rounds, self.draws, None if self.step is None else Decimal(str(self.step))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualQuery(DrawnOptions):
+    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them."""
+
+    algorithm = "dualquery"
+    plan_by: Annotated[
+        str,
+        Option(
+            "How rounds, draws and step are chosen where left out: rule, simulation (slower; on public synthetic data), or "
+            "bound (the smallest proven one).",
+            _member(PlanBy, "plan-by"),
+        ),
+    ] = PlanBy.RULE.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class DQRS(DrawnOptions):
+    """DQRS: DualQuery whose drawn queries are kept from round to round where they can be."""
+
+    algorithm = "dqrs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FEM(PlayedOptions):
+    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards."""
+
+    algorithm = "fem"
+    draws: Annotated[int | None, Option("Records of each batch; 100 if left out.", _number_of("draws"))] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SepFEM(FEM):
+    """FEM with rewards of every query apart."""
+
+    algorithm = "sepfem"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Projection(Options):
+    """Noisy counts of the workload, and records that are fitted to them."""
+
+    algorithm = "projection"
+    records: FittedRecords = None
+    smoothing: Annotated[
+        float | None,
+        Option(
+            "Pull towards independent attributes, as if so many records had been seen; 0 for none, chosen by the noise if "
+            "left out.",
+            _smoothing,
+        ),
+    ] = None
+    columns: Annotated[
+        int | None,
+        Option(
+            "Rounds of column generation that weigh the records and bound the gap to the best fit; not with smoothing.",
+            partial(whole_number, "the rounds of column generation", least=0),
+        ),
+    ] = None
+    fit_seconds: Annotated[
+        float | None,
+        Option(
+            "A fit begins no sweep after so many seconds; its result then depends on the machine.",
+            _fit_seconds,
+        ),
+    ] = None
+    solver: Annotated[
+        str | Solver,
+        Option(
+            "Who looks for new records in column generation; auto is a search of its own. See 'dpopt solvers'."
+        ),
+    ] = AUTO
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_two_aims(self.smoothing or 0.0, self.columns or 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Projection):
+    """Marginals that are selected where the records so far are worst, measured, and fitted by records."""
+
+    algorithm = "adaptive"
+    selections: Annotated[
+        int | None, Option("How many marginals are selected and measured.", _selections)
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MWEM(Options):
+    """MWEM: multiplicative weights on a distribution over all records there could be."""
+
+    algorithm = "mwem"
+    rounds: Rounds = None
+    records: WeightedRecords = None
+    select: Annotated[
+        str | None,
+        Option(
+            "What a round selects: queries one by one, or whole marginals (mwem's choice where there are some).",
+            _one_of("select", QUERIES, MARGINALS),
+        ),
+    ] = None
+    update: Annotated[
+        str | None,
+        Option(
+            "How the distribution learns: max-entropy (if left out), projection, mwem, hoeffding, or paper.",
+            _one_of("update", *UPDATES),
+        ),
+    ] = None
+    selection_share: Annotated[
+        float | None,
+        Option("Share of a round's budget for the selection.", _between("selection-share", "below")),
+    ] = None
+    replays: Annotated[
+        int | None,
+        Option("How often a round goes through all measurements so far.", _number_of("replays", 0)),
+    ] = None
+    average: Annotated[bool, Option("Release the average of the rounds' distributions.", _yes_or_no)] = False
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PMW(MWEM):
+    """PMW: multiplicative weights that end when the selected query is answered well."""
+
+    algorithm = "pmw"
+    rounds: Annotated[
+        int | None, Option("Rounds at most; fitted to the budget if left out.", _number_of("rounds"))
+    ] = None
+    alpha: Annotated[
+        float | None,
+        Option(
+            "End when a measured answer lies within 2 alpha; that of the noise if left out.",
+            _between("alpha", "at most"),
+        ),
+    ] = None
+    plan_by: Annotated[
+        str,
+        Option(
+            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem proves).",
+            _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
+        ),
+    ] = PlanBy.RULE.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallDatabase(Options):
+    """SmallDB: one small database, drawn among all of them by its largest error."""
+
+    algorithm = "smalldb"
+    records: Annotated[
+        int | None,
+        Option("Records of the database; those with the least proven error if left out.", _records),
+    ] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Options):
+    """A noisy answer to every query, and no records."""
+
+    algorithm = "noise"
+    answers_only = True
+
+
+def refuse_two_aims(smoothing: float, columns: int) -> None:
+    """Refuse a fit that is both smoothed and weighed by column generation.
+
+    Raises
+    ------
+    PlanError
+        With what to do.
+    """
+    if smoothing > 0 and columns > 0:
+        raise PlanError(
+            f"{columns} rounds of column generation seek the best fit, a smoothing of {smoothing:g} pulls away from it; set "
+            "one of the two to 0"
+        )
+
+
+OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
+OnCandidate = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest(Generic[OptionsT_co]):
+    """What a plan is made from: the options of its algorithm, and what is asked whichever it is.
+
+    Attributes
+    ----------
+    size : int
+        Public n (replace-one) or n0 (add-remove).
+    relation : NeighbouringRelation
+    budget : Budget
+    options : Options
+        Of the algorithm; their kind says which.
+    fill : float or None
+        Public share of ones in a table of zeros and ones, where it is declared or assumed.
+    on_candidate : callable
+        Told which of how many plans is simulated next, where plans are.
+    """
+
+    size: int
+    relation: NeighbouringRelation
+    budget: Budget
+    options: OptionsT_co
+    fill: float | None = None
+    on_candidate: OnCandidate = field(default=lambda number, of: None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", check_size(self.size))
+        self.budget.check_relation(self.relation)
+        if self.fill is not None:
+            check_fill(self.fill)
