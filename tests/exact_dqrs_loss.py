@@ -173,7 +173,7 @@ class DqrsGame:
         plan, ledger = self.plan, Ledger(self.plan.budget, self.plan.relation)
         ledger.reserve(plan.charges())
         # The scripted draws of these tests follow the real law, so their claim to be private is taken.
-        with mock.patch("dpopt.private.curators.dualquery_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
             return DqrsCurator(
                 dataset_of(self.workload.schema, table),
                 self.workload.clauses,

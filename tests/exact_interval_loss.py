@@ -28,7 +28,8 @@ from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_intervals import release_intervals
 from dpopt.synopses.intervals.release_split import release_split
 from dpopt.synopses.intervals.split_plan import SplitPlan
-from tests.exact_bin_loss import ROWS, Counts, Pair, record_neighbours, stated
+from tests.exact_bin_loss import Counts, Pair, record_neighbours
+from tests.exact_counts_loss import ROWS, stated
 from tests.exact_law import exp_minus, logarithm
 from tests.exact_loss import ORDERS
 from tests.exact_measuring_loss import log_moment
@@ -118,7 +119,7 @@ class SearchGame:
         while True:
             noise = Deciding(script, self.mass_scales, self.gaussian)
             # The laws are the real ones, so that the claim of this noise to be private is taken.
-            with mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True):
+            with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
                 released = self.play(BinCounts.from_counts(np.array(counts, dtype=np.int64)), noise)
             yield Path(
                 tuple(noise.outcomes),

@@ -114,7 +114,7 @@ def check_selection_and_measurement(
         Measurement("round 1", what.candidates.take([number]), scale, gaussian)
         for number in range(len(what.candidates))
     ]
-    charges = [what.charge(relation), measurements[0].charge(relation, np.array([2, 3]))]
+    charges = [what.charge(relation), measurements[0].charge(np.array([2, 3]), relation)]
     reached = 0.0
     for one, two in pairs(relation):
         moves = [moves_between(measurement, relation, one, two)[0] for measurement in measurements]

@@ -18,7 +18,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
-from tests.exact_bin_loss import Counts, Drawn, histogram_game
+from tests.exact_bin_loss import Counts, histogram_game
+from tests.exact_counts_loss import Drawn
 from tests.exact_loss import DELTAS, DIGITS, ORDERS, Game, as_decimal, check_renyi, hockey_stick
 from tests.exact_measuring_loss import SIZE, log_moment
 from tests.tiny_measuring import law_of_selection, selection

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from itertools import combinations, combinations_with_replacement
 from math import factorial, prod
-from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.charges import Charge
-from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import LISTED, POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,
@@ -27,17 +22,9 @@ from dpopt.queries.polynomial_families.family import (
 )
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
-from tests.exact_bin_loss import AMPLE, Drawn, Watching, stated
-from tests.exact_summary_loss import (
-    MIXED,
-    ROWS,
-    UNIVERSES,
-    SummaryGame,
-    held_literals,
-    moves_between,
-    table_neighbours,
-)
-from tests.tiny_runs import EventJournal, Record, Table, universe
+from tests.exact_counts_loss import ROWS, CountingGame, measurement_game, moves_between, release_game
+from tests.exact_summary_loss import MIXED, UNIVERSES, held_literals, table_neighbours
+from tests.tiny_runs import Record, Table, dataset_of, universe
 
 UNIT = 0.25
 THREE = Monomials.of(2, [(), (0,), (0, 1)])
@@ -155,38 +142,24 @@ def farthest(family: PolynomialFamily, relation: NeighbouringRelation, *, square
     return max(int((one**2).sum() if squared else np.abs(one).sum()) for one in apart)
 
 
-@dataclass(frozen=True)
-class SanitizerGame(SummaryGame):
-    """A measurement or a whole release of coefficients."""
-
-    def played(self, table: Table) -> tuple[tuple[Drawn, ...], tuple[Charge, ...]]:
-        """Play with the claim of the noise to be private taken."""
-        with mock.patch("dpopt.private.curators.sanitizer_curator.is_trusted", return_value=True):
-            return super().played(table)
-
-
 def sums_game(
     family: PolynomialFamily, what: CoefficientSums, relation: NeighbouringRelation
-) -> SanitizerGame:
+) -> CountingGame:
     """Return the game of one measurement by the curator alone."""
 
-    def play(dataset: PrivateDataset, noise: Watching) -> Sequence[Charge]:
-        ledger = Ledger(AMPLE[what.gaussian], relation)
-        ledger.reserve([what.charge(family, relation)])
-        curator = SanitizerCurator(dataset, family, ledger, EventJournal([]), size=ROWS, noise=noise)
-        curator.measure(what)
-        return ledger.entries
+    def hold(table: Table) -> CoefficientTable:
+        return CoefficientTable.of(dataset_of(family.schema, table), family)
 
-    return SanitizerGame(family.schema, relation, play)
+    return measurement_game(table_neighbours(family.schema, relation), hold, what, relation)
 
 
-def planned_game(plan: SanitizerPlan) -> SanitizerGame:
+def planned_game(plan: SanitizerPlan) -> CountingGame:
     """Return the game of a whole release."""
-
-    def play(dataset: PrivateDataset, noise: Watching) -> Sequence[Charge]:
-        return stated(release_sanitizer(dataset, plan, noise=noise).privacy)
-
-    return SanitizerGame(plan.family.schema, plan.relation, play)
+    schema = plan.family.schema
+    return release_game(
+        table_neighbours(schema, plan.relation),
+        lambda table, noise: release_sanitizer(dataset_of(schema, table), plan, noise=noise),
+    )
 
 
 def check_planned_loss(plan: SanitizerPlan) -> float:
@@ -196,12 +169,11 @@ def check_planned_loss(plan: SanitizerPlan) -> float:
     L1 has the loss m / b exactly, and discrete Gaussian noise at most m^2 / (2 sigma^2), m in L2.
     """
     game = planned_game(plan)
-    pairs = table_neighbours(game.schema, game.relation)
-    known = {table: game.played(table) for table in {one for pair in pairs for one in pair}}
+    known = {table: game.played(table) for table in {one for pair in game.pairs for one in pair}}
     reached = 0.0
-    for one, two in pairs:
-        drawn, charges = known[one]
-        for scale, differences in moves_between(drawn, known[two][0]):
+    for one, two in game.pairs:
+        charges = known[one].charges
+        for scale, differences in moves_between(known[one].drawn, known[two].drawn):
             exact = [abs(each) for each in differences]
             cost = (
                 sum(each**2 for each in exact) / (2 * scale**2)

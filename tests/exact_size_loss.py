@@ -12,7 +12,7 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.files.codec import decode
 from dpopt.releases.measured_size import PastSize, measure_size
 from dpopt.transcript.journal import Entry
-from tests.exact_bin_loss import Drawn, Watching, laplace_cells
+from tests.exact_counts_loss import Drawn, Watching, laplace_cells
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment
 from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of
@@ -59,7 +59,7 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
     noise, journal = Watching(events=events), EventJournal(events)
     dataset = dataset_of(SCHEMA, table(rows))
     with (
-        mock.patch("dpopt.private.curators.size_curator.is_trusted", return_value=True),
+        mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
         mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", -1e9),
     ):
         size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)

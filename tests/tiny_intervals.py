@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.split_plan import SplitPlan
-from tests.exact_bin_loss import AMPLE, ROWS
+from tests.exact_counts_loss import AMPLE, ROWS
 
 
 def tiny_intervals(

@@ -105,7 +105,7 @@ class Measuring:
         self.ledger.reserve(self.charges)
         spend = self.ledger.spend
         self._spend = spend
-        with mock.patch("dpopt.private.curators.measuring_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
             self.curator = MeasuringCurator(
                 dataset_of(self.schema, self.table),
                 self.ledger,
@@ -183,6 +183,6 @@ def measured_counts(
     what: Measurement, table: Table, relation: NeighbouringRelation, size: int, schema: Schema = SCHEMA
 ) -> tuple[NDArray[np.int64], float]:
     """Return the counts to which the curator adds noise, and the scale of the noise."""
-    run = Measuring(table, [what.charge(relation, schema.sizes)], relation, size, schema=schema)
+    run = Measuring(table, [what.charge(schema.sizes, relation)], relation, size, schema=schema)
     run.curator.measure(what)
     return np.concatenate(run.noise.counts), run.noise.scales[0]

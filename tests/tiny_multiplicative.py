@@ -74,7 +74,7 @@ class TinyRound:
         self.noise = Exact(self.events)
         self.ledger = Ledger(self.plan.budget, self.plan.relation)
         self.ledger.reserve(self.plan.charges())
-        with mock.patch("dpopt.private.curators.multiplicative_curator.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
             self.curator = MultiplicativeCurator(
                 dataset_of(SCHEMA, self.table),
                 self.queries,

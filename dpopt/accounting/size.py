@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Self
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
@@ -36,7 +37,7 @@ class SizeMeasurement:
     draw: int = 1
 
     @classmethod
-    def of(cls, budget: Budget, draw: int = 1) -> SizeMeasurement:
+    def of(cls, budget: Budget, draw: int = 1) -> Self:
         """Return the measurement that a hundredth of the whole budget pays for: Gaussian noise under zCDP, else Laplace.
 
         Raises

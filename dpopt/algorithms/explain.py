@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -13,9 +13,9 @@ from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
-from dpopt.algorithms.dualquery.plan import ALGORITHM, DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.planning import log_universe
-from dpopt.algorithms.memory import memory_of_plan
+from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import DEFAULT_DELTA, Encoding, Plan, whole_number
@@ -23,10 +23,30 @@ from dpopt.releases.plan import DEFAULT_DELTA, Encoding, Plan, whole_number
 _LARGEST_SIZE = 10**15
 
 
-def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan with its cost under every accountant and its proven and predicted errors."""
+def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan with its cost, its proven and predicted errors, the memory that it takes, and why it was chosen."""
+    algorithm = algorithm_of(plan)
+    spent, needed = plan.budget.spent(plan.charges()), algorithm.expected_memory(plan, workload)
+    return {
+        "plan": plan.to_json(),
+        "queries": len(workload),
+        "workload_fingerprint": workload.fingerprint,
+        "neighbours": plan.budget.neighbours(plan.relation),
+        "unit": plan.budget.unit,
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "rho": spent.rho,
+        **algorithm.prices(plan),
+        "accuracy": {key: statement[key] for key in ("proven", "predicted")},
+        **{key: statement[key] for key in ("declared", "assumed") if key in statement},
+        "chosen": statement.get("chosen"),
+        "memory": None if needed is None else {**needed.to_json(), "described": needed.describe()},
+    }
+
+
+def costs_of_plan(plan: DualQueryPlan) -> list[dict[str, Any]]:
+    """Return what each accountant charges for a plan of DualQuery; see `costs`."""
     charges = plan.charges()
-    spent = plan.budget.spent(charges)
     accountants = costs(
         plan.rounds,
         plan.draws,
@@ -38,52 +58,11 @@ def explain_plan(plan: DualQueryPlan, workload: Workload, statement: dict[str, A
         group=plan.budget.group,
         extra=charges[:1] if plan.one_way is not None else (),
     )
-    if (
-        plan.budget.earlier
-    ):  # part of this plan's total; each of the other accountants would measure it at a cost of its own
-        accountants = [{**row, "epsilon": spent.epsilon} if row["used"] else row for row in accountants]
-    return {
-        "plan": plan.to_json(),
-        "queries": len(workload),
-        "workload_fingerprint": workload.fingerprint,
-        "neighbours": plan.budget.neighbours(plan.relation),
-        "unit": plan.budget.unit,
-        "epsilon": spent.epsilon,
-        "delta": spent.delta,
-        "rho": spent.rho,
-        "accountants": accountants,
-        "accuracy": {key: statement[key] for key in ("proven", "predicted")},
-        **_declared(statement),
-    }
-
-
-def _declared(statement: dict[str, Any]) -> dict[str, Any]:
-    return {key: statement[key] for key in ("declared", "assumed") if key in statement}
-
-
-def explain_any(plan: Plan, workload: Workload, statement: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan of any algorithm with its cost and its proven and predicted errors, and why it was chosen."""
-    needed = memory_of_plan(plan, workload)
-    chosen: dict[str, Any] = {
-        "chosen": statement.get("chosen"),
-        "memory": None if needed is None else {**needed.to_json(), "described": needed.describe()},
-    }
-    if isinstance(plan, DualQueryPlan) and plan.algorithm == ALGORITHM:  # relatives have charges of their own
-        return {**explain_plan(plan, workload, statement), **chosen}
-    spent = plan.budget.spent(plan.charges())
-    return {
-        "plan": plan.to_json(),
-        "queries": len(workload),
-        "workload_fingerprint": workload.fingerprint,
-        "neighbours": plan.budget.neighbours(plan.relation),
-        "unit": plan.budget.unit,
-        "epsilon": spent.epsilon,
-        "delta": spent.delta,
-        "rho": spent.rho,
-        "accuracy": {key: statement[key] for key in ("proven", "predicted")},
-        **_declared(statement),
-        **chosen,
-    }
+    if not plan.budget.earlier:
+        return accountants
+    # Part of this plan's total; each of the other accountants would measure the size at a cost of its own.
+    spent = plan.budget.spent(charges)
+    return [{**row, "epsilon": spent.epsilon} if row["used"] else row for row in accountants]
 
 
 def costs(

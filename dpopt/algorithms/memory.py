@@ -26,7 +26,6 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import are_kept_as_bits, octets_for
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Plan
 
 MEMORY_INFORMATION = Path("/proc/meminfo")
 STATUS = Path("/proc/self/statm")
@@ -74,17 +73,10 @@ class ExpectedMemory:
         )
 
 
-def memory_of_plan(
-    plan: Plan, workload: Workload, *, streamed: bool = False, resumed: bool = False
-) -> ExpectedMemory | None:
-    """Return the memory of a run of DualQuery, DQRS, or a projection onto clauses; None for other algorithms.
-
-    With `streamed` the table is read in parts; with `resumed` the transcript of an interrupted run is read, too.
-    """
-    if isinstance(plan, MeasuredPlan):
-        return _memory_of_fit(plan, workload, min(plan.size, BATCH_ROWS) if streamed else plan.size)
-    if not isinstance(plan, DualQueryPlan):
-        return None
+def memory_of_rounds(
+    plan: DualQueryPlan, workload: Workload, *, streamed: bool = False, resumed: bool = False
+) -> ExpectedMemory:
+    """Return the memory of a run of DualQuery or DQRS; see `dpopt.algorithms.registry.Algorithm.expected_memory`."""
     return expected_memory(
         workload.queries,
         workload.schema.sizes,
@@ -97,16 +89,22 @@ def memory_of_plan(
     )
 
 
-def _memory_of_fit(plan: MeasuredPlan, workload: Workload, counted: int) -> ExpectedMemory | None:
+def memory_of_fit(
+    plan: MeasuredPlan,
+    workload: Workload,
+    *,
+    streamed: bool = False,
+    resumed: bool = False,  # noqa: ARG001  a run that is resumed takes no more
+) -> ExpectedMemory | None:
     """Return the memory of a fit of records to clauses, None where nothing is fitted or marginals are.
 
-    So many records of the table are `counted` together.
     Calibrated on 100,000 and 500,000 clauses of three literals over 16,980 columns, 100 to 1,000 records.
     """
     if plan.fit is None or workload.marginals is not None:
         return None
     from dpopt.queries.counting.counting import MOST_BYTES  # imports numba
 
+    counted = min(plan.size, BATCH_ROWS) if streamed else plan.size
     clauses, d = workload.clauses, len(workload.schema)
     m, width = len(clauses), clauses.attributes.shape[1]
     columns = number_of_named_columns(clauses, workload.schema.sizes) * (counted // 8 + 64)

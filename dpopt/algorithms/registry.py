@@ -31,6 +31,7 @@ from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.dualquery.simulation import PredictedError
+    from dpopt.algorithms.memory import ExpectedMemory
     from dpopt.queries.workloads.workload import Workload
     from dpopt.releases.job import Job
     from dpopt.releases.outcome import Outcome, Run
@@ -72,6 +73,10 @@ class Algorithm:
         Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always had.
     predicts_wide : bool
         Whether its predictions stay short for very many binary attributes.
+    knows_fill : bool
+        Whether its rule for rounds and draws asks whether a table of zeros and ones is sparse.
+    memory, pricer : str or None
+        Functions that return the memory of a run, and what each accountant charges for one; None where neither is foreseen.
     """
 
     options: type[Options]
@@ -82,6 +87,9 @@ class Algorithm:
     player: str
     candidate: bool = False
     predicts_wide: bool = False
+    knows_fill: bool = False
+    memory: str | None = None
+    pricer: str | None = None
 
     @property
     def name(self) -> str:
@@ -96,6 +104,22 @@ class Algorithm:
     def prove(self, plan: Plan, workload: Workload) -> dict[str, Any] | None:
         """Return what is proven of a plan's errors beforehand, as a JSON object."""
         return None if self.prover is None else _load(self.prover)(plan, workload)
+
+    def expected_memory(
+        self, plan: Plan, workload: Workload, *, streamed: bool = False, resumed: bool = False
+    ) -> ExpectedMemory | None:
+        """Return the memory of a run, the table aside; None where it is not foreseen.
+
+        With `streamed` the table is read in parts; with `resumed` the transcript of an interrupted run is read, too.
+        """
+        if self.memory is None:
+            return None
+        found: ExpectedMemory | None = _load(self.memory)(plan, workload, streamed=streamed, resumed=resumed)
+        return found
+
+    def prices(self, plan: Plan) -> dict[str, Any]:
+        """Return what each accountant charges for a run, under "accountants"; nothing where one accountant alone can."""
+        return {} if self.pricer is None else {"accountants": _load(self.pricer)(plan)}
 
     def driver(self) -> Driver:
         """Load the module that plays runs."""
@@ -114,6 +138,7 @@ def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
     return Algorithm(
         options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
         "measured.simulation:predict_measured", "measured.accuracy:proven_measured", "measured.play", candidate=candidate,
+        memory="memory:memory_of_fit",
     )  # fmt: skip
 
 
@@ -139,14 +164,15 @@ _ALL = (
     _measured(Adaptive, candidate=True),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
-        "dualquery.planning:proven_of_plan", "dualquery.play", candidate=True, predicts_wide=True,
+        "dualquery.planning:proven_of_plan", "dualquery.play", candidate=True, predicts_wide=True, knows_fill=True,
+        memory="memory:memory_of_rounds", pricer="explain:costs_of_plan",
     ),
     _fem(FEM),
     _fem(SepFEM),
     # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
     Algorithm(
         DQRS, "dualquery.dqrs_plan:DqrsPlan", "dualquery.dqrs_plan:make_dqrs_plan", "dualquery.simulation:predict_error",
-        None, "dualquery.play",
+        None, "dualquery.play", knows_fill=True, memory="memory:memory_of_rounds",
     ),
     _multiplicative(MWEM),
     _multiplicative(PMW),

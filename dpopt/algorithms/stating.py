@@ -13,7 +13,6 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
 from dpopt.algorithms.choosing import choose
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import Auto
 from dpopt.algorithms.public_baselines import public_baselines, verdict
@@ -169,7 +168,7 @@ def delta_warning(plan: Plan) -> str | None:
 
 def fill_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     """Return what to know about a wide table whose share of ones was not declared; None elsewhere."""
-    planned = isinstance(plan, DualQueryPlan) and not plan.chosen_by.startswith("given")
+    planned = algorithm_of(plan).knows_fill and not plan.chosen_by.startswith("given")
     assumed = statement.get("assumed")
     if assumed is None or not planned:
         return None

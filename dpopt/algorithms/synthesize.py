@@ -12,8 +12,9 @@ from typing import Any, cast
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import RESERVATION, Asked, Terms
 from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
-from dpopt.algorithms.memory import available_memory, check_memory, memory_of_plan, note_on_memory
+from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
+from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release import refuse_ended, release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.sized_release import job_of, release_asked, resume_asked
@@ -140,7 +141,7 @@ def _check_job(job: Job, *, engine: str, told: Progress) -> None:
     """Tell what is to be known of a job before it runs, and refuse one that the memory does not hold."""
     for remark in remarks_on(job.plan, job.statement):
         told.note(remark)
-    needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory")
+    needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
         _tell(note_on_memory(needed), told)
@@ -202,7 +203,9 @@ def continue_run(
         return resume_asked(
             Path(folder), dataset, job, check=check, progress=told, account=account, solver=solver
         )
-    needed = memory_of_plan(job.plan, job.workload, streamed=engine != "memory", resumed=True)
+    needed = algorithm_of(job.plan).expected_memory(
+        job.plan, job.workload, streamed=engine != "memory", resumed=True
+    )
     if needed is not None:
         _tell(note_on_memory(needed, available_memory()), told)
     return resume(Path(folder), dataset, job, progress=told, account=account, solver=solver)

@@ -17,12 +17,9 @@ models/projection.
 from __future__ import annotations
 
 from dpopt.inference.records.columns.column_generation import generate_columns
-from dpopt.inference.records.fit import fit
-from dpopt.inference.records.fitted import FitProgress, Fitted
-from dpopt.inference.records.laws import estimated_laws
-from dpopt.inference.records.problem import FitProblem, FitTerm
-from dpopt.inference.records.record_search import fit_records
-from dpopt.inference.records.settings import FitSettings
+from dpopt.inference.records.fit import fit, fit_records
+from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted, FitTerm
+from dpopt.inference.records.start import estimated_laws
 
 __all__ = [
     "FitProblem",

@@ -18,13 +18,17 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 
 from __future__ import annotations
 
-from dpopt.models.best_responses.as_mip import AsMip, accepting_max_csp
-from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.formulation import Formulation
-from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip, point_from_record, record_from_point
+from dpopt.models.best_responses.best_response import best_response, read_record
+from dpopt.models.best_responses.max_csp_as_mip import (
+    AsMip,
+    accepting_max_csp,
+    max_csp_as_mip,
+    point_from_record,
+    record_from_point,
+)
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.presolved import Presolved
-from dpopt.models.best_responses.reading import read_record
+from dpopt.models.best_responses.row_blocks import Formulation
 
 __all__ = [
     "AsMip",

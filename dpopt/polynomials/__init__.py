@@ -8,13 +8,13 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 
 | file | what it holds |
 |---|---|
-| targets.py, polynomial.py, basis_values.py | what is approximated; polynomials in three bases, exact |
+| targets.py | what is approximated; "at least r of k" as a sum of disjunctions |
+| polynomial.py | polynomials in three bases, exact |
 | certificates.py | problems, solutions, witnesses, and `verify`, which trusts nothing |
 | references.py, minimax.py | levelled errors and exchange; best approximations and least degrees |
 | coefficient_budgets.py, joint.py | least coefficients for an error; least error with noise |
-| exact_optimum.py, exact_simplex.py, linear_solver.py | linear programs solved exactly, from where a solver ended |
-| chebyshev.py, sherstov.py | constructions of the papers |
-| disjunction_weights.py | "at least r of k" as a sum of disjunctions |
+| exact_optimum.py, linear_solver.py | linear programs solved exactly, from where a solver ended |
+| constructions.py | constructions of the papers |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
 | sensitivities.py | what one record moves in each expansion |
 | degree_tables.py, solution_files.py | tables of least degrees; solutions as files |

@@ -32,8 +32,7 @@ from fractions import Fraction
 from math import comb
 
 from dpopt.errors import PolynomialError
-from dpopt.polynomials.basis_values import basis_value
-from dpopt.polynomials.polynomial import Basis, Polynomial
+from dpopt.polynomials.polynomial import Basis, Polynomial, basis_value
 from dpopt.polynomials.targets import Target
 
 

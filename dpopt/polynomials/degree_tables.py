@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpopt.errors import PolynomialError
-from dpopt.polynomials.chebyshev import chebyshev_degree
+from dpopt.polynomials.constructions import chebyshev_degree
 from dpopt.polynomials.minimax import LeastDegree, least_degree, verify_least_degree
 from dpopt.polynomials.targets import AT_LEAST, OR, Target
 from dpopt.programs.solver import Solver

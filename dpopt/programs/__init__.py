@@ -11,21 +11,20 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 |---|---|
 | max_csp.py, mixed_integer.py, quadratic.py, mps.py | the problems; mixed-integer programs as text |
 | solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it says |
-| verification.py, certificate.py, point_certificate.py | what is true of an answer, computed outside the solver |
-| duality.py, dyadic.py, enumeration.py | bounds by weak duality, in exact arithmetic; small problems by enumeration |
-| presolve.py, components.py, dominance.py, clause_simplification.py | a `MaxCsp` made smaller, with the same optimum |
-| reduction.py, circuit_reduction.py, circuit_propagation.py | attributes and codes that cannot matter; the same for rules |
+| verification.py, certificate.py | what is true of an answer, computed outside the solver |
+| duality.py | bounds by weak duality, in exact arithmetic |
+| presolve.py, components.py | a `MaxCsp` made smaller, with the same optimum; its parts, small ones by enumeration |
+| reduction.py, circuit_reduction.py | attributes and codes that cannot matter; the same for rules |
 """
 
 from __future__ import annotations
 
-from dpopt.programs.certificate import Certificate, certify, credible_bound
+from dpopt.programs.certificate import Certificate, PointCertificate, certify, certify_point, credible_bound
 from dpopt.programs.duality import dual_bound, linear_relaxation
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text, write_mps
-from dpopt.programs.point_certificate import PointCertificate, certify_point
 from dpopt.programs.presolve import Presolve, presolve
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp

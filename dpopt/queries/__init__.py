@@ -8,14 +8,13 @@ imported here but by their users.
 
 | file | what it holds |
 |---|---|
-| named_attributes.py | queries over their own attributes alone |
+| marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses, some at a time |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
-| marginal_set.py, marginal_cells.py | marginals as shapes; their cells as clauses, some at a time |
 | conjunctions/ | conjunctions of few literals, and monomials |
 | counting/ | exact counts on arrays, by whatever kernel is the cheapest |
 | decision_lists/ | rows that are decision lists |
 | halfspaces/ | halfspaces of points, and public projections |
-| polynomial_families/ | families of polynomials, one for each possible record |
+| polynomial_families.py | families of polynomials, one for each possible record |
 | ranges/ | ranges and boxes of ordered bins, and trees over bins |
 | sensitivity/ | by how much one record moves the counts of clauses |
 | workloads/ | workloads, and the texts and files that name them |

@@ -18,7 +18,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.size import SizeMeasurement
 from dpopt.errors import AccountingError, DpoptError, PlanError, TranscriptError
 from dpopt.files.codec import decode
-from dpopt.private.curators.size_curator import SizeCurator
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.public_facts import public_size
@@ -138,11 +139,11 @@ def measure_size(
     value = past.value
     if value is None:
         lost = tuple(past.charges if past.torn else past.charges[:-1])
-        measurement = SizeMeasurement.of(budget, len(lost) + 1)
+        measurement = NumberOfRecords.of(budget, len(lost) + 1)
         charges = _whole_plan(replace(budget, earlier=lost), measurement.charge(), account)
         relation = NeighbouringRelation.ADD_REMOVE
         ledger = reserved_ledger(replace(budget, earlier=lost), relation, charges, account)
-        curator = SizeCurator(records, ledger, journal, noise=noise)
+        curator = CountingCurator(records, ledger, journal, size=0, noise=noise)
         if len(past.charges) > len(lost):
             curator.recall(past.charges[-1], drawn=False)
             value = curator.complete_measure(measurement)

@@ -90,6 +90,11 @@ class Plan(Protocol):
         """Name of the best-response solver."""
         ...
 
+    @property
+    def chosen_by(self) -> str:
+        """How what the user left open was chosen."""
+        ...
+
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""
         ...
@@ -114,6 +119,30 @@ class Plan(Protocol):
     def to_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
         ...
+
+
+class PlainPlan:
+    """What plans of most algorithms have in common: whole records are released, and none is kept as bits."""
+
+    __slots__ = ()
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a synthetic record is coded: one value per attribute."""
+        return Encoding.RECORDS
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether answers are released, and no records: no."""
+        return False
+
+    def bits_of_records(self, width: int, *, wide: bool) -> int:
+        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
+        return width
+
+    def most_ones(self, columns: int, literals: int) -> int:
+        """Return how many ones a record has at most: in every column."""
+        return columns
 
 
 def whole_number(called: str, value: object, *, least: int) -> int:

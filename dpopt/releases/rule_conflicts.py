@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import RulesError, SolverUnavailableError
-from dpopt.models.best_responses.as_mip import accepting_max_csp
+from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Termination

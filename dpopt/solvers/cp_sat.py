@@ -23,8 +23,7 @@ from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
-from dpopt.solvers.process.history import History
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

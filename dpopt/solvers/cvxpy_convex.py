@@ -1,4 +1,9 @@
-"""Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
+"""What the statuses of the solvers behind CVXPY mean.
+
+Each is read as the library reports it, not as CVXPY sums it up: CVXPY's "optimal_inaccurate" is SCS's word for a time
+limit too, and "user_limit" does not say which.
+
+Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
 
 Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds; a maximization is negated.
 
@@ -21,14 +26,97 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers import cvxpy_status
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 if TYPE_CHECKING:
     import cvxpy
     from scipy.sparse import csr_array
+
+_OPTIMAL: Verdict = (Termination.OPTIMAL, None)
+_INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
+_UNBOUNDED: Verdict = (Termination.UNBOUNDED, None)
+_EITHER: Verdict = (Termination.INFEASIBLE_OR_UNBOUNDED, None)
+_IMPRECISE: Verdict = (Termination.IMPRECISE, None)
+_FAILED: Verdict = (Termination.FAILED, None)
+_TIME: Verdict = (Termination.LIMIT, Limit.TIME)
+_WORK: Verdict = (Termination.LIMIT, Limit.WORK)
+_INTERRUPTED: Verdict = (Termination.LIMIT, Limit.INTERRUPTED)
+
+# A program that is dual infeasible is unbounded if it is feasible at all, which these solvers do not find out.
+CLARABEL: dict[str, Verdict] = {
+    "Unsolved": _FAILED,
+    "Solved": _OPTIMAL,
+    "PrimalInfeasible": _INFEASIBLE,
+    "DualInfeasible": _EITHER,
+    "AlmostSolved": _IMPRECISE,
+    "AlmostPrimalInfeasible": _IMPRECISE,
+    "AlmostDualInfeasible": _IMPRECISE,
+    "MaxIterations": _WORK,
+    "MaxTime": _TIME,
+    "NumericalError": _FAILED,
+    "InsufficientProgress": _IMPRECISE,
+    "CallbackTerminated": _INTERRUPTED,
+}
+"""Every name of clarabel.SolverStatus."""
+
+OSQP: dict[str, Verdict] = {
+    "1": _OPTIMAL,  # solved
+    "2": _IMPRECISE,  # solved inaccurate
+    "3": _INFEASIBLE,  # primal infeasible
+    "4": _IMPRECISE,  # primal infeasible inaccurate
+    "5": _EITHER,  # dual infeasible
+    "6": _IMPRECISE,  # dual infeasible inaccurate
+    "7": _WORK,  # max iter reached
+    "8": _TIME,  # time limit reached
+    "9": _FAILED,  # non cvx
+    "10": _INTERRUPTED,  # sigint
+    "11": _FAILED,  # unsolved
+}
+"""Every number of osqp.SolverStatus."""
+
+SCS: dict[str, Verdict] = {
+    "0": _FAILED,  # unfinished
+    "1": _OPTIMAL,  # solved
+    "2": _IMPRECISE,  # solved inaccurate, or a limit, see `SCS_LIMITS`
+    "-2": _INFEASIBLE,  # infeasible
+    "-7": _IMPRECISE,  # infeasible inaccurate
+    "-1": _EITHER,  # unbounded
+    "-6": _IMPRECISE,  # unbounded inaccurate
+    "-3": _FAILED,  # indeterminate
+    "-4": _FAILED,  # failed
+    "-5": _INTERRUPTED,  # sigint
+}
+"""Every number of a status in the module scs."""
+
+SCS_LIMITS: dict[str, Verdict] = {"reached time_limit_secs": _TIME, "reached max_iters": _WORK}
+"""What SCS's words say of an outcome that is not accurate, or not determined."""
+
+HIGHS: dict[str, Verdict] = {
+    "kNotset": _FAILED,
+    "kLoadError": _FAILED,
+    "kModelError": _FAILED,
+    "kPresolveError": _FAILED,
+    "kSolveError": _FAILED,
+    "kPostsolveError": _FAILED,
+    "kModelEmpty": _FAILED,
+    "kOptimal": _OPTIMAL,
+    "kInfeasible": _INFEASIBLE,
+    "kUnboundedOrInfeasible": _EITHER,
+    "kUnbounded": _UNBOUNDED,
+    "kObjectiveBound": _FAILED,  # never set here
+    "kObjectiveTarget": _FAILED,  # never set here
+    "kTimeLimit": _TIME,
+    "kIterationLimit": _WORK,
+    "kUnknown": _FAILED,
+    "kSolutionLimit": _FAILED,  # never set here
+    "kInterrupt": _INTERRUPTED,
+    "kMemoryLimit": (Termination.LIMIT, Limit.MEMORY),
+    "kHighsInterrupt": _INTERRUPTED,
+}
+"""Every name of highspy.HighsModelStatus."""
+
 
 KEPT_OUT = ("ortools", "gurobipy")
 """CVXPY would import these; OR-Tools and highspy each bring a HiGHS, and may crash together."""
@@ -209,9 +297,7 @@ class _Library:
         """Return what a status means; SCS says in words only that a limit was reached."""
         found = self.statuses.get(native, UNKNOWN_STATUS)
         if self.name == "SCS" and found[0] in {Termination.IMPRECISE, Termination.FAILED}:
-            found = next(
-                (meaning for text, meaning in cvxpy_status.SCS_LIMITS.items() if text in words), found
-            )
+            found = next((meaning for text, meaning in SCS_LIMITS.items() if text in words), found)
         return found
 
 
@@ -285,9 +371,9 @@ def _highs_says(answer: object) -> tuple[str, str]:
 
 
 LIBRARIES: dict[str, _Library] = {
-    "clarabel": _Library("CLARABEL", "clarabel", cvxpy_status.CLARABEL, _clarabel, _clarabel_says),
-    "osqp": _Library("OSQP", "osqp", cvxpy_status.OSQP, _osqp, _osqp_says),
-    "scs": _Library("SCS", "scs", cvxpy_status.SCS, _scs, _scs_says),
-    "cvxpy-highs": _Library("HIGHS", "highspy", cvxpy_status.HIGHS, _highs, _highs_says, iterates=False),
+    "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, _clarabel_says),
+    "osqp": _Library("OSQP", "osqp", OSQP, _osqp, _osqp_says),
+    "scs": _Library("SCS", "scs", SCS, _scs, _scs_says),
+    "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _highs_says, iterates=False),
 }
 """Names in the registry."""

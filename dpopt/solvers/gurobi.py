@@ -20,8 +20,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
-from dpopt.solvers.process.history import History
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 
 if TYPE_CHECKING:
     import gurobipy

@@ -19,8 +19,7 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
-from dpopt.solvers.process.history import History
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 
 if TYPE_CHECKING:
     from ortools.math_opt import model_pb2

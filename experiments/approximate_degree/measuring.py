@@ -18,8 +18,8 @@ from dpopt.polynomials import (
     verify,
     verify_least_degree,
 )
-from dpopt.polynomials.chebyshev import chebyshev_degree, chebyshev_polynomial
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
+from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial, sherstov_construction
 from dpopt.polynomials.degree_tables import ERRORS, degree_table
 from dpopt.polynomials.joint import direct_error, rounded_noise_weights
 from dpopt.polynomials.linear_solver import linear_solver, linear_solvers, suggested_point
@@ -28,7 +28,6 @@ from dpopt.polynomials.sensitivities import (
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
-from dpopt.polynomials.sherstov import sherstov_construction
 
 Result = dict[str, Any]
 SMALL_ERRORS = ("1e-1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9")

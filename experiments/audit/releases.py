@@ -187,7 +187,7 @@ def sanitizer(path: Path, asked: Asked) -> Released:
     """The generic sanitizer of disjunctions of up to two of two columns' values, degree 1."""
     from dpopt.polynomials.minimax import best_polynomial
     from dpopt.polynomials.targets import Target
-    from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+    from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.sanitizers.release_sanitizer import sanitize_table
     from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_answer import ESTIMATES, SummaryAnswer
 from dpopt.synopses.summaries.summary_plan import plan_summary

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
-from dpopt.models.best_responses.as_mip import AsMip
 from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.max_csp_as_mip import Formulation, max_csp_as_mip
+from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
+from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.duality import linear_relaxation
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.inference.histograms.tree_gains import TreeGains
-from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.inference.histograms.tree_least_squares import TreeGains, range_variances
 from dpopt.queries.ranges.tree import Tree
 from experiments.hay_2010.draws import discrete_laplace, generator, variance
 from experiments.hay_2010.tree_sums import levels_of, sums_of_fewest_nodes

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.inference.histograms.tree_gains import TreeGains
-from dpopt.inference.histograms.tree_least_squares import range_variances, zero_subtrees
+from dpopt.inference.histograms.tree_least_squares import TreeGains, range_variances, zero_subtrees
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.histogram_plan import plan_histogram

@@ -17,7 +17,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial
 from dpopt.polynomials.targets import Target
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.counting.subset_kernels import count_subsets
 from dpopt.synopses.summaries.noise_bounds import deviations_for
 from dpopt.synopses.summaries.release_summary import release_summary

@@ -21,7 +21,7 @@ from dpopt.algorithms.after.certify import (
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,

@@ -13,7 +13,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.dualquery.planning import log_universe
-from dpopt.algorithms.explain import costs, explain_accuracy, explain_plan
+from dpopt.algorithms.explain import costs, explain, explain_accuracy
 from dpopt.errors import AccountingError, PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
@@ -123,7 +123,7 @@ def test_a_plan_is_explained_with_the_figures_of_the_ledger(estimated: bool) -> 
         }
     made = plan(budget=budget, size=10_000, **extra)
     statement = {"proven": {"bound": 0.5}, "predicted": None, "versions": {}}
-    found = explain_plan(made, WORKLOAD, statement)
+    found = explain(made, WORKLOAD, statement)
     spent = budget.spent(made.charges())
     assert (found["epsilon"], found["delta"], found["rho"]) == (spent.epsilon, 1e-6, spent.rho)
     used = [row for row in found["accountants"] if row["used"]]

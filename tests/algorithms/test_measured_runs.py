@@ -40,7 +40,7 @@ from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError
-from dpopt.inference.records.fitted import Fitted
+from dpopt.inference.records.problem import Fitted
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.tables.dataset import PrivateDataset
@@ -233,7 +233,7 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 from dpopt.algorithms.replay import replay
-from dpopt.inference.records import record_search
+from dpopt.inference.records import fit as record_search
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.solvers import registry
 

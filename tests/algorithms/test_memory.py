@@ -18,12 +18,11 @@ from dpopt.algorithms.memory import (
     available_memory,
     check_memory,
     expected_memory,
-    memory_of_plan,
     note_on_memory,
     number_of_named_columns,
 )
 from dpopt.algorithms.options import Noise
-from dpopt.algorithms.registry import plan_of
+from dpopt.algorithms.registry import algorithm_of, plan_of
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.queries import Clauses
@@ -201,7 +200,7 @@ def test_a_fit_of_wide_records_is_refused_where_it_would_not_find_room() -> None
     workload = parse_workload("conjunctions:3,count=100,seed=1", schema)
     asked = Terms.of(algorithm="projection", epsilon=1.0, delta=1e-6, predict=False)
     plan = plan_of(asked.request(1000), workload)
-    needed = memory_of_plan(plan, workload)
+    needed = algorithm_of(plan).expected_memory(plan, workload)
     assert isinstance(plan, MeasuredPlan)
     assert plan.fit is not None
     assert needed is not None
@@ -212,7 +211,6 @@ def test_a_fit_of_wide_records_is_refused_where_it_would_not_find_room() -> None
     with pytest.raises(PlanError, match="fitted records of all snapshots 2.4"):
         check_memory(needed, 2_000_000_000)
     marginals = parse_workload("marginals:1,count=3,seed=1", schema)
-    assert memory_of_plan(plan_of(asked.request(1000), marginals), marginals) is None
-    assert (
-        memory_of_plan(plan_of(replace(asked, algorithm=Noise()).request(1000), workload), workload) is None
-    )
+    for terms, asked_of in ((asked, marginals), (replace(asked, algorithm=Noise()), workload)):
+        other = plan_of(terms.request(1000), asked_of)
+        assert algorithm_of(other).expected_memory(other, asked_of) is None

@@ -27,7 +27,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.bin_measurement import BinsInUse
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
@@ -97,7 +97,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 self._release(held, noise, watcher, folder)
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
@@ -224,32 +224,32 @@ def test_the_watcher_does_see_a_difference_between_other_noisy_values(kind: str)
     assert usual[1]["release.json"] != both(kind, (4, 2, 2))[0][1]["release.json"]
 
 
-Leak = Callable[[BinCurator, int], object]
+Leak = Callable[[CountingCurator, int], object]
 
 
-def leak_into_a_log(curator: BinCurator, secret: int) -> None:
+def leak_into_a_log(curator: CountingCurator, secret: int) -> None:
     logging.getLogger("dpopt").debug("counts %s", secret)
 
 
-def leak_into_a_warning(curator: BinCurator, secret: int) -> None:
+def leak_into_a_warning(curator: CountingCurator, secret: int) -> None:
     warnings.warn(f"counts {secret}", stacklevel=1)
 
 
-def leak_into_a_print(curator: BinCurator, secret: int) -> None:
+def leak_into_a_print(curator: CountingCurator, secret: int) -> None:
     print(secret)  # noqa: T201
 
 
-def leak_into_an_error(curator: BinCurator, secret: int) -> None:
+def leak_into_an_error(curator: CountingCurator, secret: int) -> None:
     if secret == 3:
         raise PlanError("stopped early, since the last bin has three records")
 
 
-def leak_into_the_number_of_draws(curator: BinCurator, secret: int) -> None:
+def leak_into_the_number_of_draws(curator: CountingCurator, secret: int) -> None:
     for _ in range(secret):
         curator._noise.discrete_laplace(np.zeros(1, dtype=np.int64), 1.0)
 
 
-def leak_into_the_progress(curator: BinCurator, secret: int) -> None:
+def leak_into_the_progress(curator: CountingCurator, secret: int) -> None:
     assert curator._progress is not None
     curator._progress(1 / (secret + 2))
 
@@ -268,13 +268,13 @@ LEAKS: list[Leak] = [
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_planted_leak_is_seen(leak: Leak, kind: str) -> None:
     """A number of records, of one bin or node, in any of these places is noticed."""
-    usual = BinCurator.measure
+    usual = CountingCurator.measure
 
-    def leaking(curator: BinCurator, measurement: Any) -> Any:
+    def leaking(curator: Any, measurement: Any) -> Any:
         leak(curator, int(curator._dataset._counts[-1]))
         return usual(curator, measurement)
 
-    with mock.patch.object(BinCurator, "measure", leaking):
+    with mock.patch.object(CountingCurator, "measure", leaking):
         one, two = both(kind)
     assert one != two
 
@@ -294,15 +294,15 @@ def test_a_noisy_value_that_depends_on_the_input_is_seen(kind: str) -> None:
 
 def test_degrees_of_the_true_number_of_nodes_are_seen() -> None:
     """The number of nodes with an edge, as it is, in place of what was drawn for it."""
-    usual = BinCurator.measure
+    usual = CountingCurator.measure
 
-    def exact_number(curator: BinCurator, measurement: Any) -> Any:
+    def exact_number(curator: Any, measurement: Any) -> Any:
         found = usual(curator, measurement)
         if not isinstance(measurement, BinsInUse):
             return found
         return mock.Mock(values=measurement.exact(curator._dataset))
 
-    with mock.patch.object(BinCurator, "measure", exact_number):
+    with mock.patch.object(CountingCurator, "measure", exact_number):
         one, two = both("degrees")
     assert one != two
 
@@ -370,8 +370,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         out, exported, watcher = folder / "out.json", folder / "out.csv", Watcher()
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.curators.bin_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             watched(watcher),
         ):
             released = call(command.group, "release", table, *options, "-o", out)

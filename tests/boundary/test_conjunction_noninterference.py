@@ -27,8 +27,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.conjunction_curator import ConjunctionCurator
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import write_summary
@@ -81,7 +81,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.curators.conjunction_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 released = release_summary(
                     dataset_of(SCHEMA, table), self.plan, noise=noise, progress=watcher
@@ -148,32 +148,32 @@ def test_the_watcher_does_see_a_difference_between_other_noisy_values(kind: str)
     assert usual[1]["summary.npz"] != both(kind, (4, 2, 2))[0][1]["summary.npz"]
 
 
-Leak = Callable[[ConjunctionCurator, int], object]
+Leak = Callable[[CountingCurator, int], object]
 
 
-def leak_into_a_log(curator: ConjunctionCurator, secret: int) -> None:
+def leak_into_a_log(curator: CountingCurator, secret: int) -> None:
     logging.getLogger("dpopt").debug("counts %s", secret)
 
 
-def leak_into_a_warning(curator: ConjunctionCurator, secret: int) -> None:
+def leak_into_a_warning(curator: CountingCurator, secret: int) -> None:
     warnings.warn(f"counts {secret}", stacklevel=1)
 
 
-def leak_into_a_print(curator: ConjunctionCurator, secret: int) -> None:
+def leak_into_a_print(curator: CountingCurator, secret: int) -> None:
     print(secret)  # noqa: T201
 
 
-def leak_into_an_error(curator: ConjunctionCurator, secret: int) -> None:
+def leak_into_an_error(curator: CountingCurator, secret: int) -> None:
     if secret == 3:
         raise PlanError("stopped early, since three records satisfy the first literal")
 
 
-def leak_into_the_number_of_draws(curator: ConjunctionCurator, secret: int) -> None:
+def leak_into_the_number_of_draws(curator: CountingCurator, secret: int) -> None:
     for _ in range(secret):
         curator._noise.discrete_laplace(np.zeros(1, dtype=np.int64), 1.0)
 
 
-def leak_into_the_progress(curator: ConjunctionCurator, secret: int) -> None:
+def leak_into_the_progress(curator: CountingCurator, secret: int) -> None:
     assert curator._progress is not None
     curator._progress(1 / (secret + 2))
 
@@ -192,13 +192,13 @@ LEAKS: list[Leak] = [
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_planted_leak_is_seen(leak: Leak, kind: str) -> None:
     """How many records satisfy the last literal, in any of these places, is noticed."""
-    usual = ConjunctionCurator.measure
+    usual = CountingCurator.measure
 
-    def leaking(curator: ConjunctionCurator, measurement: Any) -> Any:
-        leak(curator, int(curator._counts[0][-1]))
+    def leaking(curator: Any, measurement: Any) -> Any:
+        leak(curator, int(curator._dataset._counts[0][-1]))
         return usual(curator, measurement)
 
-    with mock.patch.object(ConjunctionCurator, "measure", leaking):
+    with mock.patch.object(CountingCurator, "measure", leaking):
         one, two = both(kind)
     assert one != two
 
@@ -237,8 +237,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         table.write_text("\n".join(["smoker,city,ill", *rows]) + "\n", encoding="utf-8")
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.curators.conjunction_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.curators.conjunction_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             watched(watcher),
         ):
             results = [

@@ -22,16 +22,14 @@ from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted
 from tests.exact_bin_loss import (
     BINS,
     NODES,
-    ROWS,
-    check_bin_game,
+    bin_game,
     edge_neighbours,
     grid_game,
     histogram_game,
-    laplace_cells,
-    measurement_game,
     record_neighbours,
     sorted_game,
 )
+from tests.exact_counts_loss import ROWS, check_game, laplace_cells
 from tests.exact_law import exp_minus
 from tests.exact_loss import DIGITS, as_decimal, hockey_stick
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -62,7 +60,7 @@ def test_a_measurement_costs_what_is_charged_at_most_and_not_less(
 ) -> None:
     """Pure epsilon is reached by some neighbours but for the rounding of the charge, rho to a thousandth."""
     graph, make = MEASURED[measured]
-    share = check_bin_game(measurement_game(make(7.5, gaussian), relation, graph=graph))
+    share = check_game(bin_game(make(7.5, gaussian), relation, graph=graph))
     assert share <= 1 + 1e-9
     if measured in TIGHT:
         assert share > (0.999 if gaussian else 1 - 1e-12)
@@ -76,7 +74,7 @@ def test_noise_of_any_scale_keeps_to_its_charge(
     relation: NeighbouringRelation, measured: str, gaussian: bool, scale: float
 ) -> None:
     graph, make = MEASURED[measured]
-    check_bin_game(measurement_game(make(scale, gaussian), relation, graph=graph))
+    check_game(bin_game(make(scale, gaussian), relation, graph=graph))
 
 
 BUDGETS = {
@@ -93,7 +91,7 @@ def test_a_histogram_as_it_is_planned_costs_its_budget_at_most_and_not_less(
 ) -> None:
     size = None if relation is ADD_REMOVE else ROWS
     plan = plan_histogram(BINS, BUDGETS[budget], ranges=ranges, relation=relation, size=size)
-    assert 0.99 < check_bin_game(histogram_game(plan)) <= 1 + 1e-9
+    assert 0.99 < check_game(histogram_game(plan)) <= 1 + 1e-9
 
 
 HIERARCHIES: dict[str, list[Any]] = {
@@ -111,7 +109,7 @@ def test_a_histogram_over_a_hierarchy_costs_its_budget_at_most_and_not_less(
     size = None if relation is ADD_REMOVE else ROWS
     tree = Tree.nested(HIERARCHIES[hierarchy])
     plan = plan_hierarchy(tree, BUDGETS[budget], relation=relation, size=size)
-    assert 0.99 < check_bin_game(histogram_game(plan)) <= 1 + 1e-9
+    assert 0.99 < check_game(histogram_game(plan)) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -122,7 +120,7 @@ def test_a_histogram_of_two_columns_costs_its_budget_at_most_and_not_less(
 ) -> None:
     size = None if relation is ADD_REMOVE else ROWS
     plan = plan_grid((2, 3), BUDGETS[budget], shapes=shapes, relation=relation, size=size)
-    assert 0.99 < check_bin_game(grid_game(plan)) <= 1 + 1e-9
+    assert 0.99 < check_game(grid_game(plan)) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -134,7 +132,7 @@ def test_degrees_as_they_are_planned_cost_their_budget_at_most(
     """Where the number of nodes is bought, whatever number comes out; nearly all is reached where all nodes are released."""
     size = None if relation is ADD_REMOVE else ROWS
     plan = plan_sorted(length, BUDGETS[budget], graph=True, relation=relation, size=size)
-    share = check_bin_game(sorted_game(plan))
+    share = check_game(sorted_game(plan))
     assert (0.99 if length is not None and length >= NODES else 0.4) < share <= 1 + 1e-9
 
 

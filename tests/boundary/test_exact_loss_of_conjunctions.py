@@ -7,14 +7,13 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.conjunction_curator import ConjunctionCounts
+from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.synopses.summaries.summary_plan import plan_summary
+from tests.exact_counts_loss import ROWS, check_game
 from tests.exact_summary_loss import (
-    ROWS,
     UNIVERSES,
-    check_summary_game,
-    measurement_game,
-    release_game,
+    summary_game,
+    summary_release_game,
     table_neighbours,
     tiny_plan,
 )
@@ -33,7 +32,7 @@ def test_a_measurement_costs_what_is_charged_at_most_and_not_less(
     relation: NeighbouringRelation, kind: str, size: int, gaussian: bool
 ) -> None:
     what = ConjunctionCounts(size, 7.5, gaussian)
-    share = check_summary_game(measurement_game(UNIVERSES[kind], what, relation))
+    share = check_game(summary_game(UNIVERSES[kind], what, relation))
     assert LOWEST[gaussian] < share <= 1 + 1e-9
 
 
@@ -44,7 +43,7 @@ def test_noise_of_any_scale_keeps_to_its_charge(
     relation: NeighbouringRelation, gaussian: bool, scale: float
 ) -> None:
     what = ConjunctionCounts(2, scale, gaussian)
-    assert 0 < check_summary_game(measurement_game(UNIVERSES["bits"], what, relation)) <= 1 + 1e-9
+    assert 0 < check_game(summary_game(UNIVERSES["bits"], what, relation)) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -54,7 +53,7 @@ def test_a_release_of_all_sizes_costs_what_is_charged_at_most_and_not_less(
     relation: NeighbouringRelation, kind: str, gaussian: bool
 ) -> None:
     """One record moves conjunctions of every size by as much as is charged for each, at the same time."""
-    share = check_summary_game(release_game(tiny_plan(UNIVERSES[kind], relation, gaussian=gaussian)))
+    share = check_game(summary_release_game(tiny_plan(UNIVERSES[kind], relation, gaussian=gaussian)))
     # Two records that differ in a move 3 single literals and 1 pair, two that share it move 2 single literals and 2 pairs.
     tight = kind != "mixed, positive" or relation is ADD_REMOVE
     assert (LOWEST[gaussian] if tight else 0.5) < share <= 1 + 1e-9
@@ -82,7 +81,7 @@ def test_a_summary_as_it_is_planned_costs_its_budget_at_most_and_not_less(
         predicate=predicate,
         relation=relation,
     )
-    assert 0.99 < check_summary_game(release_game(plan)) <= 1 + 1e-9
+    assert 0.99 < check_game(summary_release_game(plan)) <= 1 + 1e-9
 
 
 def test_neighbours_differ_in_one_record() -> None:

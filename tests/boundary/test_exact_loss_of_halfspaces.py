@@ -8,17 +8,12 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
     HalfspaceMeasurement,
-    NumberOfRecords,
     Sides,
 )
+from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
-from tests.exact_halfspace_loss import (
-    check_halfspace_game,
-    measurement_game,
-    release_game,
-    table_neighbours,
-    tiny_plan,
-)
+from tests.exact_counts_loss import check_game
+from tests.exact_halfspace_loss import halfspace_game, halfspace_release_game, point_neighbours, tiny_plan
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 RELATIONS = list(NeighbouringRelation)
@@ -33,7 +28,7 @@ def test_sides_cost_what_is_charged_at_most_and_not_less(
     relation: NeighbouringRelation, kind: str, gaussian: bool
 ) -> None:
     """Over points on canonical directions, across them and in kernels: ties on every side."""
-    share = check_halfspace_game(measurement_game(kind, Sides(7.5, gaussian), relation))
+    share = check_game(halfspace_game(kind, Sides(7.5, gaussian), relation))
     assert LOWEST[gaussian] < share <= 1 + 1e-9
 
 
@@ -43,7 +38,7 @@ def test_sides_cost_what_is_charged_at_most_and_not_less(
 def test_arcs_cost_what_is_charged_at_most_and_not_less(
     relation: NeighbouringRelation, height: int, gaussian: bool
 ) -> None:
-    share = check_halfspace_game(measurement_game("plane", Arcs(7.5, gaussian, height), relation))
+    share = check_game(halfspace_game("plane", Arcs(7.5, gaussian, height), relation))
     assert LOWEST[gaussian] < share <= 1 + 1e-9
 
 
@@ -51,7 +46,7 @@ def test_arcs_cost_what_is_charged_at_most_and_not_less(
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_the_number_of_records_costs_what_is_charged(gaussian: bool, scale: float) -> None:
     what: HalfspaceMeasurement = NumberOfRecords(scale, gaussian)
-    share = check_halfspace_game(measurement_game("plane", what, ADD_REMOVE))
+    share = check_game(halfspace_game("plane", what, ADD_REMOVE))
     assert (0.9 if gaussian else 1 - 1e-9) < share <= 1 + 1e-9 or scale < 1
 
 
@@ -61,11 +56,11 @@ def test_the_number_of_records_costs_what_is_charged(gaussian: bool, scale: floa
 def test_a_whole_release_costs_what_is_charged_at_most_and_not_less(
     relation: NeighbouringRelation, measured: str, gaussian: bool
 ) -> None:
-    share = check_halfspace_game(release_game(tiny_plan(relation, gaussian=gaussian, measured=measured)))
+    share = check_game(halfspace_release_game(tiny_plan(relation, gaussian=gaussian, measured=measured)))
     assert LOWEST[gaussian] < share <= 1 + 1e-9
 
 
 def test_neighbours_differ_in_one_record() -> None:
-    assert {(len(one), len(two)) for one, two in table_neighbours(ADD_REMOVE)} == {(1, 2), (2, 3)}
-    assert {(len(one), len(two)) for one, two in table_neighbours(REPLACE)} == {(3, 3)}
-    assert len(table_neighbours(REPLACE)) == 21 * 15
+    assert {(len(one), len(two)) for one, two in point_neighbours(ADD_REMOVE)} == {(1, 2), (2, 3)}
+    assert {(len(one), len(two)) for one, two in point_neighbours(REPLACE)} == {(3, 3)}
+    assert len(point_neighbours(REPLACE)) == 21 * 15

@@ -9,7 +9,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.synopses.intervals.interval_planning import plan_intervals
 from dpopt.synopses.intervals.split_planning import plan_split
-from tests.exact_bin_loss import ROWS
+from tests.exact_counts_loss import ROWS
 from tests.exact_interval_loss import check_draws_are_paid, check_search_game, interval_game, split_game
 from tests.tiny_intervals import tiny_intervals, tiny_split
 

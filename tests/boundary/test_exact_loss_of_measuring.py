@@ -51,7 +51,7 @@ def test_a_measurement_costs_what_is_charged_at_most_and_not_much_less(
 ) -> None:
     """The divergence of discrete Gaussians a whole number apart reaches the bound where the scale is not small."""
     what = Measurement("x", QUERIES[queries], 7.5, gaussian)
-    charge = what.charge(relation, SCHEMA.sizes)
+    charge = what.charge(SCHEMA.sizes, relation)
     assert 0.999 < check_measurement(what, relation, charge) <= 1 + 1e-9
 
 
@@ -61,7 +61,7 @@ def test_gaussian_noise_of_any_scale_keeps_to_its_charge(
     relation: NeighbouringRelation, scale: float
 ) -> None:
     what = Measurement("x", marginals([0, 1]), scale, gaussian=True)
-    check_measurement(what, relation, what.charge(relation, SCHEMA.sizes))
+    check_measurement(what, relation, what.charge(SCHEMA.sizes, relation))
 
 
 @pytest.mark.parametrize("gaussian", [False, True])

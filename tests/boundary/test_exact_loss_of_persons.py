@@ -19,7 +19,7 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
-from tests.exact_bin_loss import Drawn, Watching
+from tests.exact_counts_loss import Drawn, Watching
 from tests.exact_loss import Game
 from tests.exact_person_loss import check_draws, check_histogram, check_selection, lost_between
 from tests.tiny_runs import ADD_REMOVE, bits_schema, conjunctions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.sanitizer_curator import CoefficientSums
-from dpopt.queries.polynomial_families.family import FunctionFamily
+from dpopt.private.measurements.sanitizer_sums import CoefficientSums
+from dpopt.queries.polynomial_families import FunctionFamily
+from tests.exact_counts_loss import check_game
 from tests.exact_sanitizer_loss import FAMILIES, UNIT, check_planned_loss, plan_of, sums_game
-from tests.exact_summary_loss import check_summary_game
 
 RELATIONS = list(NeighbouringRelation)
 LOWEST = {True: 0.99, False: 1 - 1e-12}
@@ -24,7 +24,7 @@ def test_a_measurement_costs_what_is_charged_at_most(
 ) -> None:
     """And not less, but for functions, whose bounds nobody need reach."""
     what = CoefficientSums("sums", UNIT, 7.5, gaussian)
-    share = check_summary_game(sums_game(FAMILIES[kind], what, relation))
+    share = check_game(sums_game(FAMILIES[kind], what, relation))
     exact = not isinstance(FAMILIES[kind], FunctionFamily) and not (kind == "table" and gaussian)
     assert (LOWEST[gaussian] if exact else 0) < share <= 1 + 1e-9
 

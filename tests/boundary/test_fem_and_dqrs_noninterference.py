@@ -108,7 +108,7 @@ class Script:
             mock.patch.object(QuerySelection, "draw", selected),
             mock.patch.object(KeptQueries, "draw", keeping),
             mock.patch.object(ExactSampler, "draw", sampled),
-            mock.patch("dpopt.private.curators.dualquery_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
             # Records of a batch are searched one by one: the watcher sees them in their order.
             mock.patch("dpopt.algorithms.fem.play.THREADS", 1),
         ):

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.halfspace_curator import HalfspaceCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
 from dpopt.synopses.halfspaces.halfspaces import write_halfspaces
@@ -31,7 +31,8 @@ from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
 from tests.cli.command_line import call
-from tests.exact_halfspace_loss import ROWS, UNIVERSE, Table, points_of, tiny_plan
+from tests.exact_counts_loss import ROWS
+from tests.exact_halfspace_loss import UNIVERSE, Table, points_of, tiny_plan
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 logging.getLogger("numba").setLevel(logging.WARNING)
@@ -57,7 +58,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.curators.halfspace_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 released = release_halfspaces(points_of(table), self.plan, noise=noise, progress=watcher)
                 write_halfspaces(released, folder / "halfspaces.npz")
@@ -98,27 +99,27 @@ def test_the_watcher_does_see_a_difference_between_other_noisy_values(measured: 
     assert one[1]["halfspaces.npz"] != both(measured, (4, 2, 2))[0][1]["halfspaces.npz"]
 
 
-Leak = Callable[[HalfspaceCurator, int], object]
+Leak = Callable[[CountingCurator, int], object]
 
 
-def leak_into_a_log(curator: HalfspaceCurator, secret: int) -> None:
+def leak_into_a_log(curator: CountingCurator, secret: int) -> None:
     logging.getLogger("dpopt").debug("records %s", secret)
 
 
-def leak_into_a_warning(curator: HalfspaceCurator, secret: int) -> None:
+def leak_into_a_warning(curator: CountingCurator, secret: int) -> None:
     warnings.warn(f"records {secret}", stacklevel=1)
 
 
-def leak_into_a_print(curator: HalfspaceCurator, secret: int) -> None:
+def leak_into_a_print(curator: CountingCurator, secret: int) -> None:
     print(secret)  # noqa: T201
 
 
-def leak_into_an_error(curator: HalfspaceCurator, secret: int) -> None:
+def leak_into_an_error(curator: CountingCurator, secret: int) -> None:
     if secret == len(ONE):
         raise PlanError("stopped early, since there are three records")
 
 
-def leak_into_the_number_of_draws(curator: HalfspaceCurator, secret: int) -> None:
+def leak_into_the_number_of_draws(curator: CountingCurator, secret: int) -> None:
     for _ in range(secret):
         curator._noise.discrete_laplace(np.zeros(1, dtype=np.int64), 1.0)
 
@@ -136,14 +137,14 @@ LEAKS: list[Leak] = [
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_planted_leak_is_seen(leak: Leak, measured: str) -> None:
     """The number of records, in any of these places, is noticed."""
-    usual = HalfspaceCurator.measure
+    usual = CountingCurator.measure
 
-    def leaking(curator: HalfspaceCurator, measurement: Any) -> Any:
+    def leaking(curator: CountingCurator, measurement: Any) -> Any:
         leak(curator, curator._dataset._rows)
         return usual(curator, measurement)
 
     seen: list[object] = []
-    with mock.patch.object(HalfspaceCurator, "measure", leaking):
+    with mock.patch.object(CountingCurator, "measure", leaking):
         for table in (ONE, (*TWO, TWO[0])):
             try:
                 seen.append(
@@ -173,8 +174,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         table.write_text("\n".join(["a,b,c", *rows]) + "\n", encoding="utf-8")
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.curators.halfspace_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.curators.halfspace_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             watched(watcher),
         ):
             results = [

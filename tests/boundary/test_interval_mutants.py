@@ -17,16 +17,15 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators import interval_curator as interval_search
+from dpopt.private.curators import searching_curator as interval_search
 from dpopt.private.curators.door import Door
-from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSearch, SearchingCurator
-from dpopt.private.curators.split_curator import MedianCut, SplitCurator
+from dpopt.private.curators.searching_curator import IntervalSearch, MedianCut, SearchingCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals import interval_plan
 from dpopt.synopses.intervals import release_intervals as driver
 from dpopt.synopses.intervals import release_split as split_driver
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from tests.exact_bin_loss import AMPLE, ROWS
+from tests.exact_counts_loss import AMPLE, ROWS
 from tests.exact_interval_loss import (
     Deciding,
     SearchGame,
@@ -112,8 +111,8 @@ def check_nothing_is_drawn_twice_or_unpaid(relation: NeighbouringRelation) -> No
     what = IntervalSearch(1, 0, 2, 2, 3.0, gaussian=False)
     other = IntervalSearch(2, 0, 2, 2, 3.0, gaussian=False)
     ledger.reserve([what.charge(relation)] * 2)
-    curator = IntervalCurator(
-        BinCounts.from_counts([ROWS, 0, 0, 0]), ledger, EventJournal([]), bins=4, size=ROWS, noise=noise
+    curator = SearchingCurator(
+        BinCounts.from_counts([ROWS, 0, 0, 0]), ledger, EventJournal([]), shape=(4,), size=ROWS, noise=noise
     )
     for search in (other, what, what, replace(what, start=1)):
         try:
@@ -134,13 +133,13 @@ def check_a_charge_of_the_callers_buys_nothing(relation: NeighbouringRelation) -
         noise, ledger = Deciding((), frozenset(), gaussian=False), Ledger(AMPLE[False], relation)
         ledger.reserve([replace(right, count=1)])
         held = BinCounts.from_counts([ROWS, 0, 0, 0])
-        curator: IntervalCurator | SplitCurator
+        curator: SearchingCurator
         attempt: Callable[[], object]
         if isinstance(what, IntervalSearch):
-            curator = IntervalCurator(held, ledger, EventJournal([]), bins=4, size=ROWS, noise=noise)
+            curator = SearchingCurator(held, ledger, EventJournal([]), shape=(4,), size=ROWS, noise=noise)
             attempt = partial(curator.search, what)
         else:
-            curator = SplitCurator(held, ledger, EventJournal([]), shape=(4, 1), size=ROWS, noise=noise)
+            curator = SearchingCurator(held, ledger, EventJournal([]), shape=(4, 1), size=ROWS, noise=noise)
             attempt = partial(curator.cut, what)
         with contextlib.suppress(BudgetError):
             attempt()
@@ -153,34 +152,39 @@ def check_a_search_ends_within_its_comparisons(relation: NeighbouringRelation) -
     what = IntervalSearch(1, 0, 2, 1, 3.0, gaussian=False)
     ledger.reserve([what.charge(relation)])
     noise = Deciding((True, True), frozenset(), gaussian=False)
-    curator = IntervalCurator(
-        BinCounts.from_counts([ROWS, 0, 0, 0]), ledger, EventJournal([]), bins=4, size=ROWS, noise=noise
+    curator = SearchingCurator(
+        BinCounts.from_counts([ROWS, 0, 0, 0]), ledger, EventJournal([]), shape=(4,), size=ROWS, noise=noise
     )
     with contextlib.suppress(PlanError):
         curator.search(what)
     assert len(noise.draws) <= 1, f"drawn {len(noise.draws)} times for one comparison"
 
 
+Add = Callable[[NDArray[np.int64], float], NDArray[np.int64]]
+
+
+def search_with(
+    patch: pytest.MonkeyPatch, change: Callable[[Add, NDArray[np.int64], float], NDArray[np.int64]]
+) -> None:
+    """Change how noise is added to what is compared."""
+    original = SearchingCurator._compared
+
+    def changed(self: SearchingCurator, exact: NDArray[np.int64], what: Any) -> NDArray[np.int64]:
+        def add(counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+            return original(self, counts, replace(what, scale=scale))
+
+        return change(add, exact, what.scale)
+
+    patch.setattr(SearchingCurator, "_compared", changed)
+
+
 def draw_with_half_the_scale(patch: pytest.MonkeyPatch) -> None:
-    original = SearchingCurator._with_noise
-
-    def halved(
-        self: SearchingCurator, exact: NDArray[np.int64], scale: float, *, gaussian: bool
-    ) -> NDArray[np.int64]:
-        return original(self, exact, scale / 2, gaussian=gaussian)
-
-    patch.setattr(SearchingCurator, "_with_noise", halved)
+    search_with(patch, lambda add, exact, scale: add(exact, scale / 2))
 
 
 def draw_twice(patch: pytest.MonkeyPatch) -> None:
     """Each comparison twice, which is paid once."""
-    original = SearchingCurator._with_noise
-
-    def twice(self: SearchingCurator, *given: Any, **more: Any) -> NDArray[np.int64]:
-        original(self, *given, **more)
-        return original(self, *given, **more)
-
-    patch.setattr(SearchingCurator, "_with_noise", twice)
+    search_with(patch, lambda add, exact, scale: (add(exact, scale), add(exact, scale))[1])
 
 
 def charge_one_comparison_of_a_search(patch: pytest.MonkeyPatch) -> None:
@@ -194,14 +198,7 @@ def charge_one_comparison_of_a_search(patch: pytest.MonkeyPatch) -> None:
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
-    original = SearchingCurator._with_noise
-
-    def doubled(
-        self: SearchingCurator, exact: NDArray[np.int64], scale: float, *, gaussian: bool
-    ) -> NDArray[np.int64]:
-        return original(self, 2 * exact, scale, gaussian=gaussian)
-
-    patch.setattr(SearchingCurator, "_with_noise", doubled)
+    search_with(patch, lambda add, exact, scale: add(2 * exact, scale))
 
 
 def leave_searches_uncharged_that_were_not_made(patch: pytest.MonkeyPatch) -> None:
@@ -234,17 +231,17 @@ def take_the_distance_for_its_square(patch: pytest.MonkeyPatch) -> None:
 
 
 def draw_before_the_charge(patch: pytest.MonkeyPatch) -> None:
-    original = IntervalCurator.search
+    original = SearchingCurator.search
 
-    def early(self: IntervalCurator, what: IntervalSearch) -> object:
+    def early(self: SearchingCurator, what: IntervalSearch) -> object:
         self._noise.discrete_laplace(np.zeros(1, dtype=np.int64), what.scale)
         return original(self, what)
 
-    patch.setattr(IntervalCurator, "search", early)
+    patch.setattr(SearchingCurator, "search", early)
 
 
 def forget_what_was_searched(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(SearchingCurator, "_new_name", lambda self, name: name)
+    patch.setattr(Door, "_not_drawn", lambda self, label: None)
 
 
 def take_whatever_was_reserved(patch: pytest.MonkeyPatch) -> None:
@@ -256,7 +253,7 @@ def take_whatever_was_reserved(patch: pytest.MonkeyPatch) -> None:
 
 
 def search_as_long_as_it_takes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("dpopt.private.curators.interval_curator.comparisons_needed", lambda bins: 0)
+    patch.setattr("dpopt.private.curators.searching_curator.comparisons_needed", lambda bins: 0)
 
 
 LOSS = "charged"
@@ -334,4 +331,4 @@ def test_the_boxes_of_a_cut_are_those_of_the_curator() -> None:
         "number",
         "scale",
     }
-    assert vars(split_driver)["SplitCurator"] is SplitCurator
+    assert vars(split_driver)["SearchingCurator"] is SearchingCurator

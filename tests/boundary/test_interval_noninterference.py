@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.interval_curator import SearchingCurator
+from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.releases.folder_files import write_json
@@ -89,7 +90,7 @@ class Public:
             folder = Path(temporary)
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.curators.bin_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 if isinstance(self.plan, IntervalPlan):
                     released = release_intervals(held, self.plan, noise=noise, progress=watcher)
@@ -175,15 +176,13 @@ def leak_into_the_number_of_draws(curator: SearchingCurator, secret: int) -> Non
 @EACH
 @pytest.mark.parametrize("leak", [leak_into_a_log, leak_into_an_error, leak_into_the_number_of_draws])
 def test_a_planted_leak_is_seen(leak: Callable[[SearchingCurator, int], None], kind: str) -> None:
-    usual = SearchingCurator._with_noise
+    usual = SearchingCurator._compared
 
-    def leaking(
-        curator: SearchingCurator, exact: NDArray[np.int64], scale: float, *, gaussian: bool
-    ) -> NDArray[np.int64]:
+    def leaking(curator: SearchingCurator, *given: Any) -> NDArray[np.int64]:
         leak(curator, int(curator._dataset._counts[-1]))
-        return usual(curator, exact, scale, gaussian=gaussian)
+        return usual(curator, *given)
 
-    with mock.patch.object(SearchingCurator, "_with_noise", leaking):
+    with mock.patch.object(SearchingCurator, "_compared", leaking):
         try:
             one, two = both(kind)
         except PlanError:
@@ -193,12 +192,10 @@ def test_a_planted_leak_is_seen(leak: Callable[[SearchingCurator, int], None], k
 
 @EACH
 def test_a_search_without_noise_is_seen(kind: str) -> None:
-    def exact(
-        curator: SearchingCurator, exact: NDArray[np.int64], scale: float, *, gaussian: bool
-    ) -> NDArray[np.int64]:
+    def exact(curator: SearchingCurator, exact: NDArray[np.int64], what: object) -> NDArray[np.int64]:
         return np.asarray(exact * 100)  # beyond any threshold of these plans
 
-    with mock.patch.object(SearchingCurator, "_with_noise", exact):
+    with mock.patch.object(SearchingCurator, "_compared", exact):
         one, two = both(kind)
     assert one[1]["release.json"] != two[1]["release.json"]
 
@@ -209,7 +206,7 @@ FOLDER = "dpopt/synopses/intervals/"
 
 def test_ends_of_searches_are_constructed_by_their_curators_alone() -> None:
     places = {path for path, file in FILES.items() if "NoisySearch(" in ast.unparse(file.tree)}
-    assert places == {"dpopt/private/curators/interval_curator.py", "dpopt/private/curators/split_curator.py"}
+    assert places == {"dpopt/private/curators/searching_curator.py"}
     assert [
         place for path, file in FILES.items() if path.startswith(FOLDER) for place in constructions(file.tree)
     ] == []

@@ -6,8 +6,6 @@ written; nor by how often noise is drawn, for how many counts, of which law and 
 
 from __future__ import annotations
 
-import ast
-import json
 import logging
 import re
 import tempfile
@@ -23,27 +21,19 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.list_curator import ListCurator
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.synopses.decision_lists.list_files import write_list_summary
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import plan_lists
-from dpopt.synopses.decision_lists.list_summary import ListSummary
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
-from tests.boundary.test_origin import constructions
 from tests.cli.command_line import call
-from tests.private.test_trust import ClaimingNoise
-from tests.source_code import source_files
 from tests.tiny_lists import Row, family_of, private, rows_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
@@ -80,7 +70,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.curators.list_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 released = release_lists(
                     private(self.plan.family, table), self.plan, noise=noise, progress=watcher
@@ -142,32 +132,32 @@ def test_the_watcher_does_see_a_difference_between_other_noisy_values(kind: str)
     assert usual[1]["lists.npz"] != both(kind, (4, 2, 2))[0][1]["lists.npz"]
 
 
-Leak = Callable[[ListCurator, int], object]
+Leak = Callable[[CountingCurator, int], object]
 
 
-def leak_into_a_log(curator: ListCurator, secret: int) -> None:
+def leak_into_a_log(curator: CountingCurator, secret: int) -> None:
     logging.getLogger("dpopt").debug("counts %s", secret)
 
 
-def leak_into_a_warning(curator: ListCurator, secret: int) -> None:
+def leak_into_a_warning(curator: CountingCurator, secret: int) -> None:
     warnings.warn(f"counts {secret}", stacklevel=1)
 
 
-def leak_into_a_print(curator: ListCurator, secret: int) -> None:
+def leak_into_a_print(curator: CountingCurator, secret: int) -> None:
     print(secret)  # noqa: T201
 
 
-def leak_into_an_error(curator: ListCurator, secret: int) -> None:
+def leak_into_an_error(curator: CountingCurator, secret: int) -> None:
     if curator._dataset._rows != NUMBER or secret > 0:
         raise PlanError("stopped early, since the rows count more than nothing")
 
 
-def leak_into_the_number_of_draws(curator: ListCurator, secret: int) -> None:
+def leak_into_the_number_of_draws(curator: CountingCurator, secret: int) -> None:
     for _ in range(1 + (secret > 0)):
         curator._noise.discrete_laplace(np.zeros(1, dtype=np.int64), 1.0)
 
 
-def leak_into_the_progress(curator: ListCurator, secret: int) -> None:
+def leak_into_the_progress(curator: CountingCurator, secret: int) -> None:
     assert curator._progress is not None
     curator._progress(1 / (abs(secret) + 2))
 
@@ -186,14 +176,15 @@ LEAKS: list[Leak] = [
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_planted_leak_is_seen(leak: Leak, kind: str) -> None:
     """What all rows count in the empty conjunction, in any of these places, is noticed."""
-    usual = ListCurator.measure
+    usual = CountingCurator.measure
 
-    def leaking(curator: ListCurator, measurement: Any) -> Any:
-        leak(curator, int(curator._counts[0][0]))
+    def leaking(curator: Any, measurement: Any) -> Any:
+        curator._dataset.count()
+        leak(curator, int(curator._dataset._counts[0][0]))
         return usual(curator, measurement)
 
     outcomes: list[Any] = []
-    with mock.patch.object(ListCurator, "measure", leaking):
+    with mock.patch.object(CountingCurator, "measure", leaking):
         public = Public(PLANS[kind](), (3, 0, 1))
         for table in (((((0, True),), (0, 0)),) * 5, ((((0, True),), (1, 1)),) * 5):
             try:
@@ -223,8 +214,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         table.write_text("\n".join(rows) + "\n", encoding="utf-8")
         noise = WatchedNoise([4, 3, 9, 2], watcher)
         with (
-            mock.patch("dpopt.private.curators.list_curator.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.curators.list_curator.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             watched(watcher),
         ):
             results = [
@@ -241,90 +232,3 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
     assert seen[0] == seen[1]
     assert any(text.startswith("draw ") for text in seen[0][0])
     assert set(seen[0][1]) == {"lists.npz"}
-
-
-LAWS = {True: "discrete_gaussian", False: "discrete_laplace"}
-
-
-def release(noise: Noise | None = None, *, gaussian: bool = False) -> ListSummary:
-    plan = plan_of(ADD_REMOVE, gaussian=gaussian)
-    return release_lists(private(plan.family, ONE), plan, noise=noise)
-
-
-@pytest.mark.parametrize("gaussian", [False, True])
-def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
-    gaussian: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each value once and unchanged."""
-    law = LAWS[gaussian]
-    original = getattr(OpendpNoise, law)
-    drawn: list[NDArray[np.int64]] = []
-
-    def watched_law(self: OpendpNoise, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        drawn.append(original(self, counts, scale))
-        return drawn[-1]
-
-    def refuse(*_: object, **__: object) -> Any:
-        raise AssertionError("something else than OpenDP was asked for random numbers")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(OpendpNoise, law, watched_law)
-        patch.setattr(OpendpNoise, LAWS[not gaussian], refuse)
-        for generator in ("os.urandom", "numpy.random.default_rng", "random.random"):
-            patch.setattr(generator, refuse)
-        first = release(gaussian=gaussian)
-    assert [values.tolist() for values in first.noisy] == [values.tolist() for values in drawn]
-    assert len(drawn) == len(first.plan.sizes)
-    assert first.privacy["private"]
-    # Scales of more than 10,000 units: the same values twice are less likely than 1e-6.
-    assert min(first.plan.scales) > 1e4
-    assert release(gaussian=gaussian).noisy[0].tolist() != first.noisy[0].tolist() or len(drawn) == 1
-
-
-@pytest.mark.parametrize("noise", [ScriptedNoise([4, 2]), ClaimingNoise([4, 2])])
-def test_noise_from_anywhere_else_marks_the_release(noise: Noise) -> None:
-    privacy = release(noise).privacy
-    assert privacy["private"] is False
-    assert privacy["epsilon"] is None
-    marks = [charge for charge in privacy["charges"] if charge["kind"] == ChargeKind.NOT_PRIVATE.value]
-    assert [mark["mechanism"] for mark in marks] == [NOT_PRIVATE_DRAWS]
-    json.dumps(privacy)
-
-
-FILES = {file.path: file for file in source_files()}
-ROOM = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/decision_lists/")}
-
-
-def called(tree: ast.Module) -> set[str]:
-    """Return the names of what a file calls."""
-    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-
-
-def test_noisy_counts_are_constructed_where_those_of_tables_are() -> None:
-    curator = FILES["dpopt/private/curators/list_curator.py"].tree
-    assert constructions(curator) == []
-    assert "with_noise" in called(curator)
-
-
-def test_a_summary_is_made_by_its_driver_or_read_from_a_file() -> None:
-    """And the curator is held by the driver alone."""
-    made = {path for path, file in FILES.items() if "ListSummary" in called(file.tree)}
-    assert made == {f"dpopt/synopses/decision_lists/{name}.py" for name in ("release_lists", "list_files")}
-    held = {path for path, file in FILES.items() if "ListCurator" in called(file.tree)}
-    assert held == {"dpopt/synopses/decision_lists/release_lists.py"}
-
-
-def test_nothing_but_driver_and_plan_names_the_private_side() -> None:
-    """The plan takes from there what a measurement is, and no more."""
-    named = {
-        path: {
-            alias.name
-            for node in ast.walk(file.tree)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpopt.private")
-            for alias in node.names
-        }
-        for path, file in ROOM.items()
-    }
-    driver = named.pop("dpopt/synopses/decision_lists/release_lists.py")
-    assert "ListCurator" in driver
-    assert {name for names in named.values() for name in names} == {"ListCounts"}

@@ -91,7 +91,7 @@ class MeasuredWorld(World):
 
             return mock.patch.object(MeasuringCurator, name, method)
 
-        with World.going(self), counting("_measured", 1), counting("_select", 1):
+        with World.going(self), counting("_noisy", 2), counting("_select", 1):
             yield
 
     def _note(self, data: bytes) -> None:

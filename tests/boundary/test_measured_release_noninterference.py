@@ -38,9 +38,7 @@ from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.inference.records.fit import fit
-from dpopt.inference.records.fitted import Fitted
-from dpopt.inference.records.problem import FitProblem
-from dpopt.inference.records.settings import FitSettings
+from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
@@ -116,7 +114,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.algorithms.measured.fitting.fit", watched_fit(watcher)),
-            mock.patch("dpopt.private.curators.measuring_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"
@@ -268,9 +266,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
         watcher = Watcher()
         table = write_table(tmp_path / f"table{number}.csv", lines)
         with (
-            mock.patch(
-                "dpopt.private.curators.measuring_curator.OpendpNoise", return_value=ScriptedNoise([2, 0, 1])
-            ),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=ScriptedNoise([2, 0, 1])),
             mock.patch(
                 "dpopt.private.curators.measuring_curator.draw_candidate", scripted_selections([0, 2, 1])
             ),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +19,8 @@ from dpopt.private.curators import measuring_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements import noisy_counts
 from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.mechanisms.selection_law import selection_weights
 from dpopt.private.selections import selection
 from dpopt.private.selections.candidate_scores import CandidateScores
@@ -54,26 +56,26 @@ def check_charges_of_selections_are_tight(relation: NeighbouringRelation) -> Non
 def check_loss_of_noise(relation: NeighbouringRelation) -> None:
     for gaussian in (True, False):
         what = measurement(gaussian)
-        check_measurement(what, relation, what.charge(relation, SCHEMA.sizes))
+        check_measurement(what, relation, what.charge(SCHEMA.sizes, relation))
 
 
 def check_charges_of_noise_are_tight(relation: NeighbouringRelation) -> None:
     for gaussian in (True, False):
         what = measurement(gaussian)
-        assert check_measurement(what, relation, what.charge(relation, SCHEMA.sizes)) > 0.99
+        assert check_measurement(what, relation, what.charge(SCHEMA.sizes, relation)) > 0.99
 
 
 def check_loss_of_clauses(relation: NeighbouringRelation) -> None:
     """Two clauses of which every record satisfies one: replacing a record moves both."""
     clauses = conjunctions(SCHEMA, "a", "!a").clauses
     what = Measurement("x", clauses, 5.0, gaussian=False)
-    check_measurement(what, relation, what.charge(relation, SCHEMA.sizes))
+    check_measurement(what, relation, what.charge(SCHEMA.sizes, relation))
 
 
 def check_order_of_events(relation: NeighbouringRelation) -> None:
     """Spent, then on file as spent, then drawn, then on file as drawn; once each."""
     what, which = measurement(gaussian=True), tiny_selection()
-    charges = [what.charge(relation, SCHEMA.sizes), which.charge(relation)]
+    charges = [what.charge(SCHEMA.sizes, relation), which.charge(relation)]
     run = Measuring(((0, 1), (1, 2)), charges, relation)
     with pytest.MonkeyPatch.context() as patch:
         spend = Ledger.spend
@@ -94,7 +96,7 @@ def check_order_of_events(relation: NeighbouringRelation) -> None:
 def check_nothing_is_drawn_twice(relation: NeighbouringRelation) -> None:
     """Whatever was reserved, a name is measured once and a round selects once, on resuming too."""
     what, which = measurement(gaussian=True), tiny_selection()
-    charges = [what.charge(relation, SCHEMA.sizes), which.charge(relation)]
+    charges = [what.charge(SCHEMA.sizes, relation), which.charge(relation)]
     run = Measuring(((0, 1), (1, 2)), [*charges, *charges], relation)
     run.curator.recall(charges[0], drawn=True)
     attempts: list[Callable[[], object]] = [
@@ -173,13 +175,10 @@ def double_the_moves(patch: pytest.MonkeyPatch) -> None:
 
 
 def draw_noise_of_half_the_scale(patch: pytest.MonkeyPatch) -> None:
-    original = noisy_counts.noisy_counts
+    def halved(exact: NDArray[np.int64], what: Any, *rest: Any, **more: Any) -> NoisyAnswers:
+        return with_noise(exact, replace(what, scale=what.scale / 2), *rest, **more)
 
-    def halved(data: PrivateDataset, what: Measurement, *rest: object, **more: object) -> NoisyAnswers:
-        half = Measurement(what.name, what.queries, what.scale / 2, what.gaussian)
-        return original(data, half, *rest, **more)  # type: ignore[arg-type]
-
-    patch.setattr("dpopt.private.curators.door.noisy_counts", halved)
+    patch.setattr("dpopt.private.curators.door.with_noise", halved)
 
 
 def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
@@ -188,14 +187,14 @@ def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
     def twice(*given: object, **more: object) -> NDArray[np.int64]:
         return 2 * original(*given, **more)  # type: ignore[arg-type]
 
-    patch.setattr("dpopt.private.measurements.noisy_counts.exact_counts", twice)
+    patch.setattr("dpopt.private.measurements.measurement.exact_counts", twice)
 
 
 def charge_after_the_measurement(patch: pytest.MonkeyPatch) -> None:
-    def late(self: MeasuringCurator, what: Measurement, round: int = 0) -> NoisyAnswers:  # noqa: A002
-        charge = self._charge_of(what)
-        answers = self._measured(what, charge, round=round)
-        self._charged(charge, round=round)
+    def late(self: MeasuringCurator, what: Measurement, **where: int) -> NoisyAnswers:
+        charge = what.charge(self._dataset._public, self._relation)
+        answers = self._noisy(what.exact(self._dataset, self._relation), what, charge, **where)
+        self._charged(charge, **where)
         return answers
 
     patch.setattr(MeasuringCurator, "measure", late)
@@ -233,11 +232,17 @@ def draw_a_selection_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_what_was_drawn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(MeasuringCurator, "_new", lambda self, charge: charge)
+    patch.setattr(Door, "_not_drawn", lambda self, label: None)
 
 
 def forget_what_is_on_file(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(MeasuringCurator, "recall", Door.recall)
+    original = Door.recall
+
+    def forgetful(self: Door[Any], charge: Charge, **more: Any) -> None:
+        original(self, charge, **more)
+        self._labels.discard(charge.label)
+
+    patch.setattr(Door, "recall", forgetful)
 
 
 CHECKS = [

@@ -64,8 +64,8 @@ class Script:
         sizes = SCHEMA.sizes
         ledger.reserve(
             [
-                first.charge(self.relation, sizes),
-                *(c for s, m in rounds for c in (s.charge(self.relation), m.charge(self.relation, sizes))),
+                first.charge(sizes, self.relation),
+                *(c for s, m in rounds for c in (s.charge(self.relation), m.charge(sizes, self.relation))),
             ]
         )
         curator = MeasuringCurator(
@@ -90,7 +90,7 @@ class Script:
                     seen.append(repr(curator.complete_select(which, RECORDS, MULTIPLICITY)))
                 else:
                     seen.append(repr(curator.select(which, RECORDS, MULTIPLICITY)))
-                seen.append(repr(curator.measure(what, number).values.tolist()))
+                seen.append(repr(curator.measure(what, round=number).values.tolist()))
             curator.measure(first)  # refused
         return [*seen, json.dumps(journal.entries), json.dumps(ledger.to_json())]
 
@@ -166,7 +166,7 @@ def leak_counts_into_a_log(patch: pytest.MonkeyPatch) -> None:
         logging.getLogger("dpopt").debug("counts %s", counts)
         return counts
 
-    patch.setattr("dpopt.private.measurements.noisy_counts.exact_counts", logged)
+    patch.setattr("dpopt.private.measurements.measurement.exact_counts", logged)
 
 
 def leak_scores_into_the_journal(patch: pytest.MonkeyPatch) -> None:

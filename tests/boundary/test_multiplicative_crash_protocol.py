@@ -54,14 +54,14 @@ class MultiplicativeWorld(World):
 
     @contextmanager
     def going(self) -> Iterator[None]:
-        usual, world = MultiplicativeCurator._paid_for, self
+        usual, world = MultiplicativeCurator._paid_once, self
 
-        def counting(curator: MultiplicativeCurator, charge: Charge, number: int, *, again: bool) -> Charge:
-            paid = usual(curator, charge, number, again=again)
+        def counting(curator: MultiplicativeCurator, charge: Charge, *given: Any, **more: Any) -> Charge:
+            paid = usual(curator, charge, *given, **more)
             world.drawn[charge.label] += 1  # type: ignore[index]
             return paid
 
-        with World.going(self), mock.patch.object(MultiplicativeCurator, "_paid_for", counting):
+        with World.going(self), mock.patch.object(MultiplicativeCurator, "_paid_once", counting):
             yield
 
     def _note(self, data: bytes) -> None:

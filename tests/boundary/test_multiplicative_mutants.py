@@ -248,7 +248,7 @@ def draw_a_measurement_twice(patch: pytest.MonkeyPatch) -> None:
         with_noise(*given, **named)  # type: ignore[arg-type]
         return with_noise(*given, **named)  # type: ignore[arg-type]
 
-    patch.setattr(multiplicative_curator, "with_noise", twice)
+    patch.setattr("dpopt.private.curators.door.with_noise", twice)
 
 
 def pay_for_whatever_was_recalled(patch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ class Public:
         noise = ScriptedNoise(self.noise)
         with (
             tempfile.TemporaryDirectory() as temporary,
-            mock.patch("dpopt.private.curators.multiplicative_curator.OpendpNoise", return_value=noise),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"

@@ -233,11 +233,11 @@ def select_without_a_charge(patch: pytest.MonkeyPatch) -> None:
 
 def pay_for_whatever_was_recalled(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Door, "_recalled", lambda self, expected, what: expected)
-    patch.setattr(NetCurator, "_charge", lambda self: selection_charge(1, self._range, self._relation))
+    patch.setattr(NetCurator, "_not_drawn", lambda self, label: None)
 
 
 def forget_that_it_selected(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(NetCurator, "_charge", lambda self: selection_charge(1, self._range, self._relation))
+    patch.setattr(NetCurator, "_not_drawn", lambda self, label: None)
     patch.setattr(Door, "_charged", lambda self, charge, **where: charge)
 
 

@@ -193,9 +193,7 @@ class Public:
                 "dpopt.algorithms.dualquery.play.legal_record",
                 return_value=np.array([0, 0, 0], dtype=np.int32),
             ),
-            mock.patch(
-                "dpopt.private.curators.dualquery_curator.OpendpNoise", return_value=ScriptedNoise(self.noise)
-            ),
+            mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=ScriptedNoise(self.noise)),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"

@@ -26,7 +26,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.sanitizer_curator import SanitizerCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitized import write_sanitized
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
@@ -52,7 +52,7 @@ def plan_of(
 ) -> SanitizerPlan:
     """Return a plan; with `asked` a function is asked for the records of the table, not for all that can occur."""
     family = FAMILIES[kind]
-    with mock.patch("dpopt.queries.polynomial_families.function_family.MOST_RECORDS", 1 if asked else 2**16):
+    with mock.patch("dpopt.queries.polynomial_families.MOST_RECORDS", 1 if asked else 2**16):
         return plan_sanitizer(family, BUDGETS[gaussian], size=RECORDS, relation=relation)
 
 
@@ -72,7 +72,7 @@ class Public:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher),
-                mock.patch("dpopt.private.curators.sanitizer_curator.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
                 released = release_sanitizer(
                     dataset_of(self.plan.family.schema, table), self.plan, noise=noise, progress=watcher
@@ -136,32 +136,32 @@ def test_the_watcher_does_see_a_difference_between_other_noisy_values(kind: str)
     assert usual[1]["released.npz"] != both(kind, (4, 2, 2))[0][1]["released.npz"]
 
 
-Leak = Callable[[SanitizerCurator, int], object]
+Leak = Callable[[CountingCurator, int], object]
 
 
-def leak_into_a_log(curator: SanitizerCurator, secret: int) -> None:
+def leak_into_a_log(curator: CountingCurator, secret: int) -> None:
     logging.getLogger("dpopt").debug("sums %s", secret)
 
 
-def leak_into_a_warning(curator: SanitizerCurator, secret: int) -> None:
+def leak_into_a_warning(curator: CountingCurator, secret: int) -> None:
     warnings.warn(f"sums {secret}", stacklevel=1)
 
 
-def leak_into_a_print(curator: SanitizerCurator, secret: int) -> None:
+def leak_into_a_print(curator: CountingCurator, secret: int) -> None:
     print(secret)  # noqa: T201
 
 
-def leak_into_an_error(curator: SanitizerCurator, secret: int) -> None:
+def leak_into_an_error(curator: CountingCurator, secret: int) -> None:
     if secret == SECRET:
         raise PlanError("stopped early, since of the sums one is this")
 
 
-def leak_into_the_number_of_draws(curator: SanitizerCurator, secret: int) -> None:
+def leak_into_the_number_of_draws(curator: CountingCurator, secret: int) -> None:
     for _ in range(abs(secret) % 7):
         curator._noise.discrete_laplace(np.zeros(1, dtype=np.int64), 1.0)
 
 
-def leak_into_the_progress(curator: SanitizerCurator, secret: int) -> None:
+def leak_into_the_progress(curator: CountingCurator, secret: int) -> None:
     assert curator._progress is not None
     curator._progress(1 / (abs(secret) + 2))
 
@@ -181,14 +181,14 @@ LEAKS: list[Leak] = [
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_planted_leak_is_seen(leak: Leak, kind: str) -> None:
     """The number of records, or what else is told of the sums, in any of these places, is noticed."""
-    usual = SanitizerCurator.measure
+    usual = CountingCurator.measure
 
-    def leaking(curator: SanitizerCurator, measurement: Any) -> Any:
-        columns = curator._dataset._columns
+    def leaking(curator: Any, measurement: Any) -> Any:
+        columns = curator._dataset._records._columns
         leak(curator, int((columns[1] == 0).sum() + 2 * (columns[0] == 0).sum()) - 2)  # 4 and -2
         return usual(curator, measurement)
 
-    with mock.patch.object(SanitizerCurator, "measure", leaking):
+    with mock.patch.object(CountingCurator, "measure", leaking):
         one, two = both(kind)
     assert one != two
 

@@ -109,7 +109,7 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     assert isinstance(begun, Asked)
     assert begun == Asked(SETTINGS, SCHEMA, begun.workload)
     with mock.patch(
-        "dpopt.private.curators.size_curator.with_noise", side_effect=AssertionError("drawn again")
+        "dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")
     ):
         made = resume_asked(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value

@@ -172,7 +172,7 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a curator was made")
 
-    monkeypatch.setattr("dpopt.synopses.decision_lists.release_lists.ListCurator", refused)
+    monkeypatch.setattr("dpopt.synopses.decision_lists.release_lists.CountingCurator", refused)
     text = refuse("lists", "release", folder / "rows.txt", "-o", tmp_path / "new.npz", *arguments)
     assert message in flat(text)
     assert list(tmp_path.iterdir()) == []

@@ -133,7 +133,8 @@ def test_a_plan_under_add_remove_and_in_rho(public: list[object]) -> None:
     found = planned(public, *options)
     assert found["neighbours"] == "one record more or less (add-remove)"
     assert found["plan"]["size"] == 4000
-    assert found["plan"]["budget"] == {"epsilon": None, "delta": 1e-9, "rho": 0.01, "accountant": "zcdp"}
+    budget = {"epsilon": None, "delta": 1e-9, "rho": 0.01, "accountant": "zcdp"}
+    assert budget.items() <= found["plan"]["budget"].items()
     assert 0.009 < found["rho"] <= 0.01
     assert "one record more or less (add-remove), size 4,000" in succeed("plan", *public, *options)
 

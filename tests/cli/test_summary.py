@@ -164,7 +164,7 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a curator was made")
 
-    monkeypatch.setattr("dpopt.synopses.summaries.release_summary.ConjunctionCurator", refused)
+    monkeypatch.setattr("dpopt.synopses.summaries.release_summary.CountingCurator", refused)
     text = refuse("summary", "release", folder / "people.csv", "--schema", folder / "schema.json",
                   "-o", tmp_path / "new.npz", *arguments)  # fmt: skip
     assert message in flat(text)
@@ -272,7 +272,7 @@ def test_a_file_that_cannot_be_written_is_noticed_before_anything_is_drawn(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a curator was made")
 
-    monkeypatch.setattr("dpopt.synopses.summaries.release_summary.ConjunctionCurator", refused)
+    monkeypatch.setattr("dpopt.synopses.summaries.release_summary.CountingCurator", refused)
     text = refuse("summary", "release", folder / "people.csv", "--schema", folder / "schema.json", "--k", 2, "--n0", 10,
                   "--epsilon", 1, "-o", tmp_path / ("s" * 250 + ".npz"))  # fmt: skip
     assert "cannot be written" in flat(text)

@@ -9,9 +9,15 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.distribution import answers as multiplicative_answers
 from dpopt.inference.distribution.answers import AnswerSheet
-from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves
+from dpopt.inference.distribution.fit import (
+    UNITS,
+    Distribution,
+    Measured,
+    partition_of,
+    pulled_moves,
+    weighted_cells,
+)
 from dpopt.inference.distribution.kernels import walsh_hadamard
-from dpopt.inference.distribution.support import UNITS, weighted_cells
 from dpopt.inference.distribution.universe import ProductUniverse
 from dpopt.queries.workloads.workload import parse_workload, workload_from_json
 from dpopt.schema.domains import Domains

@@ -13,9 +13,9 @@ from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, SchemaError, WorkloadError
 from dpopt.inference import FitProblem, FitProgress, FitSettings, Fitted, FitTerm, estimated_laws, fit_records
 from dpopt.inference.records import bookkeeping
-from dpopt.inference.records.columns.pool import Pool
-from dpopt.inference.records.laws import draw_records
-from dpopt.inference.records.monomial_layout import are_worthwhile
+from dpopt.inference.records.fit import Pool
+from dpopt.inference.records.layouts import are_worthwhile
+from dpopt.inference.records.start import draw_records
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit

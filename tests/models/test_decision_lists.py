@@ -11,7 +11,7 @@ import pytest
 from dpopt.errors import ProgramError
 from dpopt.models.polynomials.decision_lists import ListProgram, list_program
 from dpopt.polynomials.decision_lists import rounded
-from dpopt.polynomials.exact_simplex import ExactProgram
+from dpopt.polynomials.exact_optimum import ExactProgram
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.solvers.registry import get_solver
 from tests.models.catalogue import MODELS, run_textbook, textbook

@@ -40,8 +40,8 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import block_of_cells, grid_levels, levels_that_tell, loads_of_boxes
 from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of
-from dpopt.queries.ranges.range_loads import height_of, loads_of, loads_of_all_ranges, loads_of_size
 from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_all_ranges, loads_of_size
 from dpopt.schema.domains import Domains
 from dpopt.synopses.histograms.hierarchy_ranges import ranges_of_nodes
 from tests.inference.histograms.small_trees import coverage, null_space, random_tree

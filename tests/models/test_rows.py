@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.models import Formulation, max_csp_as_mip, point_from_record, record_from_point
 from dpopt.models.best_responses.rows.clause_rows import MOST_ROWS, set_families
-from dpopt.models.best_responses.rows.exclusive_clauses import REPEATS, exclusive_clauses
+from dpopt.models.best_responses.rows.clique_rows import REPEATS, exclusive_clauses
 from dpopt.models.best_responses.rows.rule_rows import gate_variables
 from dpopt.programs import MaxCsp, MixedIntegerProgram
 from dpopt.queries import Clauses

@@ -31,7 +31,7 @@ from dpopt.programs import (
     SolveResult,
     Termination,
 )
-from dpopt.programs.enumeration import best_record
+from dpopt.programs.components import best_record
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.transcript.released import SampledQueries

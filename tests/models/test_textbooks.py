@@ -10,10 +10,9 @@ import pytest
 
 from dpopt.comparison.instances import Instance
 from dpopt.inference.histograms.integer_tree import best_integer_tree
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
 from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
-from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.programs import certify
 from dpopt.queries.ranges.tree import Tree

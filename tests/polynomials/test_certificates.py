@@ -26,10 +26,10 @@ from dpopt.polynomials import (
     least_error_within,
     verify,
 )
-from dpopt.polynomials.basis_values import in_binomial_basis
 from dpopt.polynomials.certificates import Solution, lower_bound, objective_value
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
 from dpopt.polynomials.degree_tables import degree_table
+from dpopt.polynomials.polynomial import in_binomial_basis
 from dpopt.polynomials.solution_files import read_solution, write_solution
 
 HALF = Fraction(1, 2)

@@ -22,8 +22,8 @@ from dpopt.polynomials import (
     least_predicted_error,
     verify,
 )
-from dpopt.polynomials.chebyshev import chebyshev_degree, chebyshev_polynomial
 from dpopt.polynomials.coefficient_budgets import deviation_weights, rounded_root, sensitivity_weights
+from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
 from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.joint import direct_error, rounded_noise_weights
 from dpopt.polynomials.linear_solver import linear_solvers

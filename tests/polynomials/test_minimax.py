@@ -14,7 +14,7 @@ from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverU
 from dpopt.polynomials import Target, best_polynomial, least_degree, verify, verify_least_degree
 from dpopt.polynomials.certificates import Witness, lower_bound
 from dpopt.polynomials.degree_tables import ERRORS, degree_table
-from dpopt.polynomials.exact_simplex import ExactProgram
+from dpopt.polynomials.exact_optimum import ExactProgram
 from dpopt.polynomials.linear_solver import linear_solvers
 from dpopt.polynomials.minimax import minimax_problem
 from dpopt.polynomials.references import exchanged, level, spread_reference

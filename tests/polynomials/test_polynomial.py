@@ -17,11 +17,15 @@ from hypothesis import strategies as st
 from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
 from dpopt.polynomials import Basis, Polynomial, Target, least_degree
-from dpopt.polynomials.basis_values import basis_table, basis_value, in_binomial_basis
-from dpopt.polynomials.chebyshev import chebyshev_degree, chebyshev_error, chebyshev_polynomial
-from dpopt.polynomials.disjunction_weights import disjunction_weights, total_weight
-from dpopt.polynomials.sherstov import sherstov_construction, sherstov_polynomial
-from dpopt.polynomials.targets import exact_number
+from dpopt.polynomials.constructions import (
+    chebyshev_degree,
+    chebyshev_error,
+    chebyshev_polynomial,
+    sherstov_construction,
+    sherstov_polynomial,
+)
+from dpopt.polynomials.polynomial import basis_table, basis_value, in_binomial_basis
+from dpopt.polynomials.targets import disjunction_weights, exact_number, total_weight
 
 
 def test_the_predicates_are_what_they_say() -> None:

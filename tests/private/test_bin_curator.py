@@ -18,7 +18,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
@@ -100,7 +100,7 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
         moved = np.abs(what.exact(made(one)) - what.exact(made(other)))
         farthest = max(farthest, int((moved**2).sum() if gaussian else moved.sum()))
     records: Records = next(inputs(2))
-    charge = what.charge(made(records), relation)
+    charge = what.charge(made(records)._bins_of_a_record, relation)
     cost = Fraction(farthest, 2 * 4) if gaussian else Fraction(farthest, 2)
     assert charge.relation is relation
     assert charge.parameter >= cost
@@ -114,22 +114,22 @@ def test_an_edge_that_is_replaced_can_move_four_degrees_in_order() -> None:
     what = SortedCounts("sorted", 2.0, False, 4)
     moved = np.abs(what.exact(BinCounts.of_degrees(one, 11)) - what.exact(BinCounts.of_degrees(other, 11)))
     assert moved.tolist() == [1, 1, 1, 1]
-    assert what.charge(BinCounts.of_degrees(one, 11), REPLACE).parameter == pytest.approx(2.0)
+    assert what.charge(2, REPLACE).parameter == pytest.approx(2.0)
 
 
 def test_an_edge_that_is_replaced_can_bring_two_nodes_into_use() -> None:
     triangle, other = np.array([2, 2, 2, 0, 0]), np.array([1, 2, 1, 1, 1])
     what = BinsInUse("in use", 2.0, False)
     assert what.exact(BinCounts.of_degrees(other, 3)) - what.exact(BinCounts.of_degrees(triangle, 3)) == 2
-    assert what.charge(BinCounts.of_degrees(triangle, 3), REPLACE).parameter == pytest.approx(1.0)
+    assert what.charge(2, REPLACE).parameter == pytest.approx(1.0)
 
 
 def curator(
     counts: BinCounts, *charges: Charge, noise: object = None, relation: NeighbouringRelation = ADD_REMOVE
-) -> tuple[BinCurator, Ledger, EventJournal]:
+) -> tuple[CountingCurator, Ledger, EventJournal]:
     ledger, journal = Ledger(EVERYTHING, relation), EventJournal([])
     ledger.reserve(charges)
-    made = BinCurator(counts, ledger, journal, size=3, noise=noise)  # type: ignore[arg-type]
+    made = CountingCurator(counts, ledger, journal, size=3, noise=noise)  # type: ignore[arg-type]
     return made, ledger, journal
 
 
@@ -151,8 +151,8 @@ SUMS = GroupSums("groups", 2.0, False, GROUPS, 2)
 def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
     events: list[str] = []
     ledger, journal = Ledger(EVERYTHING, ADD_REMOVE), EventJournal(events)
-    ledger.reserve([SUMS.charge(COUNTS, ADD_REMOVE)])
-    answers = BinCurator(COUNTS, ledger, journal, size=3, noise=Exact(events)).measure(SUMS)
+    ledger.reserve([SUMS.charge(1, ADD_REMOVE)])
+    answers = CountingCurator(COUNTS, ledger, journal, size=3, noise=Exact(events)).measure(SUMS)
     assert events == ["journal charge", "laplace 2.0", "journal measurement"]
     assert answers.values.tolist() == [3, 3]
     assert ledger.entries[-1] == answers.charge
@@ -160,7 +160,7 @@ def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
 
 
 def test_the_true_noise_leaves_the_ledger_private() -> None:
-    made, ledger, _ = curator(COUNTS, SUMS.charge(COUNTS, ADD_REMOVE))
+    made, ledger, _ = curator(COUNTS, SUMS.charge(1, ADD_REMOVE))
     made.measure(SUMS)
     assert ledger.is_private
     assert ledger.spent().epsilon == pytest.approx(0.5)
@@ -172,9 +172,9 @@ def test_other_noise_marks_the_ledger() -> None:
 
 
 def test_nothing_is_measured_twice_or_unreserved() -> None:
-    made, ledger, journal = curator(COUNTS, *[SUMS.charge(COUNTS, ADD_REMOVE)] * 2)
+    made, ledger, journal = curator(COUNTS, *[SUMS.charge(1, ADD_REMOVE)] * 2)
     made.measure(SUMS)
-    with pytest.raises(BudgetError, match="measured before"):
+    with pytest.raises(BudgetError, match="drawn before"):
         made.measure(SUMS)
     with pytest.raises(BudgetError):
         made.measure(BinsInUse("in use", 2.0, False))
@@ -184,7 +184,7 @@ def test_nothing_is_measured_twice_or_unreserved() -> None:
 
 def test_groups_of_nodes_are_refused_before_anything_is_spent() -> None:
     graph = of_edges(((0, 1),))
-    made, ledger, _ = curator(graph, SUMS.charge(COUNTS, ADD_REMOVE))
+    made, ledger, _ = curator(graph, SUMS.charge(1, ADD_REMOVE))
     with pytest.raises(PlanError, match="an edge may count twice"):
         made.measure(SUMS)
     assert ledger.entries == ()
@@ -262,7 +262,7 @@ def test_only_these_counts_are_measured() -> None:
 
     counts = BinCounts.from_counts([1, 2, 0])
     ledger = Ledger(Budget(1.0, 0.0, None, Accountant.PURE), NeighbouringRelation.ADD_REMOVE)
-    curator = BinCurator(counts, ledger, MemoryJournal(keep=False), size=0)
+    curator = CountingCurator(counts, ledger, MemoryJournal(keep=False), size=0)
     with pytest.raises(PlanError, match="found a Sly"):
         curator.measure(Sly("sly", 1.0, gaussian=False))
     assert not ledger.entries

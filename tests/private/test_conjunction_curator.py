@@ -15,13 +15,14 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.curators.conjunction_curator import ConjunctionCounts, ConjunctionCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.exact_bin_loss import AMPLE
+from tests.exact_counts_loss import AMPLE
 from tests.exact_summary_loss import UNIVERSES, counted, table_neighbours
 from tests.private.test_trust import ClaimingNoise
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, dataset_of
@@ -66,12 +67,14 @@ def curator(
     noise: Noise | None = None,
     gaussian: bool = False,
     events: list[str] | None = None,
-) -> tuple[ConjunctionCurator, Ledger]:
+) -> tuple[CountingCurator, Ledger]:
     ledger = Ledger(AMPLE[gaussian], relation)
     ledger.reserve([what.charge(literals, relation) for what in reserved])
     journal = EventJournal([] if events is None else events)
     dataset = dataset_of(literals.schema, table)
-    return ConjunctionCurator(dataset, literals, ledger, journal, size=size, noise=noise), ledger
+    return CountingCurator(
+        ConjunctionTable.of(dataset, literals), ledger, journal, size=size, noise=noise
+    ), ledger
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -124,7 +127,7 @@ def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
         events: list[str] = []
         what = ConjunctionCounts(2, 2.0, gaussian)
         made, ledger = curator(what, noise=Silent(events), events=events, gaussian=gaussian)
-        made.count(3)
+        made._dataset.count(3)  # type: ignore[attr-defined]
         assert events == []
         answers = made.measure(what)
         assert events == ["journal charge", law, "journal measurement"]
@@ -138,7 +141,7 @@ def test_nothing_is_measured_twice_or_unreserved() -> None:
     made, ledger = curator(what, what, louder, events=events)
     made.measure(what)
     for again in (what, louder):
-        with pytest.raises(BudgetError, match="'single literals' was measured before"):
+        with pytest.raises(BudgetError, match="'single literals' was drawn before"):
             made.measure(again)
     with pytest.raises(BudgetError, match="not part of the reserved plan"):
         made.measure(ConjunctionCounts(2, 2.0, False))
@@ -183,7 +186,7 @@ def test_a_table_with_other_attributes_is_refused() -> None:
     ledger = Ledger(AMPLE[False], ADD_REMOVE)
     dataset = PrivateDataset.from_codes(bits_schema(2), [np.array([0, 1]), np.array([1, 1])])
     with pytest.raises(PrivateDataError, match="other attributes than those of the literals"):
-        ConjunctionCurator(dataset, BITS, ledger, EventJournal([]), size=2)
+        CountingCurator(ConjunctionTable.of(dataset, BITS), ledger, EventJournal([]), size=2)
     assert ledger.entries == ()
 
 
@@ -195,7 +198,9 @@ def test_progress_is_told_by_public_numbers() -> None:
         ledger = Ledger(AMPLE[False], ADD_REMOVE)
         ledger.reserve([what.charge(BITS, ADD_REMOVE)])
         dataset = dataset_of(BITS.schema, table)
-        made = ConjunctionCurator(dataset, BITS, ledger, EventJournal([]), size=3, progress=shares.append)
+        made = CountingCurator(
+            ConjunctionTable.of(dataset, BITS), ledger, EventJournal([]), size=3, progress=shares.append
+        )
         made.measure(what)
         told.append(shares)
     assert told[0] == told[1]

@@ -10,7 +10,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import BudgetError, PrivateDataError
 from dpopt.files.codec import encode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, Door
-from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
 from tests.tiny_measuring import RHO, SCHEMA
 from tests.tiny_runs import REPLACE, EventJournal, Table, dataset_of
@@ -33,7 +33,9 @@ class Opened:
 
     def door(self) -> Door[PrivateDataset]:
         data = dataset_of(SCHEMA, self.table)
-        return Door(data, self.ledger, self.journal, size=2, noise=OpendpNoise(), trusted=self.trusted)
+        return Door(
+            data, self.ledger, self.journal, size=2, noise=None if self.trusted else ScriptedNoise([])
+        )
 
 
 def test_a_charge_is_spent_and_then_on_file() -> None:

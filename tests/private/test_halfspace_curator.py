@@ -15,27 +15,21 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.halfspace_curator import HalfspaceCurator
 from dpopt.private.measurements.halfspace_kernels import count_angles, count_positive_sides
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
     HalfspaceMeasurement,
-    NumberOfRecords,
+    ProjectedPoints,
     Sides,
 )
+from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling
-from tests.exact_bin_loss import AMPLE
-from tests.exact_halfspace_loss import (
-    COLUMNS,
-    UNIVERSE,
-    points_of,
-    projections,
-    sides_of,
-    table_neighbours,
-)
+from tests.exact_counts_loss import AMPLE
+from tests.exact_halfspace_loss import COLUMNS, UNIVERSE, point_neighbours, points_of, projections, sides_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
 
 RELATIONS = [ADD_REMOVE, REPLACE]
@@ -65,14 +59,14 @@ def curator(
     size: int = 3,
     noise: Noise | None = None,
     events: list[str] | None = None,
-) -> tuple[HalfspaceCurator, Ledger]:
+) -> tuple[CountingCurator, Ledger]:
     gaussian = bool(reserved) and reserved[0].gaussian
     ledger = Ledger(AMPLE[gaussian], relation)
     ledger.reserve([what.charge(projections(kind), relation) for what in reserved])
     journal = EventJournal([] if events is None else events)
     table = ((1, 0), (0, 1), (2, -3))
-    return HalfspaceCurator(
-        points_of(table), projections(kind), ledger, journal, size=size, noise=noise
+    return CountingCurator(
+        ProjectedPoints.of(points_of(table), projections(kind)), ledger, journal, size=size, noise=noise
     ), ledger
 
 
@@ -89,7 +83,7 @@ def test_the_charge_of_sides_bounds_all_neighbours(
 ) -> None:
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b; reached under add-remove, and on lines also under replace-one."""
     farthest = 0
-    for one, other in table_neighbours(relation):
+    for one, other in point_neighbours(relation):
         moved = np.array(counted(kind, one, relation)) - np.array(counted(kind, other, relation))
         assert set(moved.tolist()) <= {-1, 0, 1}
         farthest = max(farthest, int(np.abs(moved).sum()))
@@ -206,7 +200,7 @@ def test_nothing_is_measured_twice_or_unreserved() -> None:
     made, ledger = curator(what, what, louder)
     made.measure(what)
     for again in (what, louder):
-        with pytest.raises(BudgetError, match="was measured before"):
+        with pytest.raises(BudgetError, match="was drawn before"):
             made.measure(again)
     with pytest.raises(BudgetError, match="not part of the reserved plan"):
         made.measure(Arcs(2.0, False, 0))
@@ -245,7 +239,7 @@ def test_sizes_and_coordinates_fit() -> None:
     ledger = Ledger(AMPLE[False], ADD_REMOVE)
     points = HalfspacePoints.of(np.eye(3), PointColumns(("a", "b", "c"), Scaling.UNIT))
     with pytest.raises(PrivateDataError, match="points of 3 coordinates"):
-        HalfspaceCurator(points, projections("plane"), ledger, EventJournal([]), size=3)
+        CountingCurator(ProjectedPoints.of(points, projections("plane")), ledger, EventJournal([]), size=3)
 
 
 @pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy, np.asarray, len, list])

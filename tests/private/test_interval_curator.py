@@ -13,8 +13,12 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError, PlanError, PrivateDataError, TranscriptError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSearch, comparisons_needed
-from dpopt.private.curators.split_curator import MedianCut, SplitCurator
+from dpopt.private.curators.searching_curator import (
+    IntervalSearch,
+    MedianCut,
+    SearchingCurator,
+    comparisons_needed,
+)
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import NoisySearch
@@ -29,11 +33,15 @@ def search(number: int = 1, start: int = 0, threshold: int = 5, comparisons: int
     return IntervalSearch(number, start, threshold, comparisons, 2.0, gaussian=False)
 
 
-def curator(*charges: Charge, counts: list[int] = COUNTS) -> tuple[IntervalCurator, Ledger, MemoryJournal]:
+def curator(*charges: Charge, counts: list[int] = COUNTS) -> tuple[SearchingCurator, Ledger, MemoryJournal]:
     ledger, journal = Ledger(EVERYTHING, ADD_REMOVE), MemoryJournal()
     ledger.reserve(charges)
     held = BinCounts.from_counts(counts)
-    return IntervalCurator(held, ledger, journal, bins=len(counts), size=9, noise=Exact([])), ledger, journal
+    return (
+        SearchingCurator(held, ledger, journal, shape=(len(counts),), size=9, noise=Exact([])),
+        ledger,
+        journal,
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_searches_that_cannot_be_made_are_refused_before_anything_is_spent(
 def test_a_search_is_made_once() -> None:
     made, _, _ = curator(*[search().charge(ADD_REMOVE)] * 2)
     made.search(search())
-    with pytest.raises(BudgetError, match="made before"):
+    with pytest.raises(BudgetError, match="drawn before"):
         made.search(search())
 
 
@@ -115,12 +123,12 @@ def test_numbers_out_of_range_are_refused(numbers: tuple[int, int, int, int], me
         MedianCut(1, -1, 3, 1.0, gaussian=True)
 
 
-def splitter(*cuts: MedianCut, shape: tuple[int, ...] = (4, 3)) -> tuple[SplitCurator, np.ndarray]:
+def splitter(*cuts: MedianCut, shape: tuple[int, ...] = (4, 3)) -> tuple[SearchingCurator, np.ndarray]:
     cells = np.arange(12, dtype=np.int64).reshape(4, 3) ** 2
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([charge for cut in cuts if (charge := cut.charge(ADD_REMOVE)) is not None])
     held = BinCounts.from_counts(cells.reshape(-1))
-    return SplitCurator(held, ledger, MemoryJournal(), shape=shape, size=9, noise=Exact([])), cells
+    return SearchingCurator(held, ledger, MemoryJournal(), shape=shape, size=9, noise=Exact([])), cells
 
 
 def test_without_noise_a_cut_is_at_the_median_of_each_box() -> None:
@@ -141,7 +149,7 @@ def test_boxes_of_one_bin_stay_whole_and_two_bins_need_no_comparison() -> None:
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([])
     held = BinCounts.from_counts([5, 1])
-    made = SplitCurator(held, ledger, MemoryJournal(), shape=(2, 1), size=9, noise=Exact([]))
+    made = SearchingCurator(held, ledger, MemoryJournal(), shape=(2, 1), size=9, noise=Exact([]))
     first = made.cut(cuts[0])
     assert (first.ends.tolist(), first.charge) == ([0], None)
     assert made.cut(cuts[1]).ends.tolist() == [0, 1]
@@ -155,7 +163,7 @@ def test_cuts_that_cannot_be_made_are_refused() -> None:
         made.cut(cut)
     with pytest.raises(PlanError, match="one of 2 axes"):
         made.cut(MedianCut(1, 2, 3, 2.0, gaussian=False))
-    with pytest.raises(PrivateDataError, match="made for 15 cells, and 12 were counted"):
+    with pytest.raises(PrivateDataError, match="made for 15 bins, and 12 were counted"):
         splitter(shape=(5, 3))
 
 
@@ -173,11 +181,11 @@ def test_graphs_are_not_searched() -> None:
     graph = BinCounts.of_degrees(np.array([1, 1, 0, 0]), 1)
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([search().charge(ADD_REMOVE)])
-    made = IntervalCurator(graph, ledger, MemoryJournal(), bins=4, size=9, noise=Exact([]))
-    with pytest.raises(PlanError, match="ranges of nodes"):
+    made = SearchingCurator(graph, ledger, MemoryJournal(), shape=(4,), size=9, noise=Exact([]))
+    with pytest.raises(PlanError, match="nodes"):
         made.search(search())
     with pytest.raises(PrivateDataError, match="made for 5 bins, and 4 were counted"):
-        IntervalCurator(graph, ledger, MemoryJournal(), bins=5, size=9, noise=Exact([]))
+        SearchingCurator(graph, ledger, MemoryJournal(), shape=(5,), size=9, noise=Exact([]))
 
 
 def test_ends_that_are_no_positions_are_refused() -> None:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.list_curator import ListCounts, ListCurator
+from dpopt.private.measurements.list_measurement import ListCounts, ListTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
-from tests.exact_bin_loss import AMPLE
-from tests.exact_list_loss import FAMILIES, ROWS, ListGame, coefficients_of
+from tests.exact_counts_loss import AMPLE
+from tests.exact_list_loss import FAMILIES, coefficients_of, list_neighbours
 from tests.private.test_trust import ClaimingNoise
 from tests.tiny_lists import Row, counted, family_of, private, random_coefficients, rows_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
@@ -55,12 +56,12 @@ def curator(
     noise: Noise | None = None,
     gaussian: bool = False,
     events: list[str] | None = None,
-) -> tuple[ListCurator, Ledger]:
+) -> tuple[CountingCurator, Ledger]:
     ledger = Ledger(AMPLE[gaussian], relation)
     ledger.reserve([what.charge(coefficients, relation) for what in reserved])
     journal = EventJournal([] if events is None else events)
     lists = private(coefficients.family, table)
-    return ListCurator(lists, coefficients, ledger, journal, size=size, noise=noise), ledger
+    return CountingCurator(ListTable.of(lists, coefficients), ledger, journal, size=size, noise=noise), ledger
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -71,10 +72,10 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
     relation: NeighbouringRelation, kind: str, size: int, gaussian: bool
 ) -> None:
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b with the largest distances, which some neighbours have."""
-    coefficients, game = coefficients_of(kind), ListGame(FAMILIES[kind], relation, lambda *_: ())
-    vectors = {row: np.array(counted(coefficients, row, size)) for row in rows_of(game.family)}
+    coefficients = coefficients_of(kind)
+    vectors = {row: np.array(counted(coefficients, row, size)) for row in rows_of(FAMILIES[kind])}
     farthest = 0
-    for one, other in game.neighbours():
+    for one, other in list_neighbours(FAMILIES[kind], relation):
         moved = np.sum([vectors[row] for row in other], axis=0) - np.sum(
             [vectors[row] for row in one], axis=0
         )
@@ -104,7 +105,7 @@ def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
         events: list[str] = []
         what = ListCounts(2, 2.0, gaussian)
         made, ledger = curator(what, noise=Silent(events), events=events, gaussian=gaussian)
-        made.count()
+        made._dataset.count()  # type: ignore[attr-defined]
         assert events == []
         answers = made.measure(what)
         assert events == ["journal charge", law, "journal measurement"]
@@ -118,7 +119,7 @@ def test_nothing_is_measured_twice_or_unreserved() -> None:
     made, ledger = curator(what, what, louder, events=events)
     made.measure(what)
     for again in (what, louder):
-        with pytest.raises(BudgetError, match="'lists at single literals' was measured before"):
+        with pytest.raises(BudgetError, match="'lists at single literals' was drawn before"):
             made.measure(again)
     with pytest.raises(BudgetError, match="not part of the reserved plan"):
         made.measure(ListCounts(0, 2.0, False))
@@ -150,11 +151,9 @@ def test_under_replace_one_the_size_is_the_number_of_rows() -> None:
 
 def test_rows_of_another_declaration_are_refused() -> None:
     """Of other variables, or of fewer changes, for which the coefficients would be charged less."""
-    ledger = Ledger(AMPLE[False], ADD_REMOVE)
     for family in (family_of(3, 2), FAMILIES["one change"]):
         with pytest.raises(PrivateDataError, match="another declaration"):
-            ListCurator(private(family, [((), (1,))]), LISTS, ledger, EventJournal([]), size=ROWS)
-    assert ledger.entries == ()
+            ListTable.of(private(family, [((), (1,))]), LISTS)
 
 
 def test_progress_is_told_by_public_numbers() -> None:
@@ -165,7 +164,9 @@ def test_progress_is_told_by_public_numbers() -> None:
         ledger = Ledger(AMPLE[False], ADD_REMOVE)
         ledger.reserve([what.charge(LISTS, ADD_REMOVE)])
         lists = private(LISTS.family, table)
-        made = ListCurator(lists, LISTS, ledger, EventJournal([]), size=3, progress=shares.append)
+        made = CountingCurator(
+            ListTable.of(lists, LISTS), ledger, EventJournal([]), size=3, progress=shares.append
+        )
         made.measure(what)
         told.append(shares)
     assert told[0] == told[1]

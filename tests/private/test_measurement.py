@@ -8,7 +8,7 @@ import pytest
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.private.curators.door import one_way_marginals
+from dpopt.private.curators.dualquery_curator import one_way_marginals
 from dpopt.private.measurements.measurement import Measurement, check_marginals
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload
@@ -48,7 +48,7 @@ def test_marginals_are_charged_by_their_number(
     what = Measurement("both", TWO, 3.5, gaussian)
     assert what.moved(relation, SCHEMA.sizes) == moved
     expected = measurement_charge("both", moved, 3.5, gaussian=gaussian, relation=relation)
-    assert what.charge(relation, SCHEMA.sizes) == expected
+    assert what.charge(SCHEMA.sizes, relation) == expected
     assert expected.label == "both"
 
 

@@ -36,19 +36,19 @@ TABLE: Table = ((0, 2), (1, 2), (1, 0))
 BOTH = Measurement("both", marginals([0], [0, 1]), 2.0, gaussian=True)
 OTHER = Measurement("other", marginals([1]), 3.0, gaussian=True)
 EXACT = [1, 2, 0, 0, 1, 1, 0, 1]
-CHARGES = [w.charge(ADD_REMOVE, SCHEMA.sizes) for w in (BOTH, OTHER)]
+CHARGES = [w.charge(SCHEMA.sizes, ADD_REMOVE) for w in (BOTH, OTHER)]
 SELECTIONS = [selection("l1"), selection("max", number=2)]
 
 
 def measuring(*more: Charge, table: Table = TABLE, relation: NeighbouringRelation = ADD_REMOVE) -> Measuring:
-    charges = [w.charge(relation, SCHEMA.sizes) for w in (BOTH, OTHER)]
+    charges = [w.charge(SCHEMA.sizes, relation) for w in (BOTH, OTHER)]
     return Measuring(table, [*charges, *(s.charge(relation) for s in SELECTIONS), *more], relation, size=3)
 
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_counts_are_charged_then_on_file_then_measured_then_on_file(gaussian: bool) -> None:
     what = Measurement("both", BOTH.queries, 2.0, gaussian)
-    run = Measuring(TABLE, [what.charge(ADD_REMOVE, SCHEMA.sizes)], size=3)
+    run = Measuring(TABLE, [what.charge(SCHEMA.sizes, ADD_REMOVE)], size=3)
     answers = run.curator.measure(what, round=5)
     assert run.events == ["journal charge", "gaussian" if gaussian else "laplace", "journal measurement"]
     assert answers.values.tolist() == EXACT
@@ -65,7 +65,7 @@ def test_clauses_are_measured_one_by_one() -> None:
     schema = bits_schema(2)
     clauses = conjunctions(schema, "a", "a !b", "b").clauses
     what = Measurement("clauses", clauses, 2.0, gaussian=False)
-    run = Measuring(((1, 0), (1, 1), (1, 0)), [what.charge(ADD_REMOVE, schema.sizes)], schema=schema)
+    run = Measuring(((1, 0), (1, 1), (1, 0)), [what.charge(schema.sizes, ADD_REMOVE)], schema=schema)
     assert run.curator.measure(what).values.tolist() == [3, 2, 1]
 
 
@@ -73,7 +73,7 @@ def test_a_name_is_measured_once_even_if_it_was_reserved_twice() -> None:
     run = measuring(CHARGES[0])
     run.curator.measure(BOTH)
     before = list(run.events)
-    with pytest.raises(BudgetError, match="'both' was drawn before; each draw of a plan has a name"):
+    with pytest.raises(BudgetError, match="drawn before"):
         run.curator.measure(BOTH)
     assert run.events == before
     assert len(run.ledger.entries) == 1
@@ -237,14 +237,14 @@ def test_the_charge_covers_the_largest_move_of_the_counts_and_not_much_more(
     moved = max(int(np.abs(move).sum()) for move in moves)
     assert moved == max(int((move**2).sum()) for move in moves) == (2 if relation is ADD_REMOVE else 4)
     for gaussian in (True, False):
-        charge = Measurement("x", BOTH.queries, scale, gaussian).charge(relation, SCHEMA.sizes)
+        charge = Measurement("x", BOTH.queries, scale, gaussian).charge(SCHEMA.sizes, relation)
         exact = moved / (2 * Decimal(scale) ** 2) if gaussian else moved / Decimal(scale)
         assert exact <= Decimal(charge.parameter) <= exact * (1 + Decimal("1e-14"))
 
 
 def counts(table: Table, relation: NeighbouringRelation) -> list[NDArray[np.int64]]:
     what = Measurement("both", BOTH.queries, 2.0, gaussian=True)
-    run = Measuring(table, [what.charge(relation, SCHEMA.sizes)], relation, len(table))
+    run = Measuring(table, [what.charge(SCHEMA.sizes, relation)], relation, len(table))
     run.curator.measure(what)
     return run.noise.counts
 

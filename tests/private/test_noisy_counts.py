@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements import noisy_counts as module
 from dpopt.private.measurements.measurement import Measurement
-from dpopt.private.measurements.noisy_counts import noisy_counts
+from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
@@ -42,8 +42,8 @@ def test_clauses_count_what_their_cells_count() -> None:
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_the_noise_is_asked_for_once_per_count_with_the_scale_of_the_plan(gaussian: bool) -> None:
     what, noise = Measurement("all", ALL, 4.5, gaussian), Exact()
-    charge = what.charge(ADD_REMOVE, SCHEMA.sizes)
-    answers = noisy_counts(dataset_of(SCHEMA, TABLE), what, charge, noise)
+    charge = what.charge(SCHEMA.sizes, ADD_REMOVE)
+    answers = with_noise(exact_counts(dataset_of(SCHEMA, TABLE), ALL), what, charge, noise)
     assert noise.events == ["gaussian" if gaussian else "laplace"]
     assert noise.scales == [answers.scale] == [4.5]
     assert answers.values.tolist() == noise.counts[0].tolist()
@@ -64,7 +64,9 @@ def test_chunks_change_nothing(chunk: int, monkeypatch: pytest.MonkeyPatch) -> N
     what, noise = Measurement("all", ALL, 100.0, gaussian=True), Shifted()
     shares: list[float] = []
     data = dataset_of(SCHEMA, TABLE)
-    answers = noisy_counts(data, what, what.charge(ADD_REMOVE, SCHEMA.sizes), noise, progress=shares.append)
+    answers = with_noise(
+        exact_counts(data, ALL), what, what.charge(SCHEMA.sizes, ADD_REMOVE), noise, progress=shares.append
+    )
     assert answers.values.tolist() == (exact_counts(data, ALL) + 100).tolist()
     assert sum(len(part) for part in noise.counts) == 15
     assert len(shares) == len(noise.counts) == -(-15 // chunk)
@@ -79,8 +81,10 @@ def test_chunks_in_two_threads_get_noise_of_their_own(
     monkeypatch.setattr(module, "CHUNK", 200)
     data = PrivateDataset.from_codes(SCHEMA, [np.zeros(3, dtype=np.int64)] * 2)
     what = Measurement("many", marginals(*[[0]] * 800), 1e6, gaussian)
-    charge = what.charge(ADD_REMOVE, SCHEMA.sizes)
-    answers = noisy_counts(data, what, charge, OpendpNoise(), threads=2).values.reshape(8, 200)
+    charge = what.charge(SCHEMA.sizes, ADD_REMOVE)
+    answers = with_noise(what.exact(data, ADD_REMOVE), what, charge, OpendpNoise(), threads=2).values.reshape(
+        8, 200
+    )
     for one in range(8):
         for two in range(one):
             assert np.count_nonzero(answers[one] == answers[two]) < 2

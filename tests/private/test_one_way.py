@@ -38,8 +38,8 @@ RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take scripted sources of these tests at their word, so that ledgers can be compared."""
     monkeypatch.setattr(
-        "dpopt.private.curators.dualquery_curator.is_trusted",
-        lambda sampler, noise: all(source is None or source.is_private for source in (sampler, noise)),
+        "dpopt.private.curators.door.is_trusted",
+        lambda sampler, noise, words: all(source is None or source.is_private for source in (sampler, noise)),
     )
 
 

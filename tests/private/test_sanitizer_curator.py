@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.sanitizer_curator import CoefficientSums, SanitizerCurator, moved_and_scale
-from dpopt.private.measurements.sanitizer_sums import coefficient_sums
+from dpopt.private.measurements.sanitizer_sums import (
+    CoefficientSums,
+    CoefficientTable,
+    coefficient_sums,
+    moved_and_scale,
+)
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import FunctionFamily, PolynomialFamily, TableFamily
+from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, TableFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.exact_bin_loss import AMPLE
+from tests.exact_counts_loss import AMPLE
 from tests.exact_sanitizer_loss import (
     FAMILIES,
     THREE,
@@ -69,12 +74,14 @@ def curator(
     size: int = 3,
     noise: Noise | None = None,
     events: list[str] | None = None,
-) -> tuple[SanitizerCurator, Ledger]:
+) -> tuple[CountingCurator, Ledger]:
     ledger = Ledger(AMPLE[any(one.gaussian for one in reserved)], relation)
     ledger.reserve([one.charge(family, relation) for one in reserved])
     journal = EventJournal([] if events is None else events)
     dataset = dataset_of(family.schema, table)
-    return SanitizerCurator(dataset, family, ledger, journal, size=size, noise=noise), ledger
+    return CountingCurator(
+        CoefficientTable.of(dataset, family), ledger, journal, size=size, noise=noise
+    ), ledger
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -167,7 +174,7 @@ def test_nothing_is_measured_twice_or_unreserved() -> None:
         made.measure(what(scale=1.0))
     made.measure(what())
     for again in (what(), louder):
-        with pytest.raises(BudgetError, match="was measured before"):
+        with pytest.raises(BudgetError, match="was drawn before"):
             made.measure(again)
     assert events == ["journal charge", "journal measurement"]
     assert len(ledger.entries) == 1
@@ -197,7 +204,9 @@ def test_under_replace_one_the_size_is_the_number_of_records() -> None:
 def test_a_table_with_other_attributes_is_refused() -> None:
     dataset = dataset_of(bits_schema(2), ((0, 1), (1, 1)))
     with pytest.raises(PrivateDataError, match="other attributes than those of the family"):
-        SanitizerCurator(dataset, FAMILY, Ledger(AMPLE[False], ADD_REMOVE), EventJournal([]), size=2)
+        CountingCurator(
+            CoefficientTable.of(dataset, FAMILY), Ledger(AMPLE[False], ADD_REMOVE), EventJournal([]), size=2
+        )
 
 
 def fails_for_some(codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -288,7 +297,9 @@ def test_progress_is_told_by_public_numbers() -> None:
         ledger = Ledger(AMPLE[False], ADD_REMOVE)
         ledger.reserve([what().charge(FAMILY, ADD_REMOVE)])
         dataset = dataset_of(MIXED, table)
-        made = SanitizerCurator(dataset, FAMILY, ledger, EventJournal([]), size=3, progress=shares.append)
+        made = CountingCurator(
+            CoefficientTable.of(dataset, FAMILY), ledger, EventJournal([]), size=3, progress=shares.append
+        )
         made.measure(what())
         told.append(shares)
     assert told[0] == told[1] == [1.0]
@@ -303,7 +314,7 @@ def test_a_curator_stays_where_it_is(attempt: object) -> None:
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e16])
 def test_noise_that_is_none_is_refused(scale: float) -> None:
-    with pytest.raises(PlanError, match="noise of scale"):
+    with pytest.raises(PlanError, match="scale of the noise"):
         what(scale=scale)
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpopt.private.curators.dualquery_curator import is_trusted
+from dpopt.private.curators.door import is_trusted
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, ScriptedSampler

@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import NoSolutionError, ProgramError
 from dpopt.programs import MixedIntegerProgram, QuadraticProgram, SolveResult, Termination
+from dpopt.programs.certificate import certify_point, exact_objective
 from dpopt.programs.duality import (
     GRID,
     LARGEST_MULTIPLIER,
+    Dyadic,
     dual_bound,
     dual_violation,
     linear_relaxation,
     quadratic_bound,
 )
-from dpopt.programs.dyadic import Dyadic
-from dpopt.programs.point_certificate import certify_point, exact_objective
 from tests.programs.mixed_integer_programs import INFINITY, dense
 
 FLOATS = st.one_of(

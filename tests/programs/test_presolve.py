@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
-from dpopt.programs import MaxCsp, circuit_reduction, dominance, reduce_max_csp
-from dpopt.programs.circuit_propagation import impossible_columns, simplified
-from dpopt.programs.circuit_reduction import codes_told_apart, with_codes
-from dpopt.programs.components import attribute_labels, components
-from dpopt.programs.dominance import dominators
-from dpopt.programs.enumeration import MOST_RECORDS, best_record, is_small
-from dpopt.programs.presolve import presolve
+from dpopt.programs import MaxCsp, circuit_reduction, reduce_max_csp
+from dpopt.programs.circuit_reduction import codes_told_apart, impossible_columns, simplified, with_codes
+from dpopt.programs.components import MOST_RECORDS, attribute_labels, best_record, components, is_small
+from dpopt.programs.presolve import dominators, presolve
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import (
@@ -202,7 +200,7 @@ def test_dominated_codes_under_more_values_than_may_be_compared_are_left(
     program = MaxCsp(np.array(sizes), clauses_of([([(0, 2, True), (1, 0, True)], 4)]), np.array([1]), rules)
     record = np.zeros(2, dtype=np.int32)
     assert dominators(program, record).tolist() == [2, 2, 2, 3, 4]
-    monkeypatch.setattr(dominance, "LARGEST_COMPARISON", 1)
+    monkeypatch.setattr(sys.modules["dpopt.programs.presolve"], "LARGEST_COMPARISON", 1)
     assert dominators(program, record).tolist() == [0, 1, 2, 3, 4]
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
 from dpopt.queries.counting.subset_kernels import count_subsets
 from dpopt.schema.schema import Schema
 

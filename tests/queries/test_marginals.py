@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.queries import marginal_cells, marginal_set
+from dpopt.queries import marginal_set
 from dpopt.queries.counting import marginal_kernels
 from dpopt.queries.counting.kernels import count_on_records
 from dpopt.queries.counting.marginal_kernels import cells_of_columns, cells_of_records, count_cells
@@ -57,9 +57,9 @@ def test_the_fingerprint_is_that_of_the_clauses_in_steps_of_any_length(
 ) -> None:
     expected = marginals.clauses().fingerprint()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(marginal_cells, "STEP", step)
-        patched.setattr(marginal_cells, "FEW", few)
-        patched.setattr(marginal_cells, "LARGE", large)
+        patched.setattr(marginal_set, "STEP", step)
+        patched.setattr(marginal_set, "FEW", few)
+        patched.setattr(marginal_set, "LARGE", large)
         assert marginals.fingerprint() == expected
         assert marginals.clauses().fingerprint() == expected
 

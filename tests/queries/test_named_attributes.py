@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.kernels import shares_on_records
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.named_attributes import over_named
+from dpopt.queries.marginal_set import MarginalSet, over_named
 from tests.marginals import marginal_sets
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 

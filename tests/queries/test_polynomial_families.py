@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import WorkloadError
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families.family import Moves, PolynomialFamily, SymmetricFamily, TableFamily
-from dpopt.queries.polynomial_families.function_family import FunctionFamily
+from dpopt.queries.polynomial_families import (
+    FunctionFamily,
+    Moves,
+    PolynomialFamily,
+    SymmetricFamily,
+    TableFamily,
+)
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_sanitizer_loss import (
     FAMILIES,
@@ -91,7 +96,7 @@ def test_no_neighbours_are_farther_apart_than_a_family_says(
 def test_a_large_table_is_bounded_by_its_norms(monkeypatch: pytest.MonkeyPatch) -> None:
     family = random_table()
     exact = family.moves(UNIT)
-    monkeypatch.setattr("dpopt.queries.polynomial_families.table_family._MOST_COMPARED", 1)
+    monkeypatch.setattr("dpopt.queries.polynomial_families._MOST_COMPARED", 1)
     bound = family.moves(UNIT)
     assert bound == Moves(exact.added, 2 * exact.added, exact.added_squared, 4 * exact.added_squared)
     assert exact.replaced <= bound.replaced

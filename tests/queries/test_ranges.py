@@ -16,17 +16,21 @@ from hypothesis import strategies as st
 from dpopt.errors import TreeError, WorkloadError
 from dpopt.queries.ranges import tree as module
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells, cut_boxes, sums_before, sums_of_boxes, whole_box
 from dpopt.queries.ranges.grids import (
     block_of_cells,
     blocks_shape,
+    box_of_cells,
     box_variances,
+    cut_boxes,
     grid_heights,
     grid_levels,
     halving_order,
     levels_that_tell,
     loads_of_boxes,
     sides_of,
+    sums_before,
+    sums_of_boxes,
+    whole_box,
 )
 from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions, read_hierarchy
 from dpopt.queries.ranges.tree import Tree

@@ -10,8 +10,7 @@ import pytest
 
 from dpopt.errors import WorkloadError
 from dpopt.queries import Clauses, Workload, marginal_set, parse_workload, workload_from_json
-from dpopt.queries.marginal_cells import cell_clauses
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.marginal_set import MarginalSet, cell_clauses
 from dpopt.schema import Attribute, AttributeKind, Schema
 from tests.marginals import marginals_of
 from tests.strategies import clauses_of, naive_truth

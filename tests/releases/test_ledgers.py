@@ -21,7 +21,7 @@ from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.synthesize import continue_run, synthesize
 from dpopt.errors import BudgetError, PrivateDataError
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.synopses.decision_lists.release_lists import summary_of_lists

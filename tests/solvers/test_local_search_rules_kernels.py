@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpopt.programs import MaxCsp
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.local_search import compound_move_kernels, kernels, legal_search_kernels, rules_kernels
+from dpopt.solvers.local_search import kernels, rules_kernels
 from dpopt.solvers.local_search.layout import (
     boltzmann_table,
     build_index,
@@ -118,7 +118,7 @@ def test_a_compound_move_ends_legal_or_takes_everything_back(
         before = walk.record()
         if before[attribute] == column - walk.first[attribute]:
             continue
-        gained, number = compound_move_kernels.compound_move(
+        gained, number = rules_kernels.compound_move(
             *walk.everything, attribute, column, temperature, CHARGE, 64, longest, random
         )
         walk.objective += gained
@@ -139,7 +139,7 @@ def test_annealing_stays_legal_keeps_count_and_remembers_the_best_sweep(
         return
     best, start = walk.state.chosen.copy(), walk.objective
     scales, random = np.full(5, kernels.RESOLUTION / temperature), np.array([seed], dtype=np.uint64)
-    walk.objective, top = legal_search_kernels.anneal_legally(
+    walk.objective, top = rules_kernels.anneal_legally(
         *walk.everything, start, scales, boltzmann_table(), CHARGE, random, best, start
     )
     walk.assert_consistent()
@@ -156,7 +156,7 @@ def test_descent_ends_where_no_legal_single_change_improves(
     walk = legal_walk(clauses, rules, seed)
     if walk is None:
         return
-    walk.objective = legal_search_kernels.descend_legally(*walk.everything, walk.objective, seed % len(SIZES))
+    walk.objective = rules_kernels.descend_legally(*walk.everything, walk.objective, seed % len(SIZES))
     walk.assert_consistent()
     for attribute, size in enumerate(SIZES):
         for code in range(size):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.programs import Limit, MaxCsp, SolveLimits, Termination
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers import get_solver
-from dpopt.solvers.maxsat_encoding import WeightedCnf, record_of, weighted_cnf
+from dpopt.solvers.maxsat_rc2 import WeightedCnf, record_of, weighted_cnf
 from tests.circuits import best_legal_value, circuit_of, every_record, outside, some
 from tests.models.draws import problems
 from tests.solvers.test_local_search import random_problem

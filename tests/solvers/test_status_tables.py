@@ -15,7 +15,7 @@ import pytest
 from dpopt.programs import Limit, Termination
 from dpopt.solvers import (
     cp_sat,
-    cvxpy_status,
+    cvxpy_convex,
     glpk,
     gurobi,
     math_opt,
@@ -33,17 +33,17 @@ TABLES: dict[str, Mapping[str, Verdict] | Mapping[int, Verdict]] = {
     "glpk, linear": glpk.LINEAR,
     "glpk, whole": glpk.WHOLE,
     "mathopt": math_opt.STATUS,
-    "clarabel": cvxpy_status.CLARABEL,
-    "osqp": cvxpy_status.OSQP,
-    "scs": cvxpy_status.SCS,
-    "cvxpy-highs": cvxpy_status.HIGHS,
+    "clarabel": cvxpy_convex.CLARABEL,
+    "osqp": cvxpy_convex.OSQP,
+    "scs": cvxpy_convex.SCS,
+    "cvxpy-highs": cvxpy_convex.HIGHS,
     "gurobi": gurobi.STATUS,
     "rc2": maxsat_rc2.STATUS,
     "pulp": pulp_other.STATUS,
 }
 PARTS: dict[str, Mapping[str, Verdict]] = {
     "mathopt's limits": math_opt.LIMIT,
-    "scs's limits": cvxpy_status.SCS_LIMITS,
+    "scs's limits": cvxpy_convex.SCS_LIMITS,
     "glpk's words": glpk.SAID,
 }
 
@@ -132,7 +132,7 @@ def test_clarabel_every_native_status_is_in_the_table() -> None:
     code = (
         "import json, clarabel; print(json.dumps([x for x in dir(clarabel.SolverStatus) if x[0].isupper()]))"
     )
-    assert set(cvxpy_status.CLARABEL) == names_in_fresh_interpreter(code)
+    assert set(cvxpy_convex.CLARABEL) == names_in_fresh_interpreter(code)
 
 
 @pytest.mark.solver("osqp")
@@ -140,7 +140,7 @@ def test_osqp_every_native_status_is_in_the_table_under_its_number() -> None:
     code = "import json, osqp; print(json.dumps({str(int(x)): x.name for x in osqp.SolverStatus}))"
     native = in_fresh_interpreter(code)
     assert isinstance(native, dict)
-    assert set(cvxpy_status.OSQP) == set(native)
+    assert set(cvxpy_convex.OSQP) == set(native)
     assert (native["1"], native["3"], native["7"], native["8"]) == (
         "OSQP_SOLVED",
         "OSQP_PRIMAL_INFEASIBLE",
@@ -157,14 +157,14 @@ def test_scs_every_native_status_is_in_the_table_under_its_number() -> None:
     )
     native = in_fresh_interpreter(code)
     assert isinstance(native, dict)
-    assert set(cvxpy_status.SCS) == set(native)
+    assert set(cvxpy_convex.SCS) == set(native)
     assert (native["1"], native["2"], native["-2"]) == ("SOLVED", "SOLVED_INACCURATE", "INFEASIBLE")
 
 
 @pytest.mark.solver("cvxpy-highs")
 def test_highs_of_cvxpy_every_native_status_is_in_the_table() -> None:
     code = "import json, highspy; print(json.dumps(list(highspy.HighsModelStatus.__members__)))"
-    assert names_in_fresh_interpreter(code) <= set(cvxpy_status.HIGHS)
+    assert names_in_fresh_interpreter(code) <= set(cvxpy_convex.HIGHS)
 
 
 @pytest.mark.solver("gurobi")
@@ -221,8 +221,8 @@ def test_an_interruption_is_a_limit_and_not_a_success() -> None:
 
 def test_what_is_solved_inaccurately_is_imprecise() -> None:
     imprecise = (Termination.IMPRECISE, None)
-    assert cvxpy_status.CLARABEL["AlmostSolved"] == imprecise
-    assert cvxpy_status.OSQP["2"] == imprecise
-    assert cvxpy_status.SCS["2"] == imprecise
+    assert cvxpy_convex.CLARABEL["AlmostSolved"] == imprecise
+    assert cvxpy_convex.OSQP["2"] == imprecise
+    assert cvxpy_convex.SCS["2"] == imprecise
     assert gurobi.STATUS["SUBOPTIMAL"] == imprecise
     assert math_opt.STATUS["IMPRECISE"] == imprecise

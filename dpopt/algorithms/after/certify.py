@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
-from dpopt.models.best_responses.as_mip import accepting_max_csp
 from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
+from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp

@@ -17,8 +17,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
-from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.reading import read_record
+from dpopt.models.best_responses.best_response import best_response, read_record
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits

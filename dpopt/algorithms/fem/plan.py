@@ -20,7 +20,7 @@ from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PLAN_VERSION, Encoding, check_limits, whole_number
+from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_limits, whole_number
 
 FEM_ALGORITHMS = (FEM.algorithm, SepFEM.algorithm)
 DEFAULT_RECORDS = 100
@@ -36,7 +36,7 @@ _SCALES = {FEM.algorithm: 0.2, SepFEM.algorithm: 0.06}
 
 
 @dataclass(frozen=True, slots=True)
-class FemPlan:
+class FemPlan(PlainPlan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -108,27 +108,9 @@ class FemPlan:
         object.__setattr__(self, "work", work)
         object.__setattr__(self, "seed", seed)
 
-    @property
-    def encoding(self) -> Encoding:
-        """How a synthetic record is coded: one value per attribute."""
-        return Encoding.RECORDS
-
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first selection."""
         return fem_charges(self.rounds, self.range_, self.relation)
-
-    @property
-    def answers_only(self) -> bool:
-        """Whether answers are released, and no records: no."""
-        return False
-
-    def bits_of_records(self, width: int, *, wide: bool) -> int:
-        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
-        return width
-
-    def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record has at most: in every column."""
-        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
+from dpopt.models.best_responses.best_response import read_record
 from dpopt.models.best_responses.perturbed_response import (
     Perturbations,
     SelectedSoFar,
@@ -19,7 +20,6 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_response,
     selected_so_far,
 )
-from dpopt.models.best_responses.reading import read_record
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult

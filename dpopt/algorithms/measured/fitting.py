@@ -16,9 +16,7 @@ from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.records.fit import fit
-from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
-from dpopt.inference.records.problem import FitProblem, FitTerm
-from dpopt.inference.records.settings import FitSettings
+from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted, FitTerm
 from dpopt.programs.solver import Solver
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.releases.job import Job

@@ -19,7 +19,7 @@ from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.private.selections.selection import SCORES
-from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
+from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
 
 NOISE, PROJECTION, ADAPTIVE = Noise.algorithm, Projection.algorithm, Adaptive.algorithm
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
@@ -190,7 +190,7 @@ class FitPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredPlan:
+class MeasuredPlan(PlainPlan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -248,22 +248,9 @@ class MeasuredPlan:
             )
 
     @property
-    def encoding(self) -> Encoding:
-        """Records have one value per attribute."""
-        return Encoding.RECORDS
-
-    @property
     def answers_only(self) -> bool:
         """Whether answers are released, and no records."""
         return self.algorithm == NOISE
-
-    def bits_of_records(self, width: int, *, wide: bool) -> int:
-        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
-        return width
-
-    def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record has at most: in every column."""
-        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

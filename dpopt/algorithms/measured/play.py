@@ -87,8 +87,7 @@ def _legal(job: Job) -> NDArray[np.int32] | None:
     PlanError
         If none was found among the codes that may occur.
     """
-    from dpopt.inference.records.problem import FitProblem
-    from dpopt.inference.records.settings import FitSettings
+    from dpopt.inference.records.problem import FitProblem, FitSettings
     from dpopt.inference.records.start import start_records
 
     rules, sizes = job.record_rules(), job.record_sizes()

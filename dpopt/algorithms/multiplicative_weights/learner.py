@@ -13,8 +13,13 @@ from dpopt.algorithms.options import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.distribution.answers import AnswerSheet
-from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves
-from dpopt.inference.distribution.support import weighted_cells
+from dpopt.inference.distribution.fit import (
+    Distribution,
+    Measured,
+    partition_of,
+    pulled_moves,
+    weighted_cells,
+)
 from dpopt.private.selections.multiplicative_scores import UNITS
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import Workload

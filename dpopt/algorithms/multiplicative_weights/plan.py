@@ -27,7 +27,7 @@ from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
-from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
+from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
 
 MULTIPLICATIVE = (PMW.algorithm, MWEM.algorithm)
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
@@ -98,7 +98,7 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiplicativePlan:
+class MultiplicativePlan(PlainPlan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -176,11 +176,6 @@ class MultiplicativePlan:
         self.charges_of(1)  # refuses scales and ranges that cannot be
 
     @property
-    def encoding(self) -> Encoding:
-        """Records have one value per attribute."""
-        return Encoding.RECORDS
-
-    @property
     def noise(self) -> str:
         """What the law of the noise is called in transcripts."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
@@ -207,18 +202,9 @@ class MultiplicativePlan:
         """Return what round `number`, from 1, scores marginals by: in turns their largest error and the sum of all."""
         return "max" if number % 2 else "l1"
 
-    @property
-    def answers_only(self) -> bool:
-        """Whether answers are released, and no records: no."""
-        return False
-
     def bits_of_records(self, width: int, *, wide: bool) -> int:
         """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit of a wide table."""
         return width // 20 if wide else width
-
-    def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record has at most: in every column."""
-        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

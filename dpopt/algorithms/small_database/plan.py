@@ -15,7 +15,7 @@ from dpopt.algorithms.options import SmallDatabase
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
-from dpopt.releases.plan import PLAN_VERSION, Encoding, check_seed, whole_number
+from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
 
 SMALLDB = SmallDatabase.algorithm
 LARGEST_RANGE = Decimal(1_000)
@@ -23,7 +23,7 @@ LARGEST_REACH = Decimal(2)
 
 
 @dataclass(frozen=True, slots=True)
-class SmallDatabasePlan:
+class SmallDatabasePlan(PlainPlan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -88,11 +88,6 @@ class SmallDatabasePlan:
         return SMALLDB
 
     @property
-    def encoding(self) -> Encoding:
-        """How a synthetic record is coded: one value per attribute."""
-        return Encoding.RECORDS
-
-    @property
     def solver(self) -> str:
         """Name of a solver: none is needed, the usual one is named."""
         return "local-search"
@@ -100,19 +95,6 @@ class SmallDatabasePlan:
     def charges(self) -> tuple[Charge, ...]:
         """Return the one charge of the run."""
         return (selection_charge(1, self.range_, self.relation),)
-
-    @property
-    def answers_only(self) -> bool:
-        """Whether answers are released, and no records: no."""
-        return False
-
-    def bits_of_records(self, width: int, *, wide: bool) -> int:
-        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
-        return width
-
-    def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record has at most: in every column."""
-        return columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

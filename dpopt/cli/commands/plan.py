@@ -49,7 +49,7 @@ def plan(
     """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms.asked import Terms
-    from dpopt.algorithms.explain import explain_accuracy, explain_any
+    from dpopt.algorithms.explain import explain, explain_accuracy
     from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.releases.measured_size import is_measured, with_size_measured
@@ -104,7 +104,7 @@ def plan(
     )
     for remark in remarks_on(made, statement):
         typer.echo(remark, err=True)
-    explained = explain_any(made, queries, statement)
+    explained = explain(made, queries, statement)
     if as_json:
         print_json(explained)
     else:

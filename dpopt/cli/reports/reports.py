@@ -238,7 +238,7 @@ def _held(statement: Mapping[str, Any]) -> list[str]:
             f"fit: {each:.4f} squared standard deviations of noise for each of {fit['measured_counts']:,} measured "
             f"counts; {bound}"
         )
-        from dpopt.inference.records.fitted import TIME_IS_UP
+        from dpopt.inference.records.problem import TIME_IS_UP
 
         if fit.get("stopped") == TIME_IS_UP:
             lines.append(

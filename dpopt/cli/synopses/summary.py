@@ -89,7 +89,7 @@ def plan(
     as_json: options.JsonOption = False,
 ) -> None:
     """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
-    from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+    from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.schema.schema import Schema
     from dpopt.synopses.histograms.histogram_settings import HistogramSettings
     from dpopt.synopses.summaries.alternatives import alternatives

@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| universe.py, fit.py | a product universe in memory; the distribution on it that is learnt |
+| universe.py | a product universe in memory |
+| fit.py | the distribution on it that is learnt; some weighted cells in place of millions |
 | answers.py, kernels.py | its answers to all queries; the compiled loops over cells |
-| support.py | some weighted cells in place of millions |
 """

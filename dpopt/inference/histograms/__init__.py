@@ -8,12 +8,9 @@ Next     another inference: one file here, its general program in `dpopt.models`
 | file | what it holds |
 |---|---|
 | interval_partition.py, interval_partition_kernels.py | the best intervals for the bins of a histogram |
-| tree_gains.py, tree_least_squares.py, tree_kernels.py | least squares over a tree in two passes; variances of ranges |
-| mean_variance.py, range_slope_kernels.py | the mean variance of ranges as a function of each level's noise, with its slopes |
-| nonnegative_tree.py, nonnegative_kernels.py | the same without negative bins, exact |
+| tree_least_squares.py, tree_kernels.py | least squares over a tree, with or without negative bins; variances of ranges |
+| mean_variance.py | the mean variance of ranges as a function of each level's noise, with its slopes |
 | integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
-| simplex_descent.py, simplex_kernels.py | without negative bins, each node divided anew: wide ranges stay unbiased |
-| grid_least_squares.py | several columns, any shapes of blocks measured |
-| grid_descent.py | the same without negative cells, each block halved anew |
+| grid_least_squares.py | several columns, any shapes of blocks measured, with or without negative cells |
 | sorted/ | sorted counts and degree sequences from noisy ones |
 """

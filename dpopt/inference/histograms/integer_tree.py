@@ -20,8 +20,13 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
-from dpopt.inference.histograms.tree_gains import TreeGains, checked_variances, interval, measured_values
+from dpopt.inference.histograms.tree_least_squares import (
+    TreeGains,
+    checked_variances,
+    interval,
+    measured_values,
+    nonnegative_least_squares,
+)
 from dpopt.queries.ranges.tree import Tree
 
 LARGEST_COUNT = 2**52

@@ -1,7 +1,7 @@
 """The mean variance of ranges of a consistent tree as a function of how precisely each level is measured, with its slopes.
 
 With V_v the variance of the best estimate of node v from the measurements in its subtree and V_C their sum over its children,
-1 / V_v = p + 1 / V_C at the precision p of v's level (`tree_gains`), and what varies in a range depends on V and the shares
+1 / V_v = p + 1 / V_C at the precision p of v's level (`TreeGains`), and what varies in a range depends on V and the shares
 V_u / V_C alone (`tree_kernels`). So slopes are had by going back: from the ranges to V and the shares, and from the root down
 
     dF/dV_C = - sum_u dF/dshare_u share_u / V_C + dF/dV_v (V_v / V_C)^2,  dF/dV_u += dF/dshare_u / V_C + dF/dV_C,
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.tree_gains import TreeGains
+from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 
@@ -63,8 +63,11 @@ class MeanVariance:
             One over the variance of a count of each level, from the root's down; 0 for a level that is not measured, above 0
             for the lowest.
         """
-        from dpopt.inference.histograms.range_slope_kernels import climb_and_return, return_from_siblings
-        from dpopt.inference.histograms.tree_kernels import sibling_sums
+        from dpopt.inference.histograms.tree_kernels import (
+            climb_and_return,
+            return_from_siblings,
+            sibling_sums,
+        )
 
         tree, ranges = self.tree, self.ranges
         gains = TreeGains.of(tree, self._variances(precisions))

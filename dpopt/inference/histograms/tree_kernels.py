@@ -1,4 +1,7 @@
-"""Variances of ranges of a consistent tree. Compiled; importing this module imports numba."""
+"""The compiled loops over trees: variances of ranges and their mean; bins above 0 of the nearest tree; division from the root.
+
+Importing this module imports numba.
+"""
 
 from __future__ import annotations
 
@@ -91,3 +94,327 @@ def climb_ranges(
             slope = mean
             left = parent[left]
         found[query] = rest + slope**2 * variances[0]
+
+
+@kernel
+def climb_and_return(
+    parent: NDArray[np.int64],
+    leaf_of_bin: NDArray[np.int64],
+    variances: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    by_variance: NDArray[np.float64],
+    by_share: NDArray[np.float64],
+    by_sum: NDArray[np.float64],
+    deepest: int,
+) -> float:
+    """Return the weighted sum of the ranges' variances; add its derivatives by variances, shares (v,) and sums (4, v).
+
+    Each range climbs as in `tree_kernels.climb_ranges`, which has the formulas. What every step began and ended with is
+    kept, and the derivatives go back down the same way: `at` is that by the slope of the node just reached.
+    """
+    nodes, sides = np.empty(2 * deepest, dtype=np.int64), np.empty(2 * deepest, dtype=np.int64)
+    before, after = np.empty(2 * deepest), np.empty(2 * deepest)
+    total = 0.0
+    for query in range(starts.size):
+        weight = weights[query]
+        left, right = leaf_of_bin[starts[query]], leaf_of_bin[stops[query] - 1]
+        steps, rest, slope = 0, 0.0, 1.0
+        met_left, met_right, between, slope_left, slope_right = -1, -1, 0.0, 1.0, 1.0
+        if left != right:
+            while parent[left] != parent[right]:
+                if left > right:
+                    node, side, old = left, 0, slope_left
+                    mean = shares[node] * old + sums[3, node]
+                    rest += sums[1, node] * (1.0 - mean) ** 2 + sums[0, node] * mean**2
+                    slope_left, left = mean, parent[left]
+                else:
+                    node, side, old = right, 1, slope_right
+                    mean = shares[node] * old + sums[2, node]
+                    rest += sums[0, node] * (1.0 - mean) ** 2 + sums[1, node] * mean**2
+                    slope_right, right = mean, parent[right]
+                rest += variances[node] * (old - mean) ** 2
+                nodes[steps], sides[steps], before[steps], after[steps] = node, side, old, mean
+                steps += 1
+            share = 0.0
+            if right > left + 1:
+                between = max(sums[0, right] - sums[0, left] - variances[left], 0.0)
+                share = max(sums[2, right] - sums[2, left] - shares[left], 0.0)
+            met_left, met_right = left, right
+            slope = shares[left] * slope_left + shares[right] * slope_right + share
+            rest += between * (1.0 - slope) ** 2
+            rest += variances[left] * (slope_left - slope) ** 2
+            rest += variances[right] * (slope_right - slope) ** 2
+            rest += (sums[0, left] + sums[1, right]) * slope**2
+            left = parent[left]
+        met, met_at = slope, steps
+        while left > 0:
+            mean = shares[left] * slope
+            rest += variances[left] * (slope - mean) ** 2 + (sums[0, left] + sums[1, left]) * mean**2
+            nodes[steps], before[steps], after[steps] = left, slope, mean
+            steps += 1
+            slope, left = mean, parent[left]
+        total += weight * (rest + slope**2 * variances[0])
+
+        at = 2.0 * weight * slope * variances[0]
+        by_variance[0] += weight * slope**2
+        for step in range(steps - 1, met_at - 1, -1):
+            node, old, mean = nodes[step], before[step], after[step]
+            apart = 2.0 * weight * variances[node] * (old - mean)
+            inner = at - apart + 2.0 * weight * (sums[0, node] + sums[1, node]) * mean
+            by_variance[node] += weight * (old - mean) ** 2
+            by_sum[0, node] += weight * mean**2
+            by_sum[1, node] += weight * mean**2
+            by_share[node] += inner * old
+            at = apart + inner * shares[node]
+        if met_left < 0:
+            continue
+        left, right = met_left, met_right
+        apart_left = 2.0 * weight * variances[left] * (slope_left - met)
+        apart_right = 2.0 * weight * variances[right] * (slope_right - met)
+        beside = sums[0, left] + sums[1, right]
+        inner = at - apart_left - apart_right + 2.0 * weight * (beside * met - between * (1.0 - met))
+        by_variance[left] += weight * (slope_left - met) ** 2
+        by_variance[right] += weight * (slope_right - met) ** 2
+        by_sum[0, left] += weight * met**2
+        by_sum[1, right] += weight * met**2
+        by_share[left] += inner * slope_left
+        by_share[right] += inner * slope_right
+        if right > left + 1:
+            covered = weight * (1.0 - met) ** 2
+            by_sum[0, right] += covered
+            by_sum[0, left] -= covered
+            by_variance[left] -= covered
+            by_sum[2, right] += inner
+            by_sum[2, left] -= inner
+            by_share[left] -= inner
+        at_left = apart_left + inner * shares[left]
+        at_right = apart_right + inner * shares[right]
+        for step in range(met_at - 1, -1, -1):
+            node, old, mean = nodes[step], before[step], after[step]
+            outside = sides[step]  # the row of siblings that the range does not cover
+            inside = 1 - outside
+            at = at_left if sides[step] == 0 else at_right
+            apart = 2.0 * weight * variances[node] * (old - mean)
+            inner = at - apart
+            inner += 2.0 * weight * (sums[outside, node] * mean - sums[inside, node] * (1.0 - mean))
+            by_variance[node] += weight * (old - mean) ** 2
+            by_sum[inside, node] += weight * (1.0 - mean) ** 2
+            by_sum[outside, node] += weight * mean**2
+            by_sum[2 + inside, node] += inner
+            by_share[node] += inner * old
+            if sides[step] == 0:
+                at_left = apart + inner * shares[node]
+            else:
+                at_right = apart + inner * shares[node]
+    return total
+
+
+@kernel
+def return_from_siblings(
+    children: NDArray[np.int64],
+    first_child: NDArray[np.int64],
+    by_variance: NDArray[np.float64],
+    by_share: NDArray[np.float64],
+    by_sum: NDArray[np.float64],
+) -> None:
+    """Add to the derivatives of each node what the sums over siblings before and after others have of it."""
+    for node in range(children.size):
+        first, stop = first_child[node], first_child[node] + children[node]
+        variance, share = 0.0, 0.0
+        for child in range(first, stop):  # `after` sums of earlier siblings hold this one
+            by_variance[child] += variance
+            by_share[child] += share
+            variance += by_sum[1, child]
+            share += by_sum[3, child]
+        variance, share = 0.0, 0.0
+        for child in range(stop - 1, first - 1, -1):  # `before` sums of later ones
+            by_variance[child] += variance
+            by_share[child] += share
+            variance += by_sum[0, child]
+            share += by_sum[2, child]
+
+
+@kernel
+def add_curves(
+    starts: tuple[int, int],
+    counts: tuple[int, int],
+    bases: tuple[float, float],
+    curves: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]],
+    space: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]],
+) -> int:
+    """Replace the first of two curves by the sum of both, and return how many breakpoints it has.
+
+    A curve t(price) begins with its base and has a slope from each breakpoint (price, t) on; an infinite slope ends it.
+    """
+    prices, sizes, slopes, owners = curves
+    one, other = starts
+    stop_one, stop_other = one + counts[0], other + counts[1]
+    base_one, price_one, slope_one = bases[0], 0.0, 0.0
+    base_other, price_other, slope_other = bases[1], 0.0, 0.0
+    place = starts[0]
+    while one < stop_one or other < stop_other:
+        if other >= stop_other or (one < stop_one and prices[one] <= prices[other]):
+            base_one, price_one, slope_one = sizes[one], prices[one], slopes[one]
+            price, owner = price_one, owners[one]
+            size = base_one + base_other + slope_other * (price - price_other)
+            one += 1
+        else:
+            base_other, price_other, slope_other = sizes[other], prices[other], slopes[other]
+            price, owner = price_other, owners[other]
+            size = base_other + base_one + slope_one * (price - price_one)
+            other += 1
+        space[0][place] = price
+        space[1][place] = size
+        space[2][place] = slope_one + slope_other
+        space[3][place] = owner
+        place += 1
+        if space[2][place - 1] == np.inf:
+            break
+    for copied in range(starts[0], place):
+        prices[copied] = space[0][copied]
+        sizes[copied] = space[1][copied]
+        slopes[copied] = space[2][copied]
+        owners[copied] = space[3][copied]
+    return place - starts[0]
+
+
+@kernel
+def positive_bins(
+    children: NDArray[np.int64],
+    first_child: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    tolerance: float,
+    positive: NDArray[np.bool_],
+) -> int:
+    """Mark the bins (n,) above 0, and return -1, or a node whose exact value the nodes below it cannot reach.
+
+    Price: the derivative of a subtree's least cost (halved) in its total t; the curve of a node is t as a function of it.
+    """
+    bins, nodes = positive.size, children.size
+    curves = (np.empty(bins), np.empty(bins), np.empty(bins), np.empty(bins, dtype=np.int32))
+    space = (np.empty(bins), np.empty(bins), np.empty(bins), np.empty(bins, dtype=np.int32))
+    prices, sizes, slopes, owners = curves
+    counts, bases = np.zeros(nodes, dtype=np.int64), np.zeros(nodes)
+    for node in range(nodes - 1, -1, -1):
+        place, variance, value = starts[node], variances[node], values[node]
+        if children[node] == 0:
+            if variance == 0.0:
+                if value < -tolerance:
+                    return node
+                bases[node] = value
+                continue
+            prices[place] = 0.0 if variance == np.inf else -value / variance
+            sizes[place] = 0.0
+            slopes[place] = variance
+            owners[place] = place
+            counts[node] = 1
+            continue
+        first, number, width = first_child[node], children[node], 1
+        while width < number:
+            for child in range(first, first + number - width, 2 * width):
+                pair = child + width
+                counts[child] = add_curves(
+                    (starts[child], starts[pair]),
+                    (counts[child], counts[pair]),
+                    (bases[child], bases[pair]),
+                    curves,
+                    space,
+                )
+                bases[child] += bases[pair]
+            width *= 2
+        count, base = counts[first], bases[first]
+        if variance == 0.0:
+            margin = tolerance * (1.0 + abs(value) + abs(base))
+            if value < base - margin or (count == 0 and value > base + margin):
+                return node
+            for i in range(place, place + count):
+                positive[owners[i]] = sizes[i] < value
+            count, base = 0, value
+        elif variance < np.inf:
+            for i in range(place, place + count):
+                prices[i] += (sizes[i] - value) / variance
+                slope = slopes[i]
+                slopes[i] = variance if slope == np.inf else slope * (variance / (variance + slope))
+        counts[node] = count
+        bases[node] = base
+    for i in range(counts[0]):
+        positive[owners[i]] = prices[i] < 0.0
+    return -1
+
+
+@kernel
+def divide(
+    children: NDArray[np.int64],
+    first_child: NDArray[np.int64],
+    best: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    least: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return each node's value (v,), at least `least`: the root's own, and below it each node's part of its parent's."""
+    result = np.zeros(children.size)
+    result[0] = max(best[0], least[0])
+    for node in range(children.size):
+        if children[node]:
+            start = first_child[node]
+            stop = start + children[node]
+            over, held = best[start:stop] - least[start:stop], 0.0
+            for child in range(start, stop):
+                held += least[child]
+            project(over, variances[start:stop], result[node] - held, result[start:stop])
+            for child in range(start, stop):
+                result[child] += least[child]
+    return result
+
+
+@kernel
+def project(
+    best: NDArray[np.float64], variances: NDArray[np.float64], total: float, result: NDArray[np.float64]
+) -> None:
+    """Write the point of the simplex of this total that is nearest to `best`, each square over its variance.
+
+    A child that is known exactly (variance 0) keeps its value; what is left goes to the others. One that nothing is known of
+    (variance inf) gets what the others leave.
+    """
+    left, spread = total, 0
+    chosen = np.empty(best.size, dtype=np.int64)
+    unknown = -1
+    for child in range(best.size):
+        if variances[child] == 0.0:
+            result[child] = max(best[child], 0.0)
+            left -= result[child]
+        elif np.isinf(variances[child]):
+            unknown = child
+        else:
+            chosen[spread] = child
+            spread += 1
+    left = max(left, 0.0)
+    if unknown >= 0:
+        taken = 0.0
+        for place in range(spread):
+            taken += max(best[chosen[place]], 0.0)
+        if taken <= left:
+            for place in range(spread):
+                result[chosen[place]] = max(best[chosen[place]], 0.0)
+            result[unknown] = left - taken
+            return
+        result[unknown] = 0.0
+    chosen = chosen[:spread]
+    # x_u = z_u - price V_u where that is above 0: bins leave in the order of z_u / V_u.
+    order = chosen[np.argsort(-(best[chosen] / variances[chosen]))]
+    gathered, width, price = 0.0, 0.0, 0.0
+    for place in range(order.size):
+        child = order[place]
+        if place and best[child] <= price * variances[child]:
+            break
+        gathered += best[child]
+        width += variances[child]
+        price = (gathered - left) / width
+    for place in range(order.size):
+        child = order[place]
+        result[child] = max(best[child] - price * variances[child], 0.0)

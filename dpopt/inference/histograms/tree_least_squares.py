@@ -1,7 +1,16 @@
-"""The consistent tree nearest to noisy counts of its nodes, and how much any range of it still varies.
+"""What least squares over a tree does with any values: it depends on the variances alone.
+
+With V_v the variance of the best estimate of node v from the measurements in its subtree, and V_C the sum over its children,
+
+    up     z_v = z_C + V_C / (V_C + variance_v) (value_v - z_C),    1 / V_v = 1 / variance_v + 1 / V_C,
+    down   x_u = z_u + V_u / V_C (x_parent - z_C),                  x_root = z_root.
+
+Source: Hay et al. 2010, Theorem 3, for equal variances and full trees; here for any variances (Gauss-Markov).
+
+The consistent tree nearest to noisy counts of its nodes, and how much any range of it still varies.
 
 Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of
-its children's x, for every node v with children. Two passes over the levels solve it; see `tree_gains`.
+its children's x, for every node v with children. Two passes over the levels solve it; see `TreeGains`.
 
 Among all linear unbiased estimates from these counts, its answer to every range has the least variance.
 
@@ -11,7 +20,7 @@ Source: Hay et al. 2010, Theorems 3 and 4.
 below them.
 
 What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more. The exact
-answer to the same wish is `nonnegative_tree`.
+answer to the same wish is `nonnegative_least_squares`.
 
 Source: Hay et al. 2010, section 4.2.
 
@@ -23,16 +32,258 @@ their values is nearer. To raise an entry from its floor costs 1 - 2 (x_k - floo
 raised; of equal ones the last, so that what does not fall before does not fall afterwards.
 
 Everything here takes noisy or public values only: it costs no privacy.
+
+The consistent tree without negative counts that is nearest to noisy counts of its nodes: exact, in about n log n steps.
+
+Problem (models/tree_consistency, TC-1 to TC-3): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of its
+children's x, and x >= 0 at every bin.
+
+Method (TC-7, TC-8). F_v(t), the least cost of the subtree of v with total t, is convex; as a function of its slope, t is
+piecewise linear with one breakpoint for each bin. Curves of children add up; the cost of the node itself shifts each
+breakpoint by (t - value) / variance. Order is kept, so a bin whose breakpoint arrives at the root below the price 0 is
+positive, and every other bin is 0. With these bins known to be 0 what is left is least squares without inequalities.
+
+Source: convex min-sum on a tree; for one level it is the projection onto the simplex (Held, Wolfe and Crowder 1974).
+
+A consistent tree without negative counts whose totals stay unbiased: from the root down, each node is divided anew.
+
+Problem at each node, from the root down: minimize sum_u (x_u - z_u)^2 / V_u over the children u of a node, subject to
+x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u from its own subtree, V_u its variance
+(`TreeGains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most nodes: it adds up
+what bins hold beyond any noise that is to be expected, so that a total that came out far too small cannot wipe out bins that
+are surely there.
+
+Nearest in the sense of `nonnegative_least_squares` it is not, and that is the point: there, the many bins that are raised
+to 0 raise every node above them that was measured less well than they were. Here a node is what least squares says unless
+it would be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096
+sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with
+equal noise at all levels the two differ little.
+
+Source: projection onto the simplex (Held, Wolfe and Crowder 1974), node by node.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TreeError
-from dpopt.inference.histograms.tree_gains import TreeGains, checked_variances, measured_values
 from dpopt.queries.ranges.tree import Tree
+
+TOLERANCE = 1e-9
+"""Relative difference up to which two exact values agree."""
+
+_FEW = 32  # children are added one by one up to so many
+
+
+def checked_variances(tree: Tree, variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variances as float64.
+
+    Raises
+    ------
+    TreeError
+        If there is not one for each node, or one is negative or nan.
+    """
+    given = np.asarray(variances, dtype=np.float64)
+    if given.shape != (len(tree),):
+        raise TreeError(f"expected one variance for each of {len(tree):,} nodes, found shape {given.shape}")
+    if not (given >= 0).all():
+        node = int(np.argmin(given >= 0))
+        raise TreeError(
+            f"node {node} has variance {given[node]}; give a number of at least 0, inf if it is not measured"
+        )
+    return given
+
+
+def measured_values(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a copy of the values (v, ...) with 0 where nothing was measured.
+
+    Raises
+    ------
+    TreeError
+        If there is not one for each node, or a measured one is not finite.
+    """
+    given = np.array(values, dtype=np.float64)
+    if given.shape[:1] != (len(tree),):
+        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {given.shape}")
+    given[np.isinf(variances)] = 0.0
+    if not np.isfinite(given).all():
+        node = int(np.argmin(np.isfinite(given.reshape(len(tree), -1)).all(axis=1)))
+        raise TreeError(
+            f"node {node} has a value that is not finite; give its variance as inf if it is not measured"
+        )
+    return given
+
+
+def interval(tree: Tree, node: int) -> str:
+    """Return a node in words, with its bins."""
+    first, last = int(tree.start[node]), int(tree.start[node] + tree.size[node]) - 1
+    return f"node {node} (bin {first})" if first == last else f"node {node} (bins {first} to {last})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Families:
+    """The nodes of a level that have children, and these children side by side.
+
+    Attributes
+    ----------
+    parents : slice or (p,) int64
+        Numbers of the nodes with children; a slice where no node of the level is a leaf.
+    below : slice
+        Numbers of their children.
+    counts : int or (p,) int64
+        How many each has; one number where all have as many.
+    offsets : (p,) int64
+        Where the children of each begin within `below`.
+    """
+
+    parents: slice[int, int, int] | NDArray[np.int64]
+    below: slice[int, int, int]
+    counts: int | NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum over the children of each node, (p, ...)."""
+        part = values[self.below]
+        if isinstance(self.counts, int) and self.counts <= _FEW:
+            total = part[:: self.counts].copy()
+            for place in range(1, self.counts):
+                total += part[place :: self.counts]
+            return total
+        return np.asarray(np.add.reduceat(part, self.offsets, axis=0), dtype=np.float64)
+
+
+def families(tree: Tree) -> Iterator[Families]:
+    """Yield the nodes with children level by level, from the lowest up."""
+    for level in tree.levels[-2::-1]:
+        each = tree.children[level]
+        least, most = int(each.min()), int(each.max())
+        parents: slice[int, int, int] | NDArray[np.int64] = level
+        counts: int | NDArray[np.int64] = most if least == most else each
+        if least == 0:
+            parents = np.flatnonzero(each) + level.start
+            counts = tree.children[parents]
+        first = tree.first_child[parents]
+        below = slice(int(first[0]), int(tree.first_child[level.stop - 1] + tree.children[level.stop - 1]))
+        yield Families(parents, below, counts, first - first[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeGains:
+    """The coefficients of both passes.
+
+    Attributes
+    ----------
+    tree : Tree
+    pulls : (v,) float64
+        variance / (V_C + variance): how far a node's value is drawn to the sum of its children's z; 0 for leaves.
+    shares : (v,) float64
+        V_u / V_C: which part of its parent's correction a node gets; 0 for the root.
+    subtree_variances : (v,) float64
+        V; inf where the subtree does not determine the node, 0 where it does exactly.
+    twice_exact : (v,) bool
+        Nodes known exactly whose children are known exactly, too: their values must agree.
+    """
+
+    tree: Tree
+    pulls: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    subtree_variances: NDArray[np.float64]
+    twice_exact: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tree: Tree, variances: NDArray[np.float64]) -> TreeGains:
+        """Return the coefficients for these variances (v,): inf for "not measured", 0 for "known exactly".
+
+        Raises
+        ------
+        TreeError
+            If variances are none, or do not determine every node.
+        """
+        own = checked_variances(tree, variances)
+        total = own.copy()  # becomes V level by level
+        pulls, shares = np.zeros(len(tree)), np.zeros(len(tree))
+        twice, undetermined = np.zeros(len(tree), dtype=np.bool_), -1
+        for one in families(tree):
+            sums = one.sums(total)  # V_C
+            shares[one.below], several = _shares(one, total[one.below], sums)
+            if several.any():  # found in a level above, it has a smaller number
+                undetermined = int(one.below.start + np.argmax(several))
+            given = own[one.parents]
+            with np.errstate(invalid="ignore"):
+                drawn = np.where(np.isinf(given) | (sums == 0), 1.0, given / (sums + given))
+                total[one.parents] = np.where(np.isinf(sums), given, drawn * sums)
+            pulls[one.parents] = drawn
+            twice[one.parents] = (given == 0) & (sums == 0)
+        if np.isinf(total[0]):
+            undetermined = 0
+        if undetermined >= 0:
+            raise TreeError(
+                f"{interval(tree, undetermined)} is not determined: too few of the nodes above, beside and below it are "
+                "measured; measure it, or all its children, or a level of which every bin has a node"
+            )
+        return cls(tree, freeze(pulls), freeze(shares), freeze(total), freeze(twice))
+
+    def fit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the least-squares estimates (v, ...) for values (v, ...), finite, 0 where nothing was measured.
+
+        Raises
+        ------
+        TreeError
+            If exact values contradict each other.
+        """
+        result, wide = values.copy(), (slice(None),) + (None,) * (values.ndim - 1)
+        climbed: list[tuple[Families, NDArray[np.float64]]] = []
+        for one in families(self.tree):
+            sums = one.sums(result)
+            if self.twice_exact[one.parents].any():
+                self._compare(values, sums, one)
+            result[one.parents] += self.pulls[one.parents][wide] * (sums - result[one.parents])
+            climbed.append((one, sums))
+        for one, sums in climbed[::-1]:
+            corrections = np.repeat(result[one.parents] - sums, one.counts, axis=0)
+            corrections *= self.shares[one.below][wide]
+            result[one.below] += corrections
+        return result
+
+    def _compare(self, values: NDArray[np.float64], sums: NDArray[np.float64], one: Families) -> None:
+        """Raise TreeError unless values known exactly agree with the sums of those below."""
+        chosen = self.twice_exact[one.parents]
+        nodes, below = np.arange(len(self.tree))[one.parents][chosen], sums[chosen]
+        given = values[nodes]
+        wrong = np.abs(given - below) > TOLERANCE * (1.0 + np.abs(given) + np.abs(below))
+        if wrong.any():
+            place = int(np.argmax(wrong.reshape(len(nodes), -1).any(axis=1)))
+            node = int(nodes[place])
+            raise TreeError(
+                f"{interval(self.tree, node)} is known to be {given[place]:g}, and the nodes below it, known as well, "
+                f"add up to {below[place]:g}; give one of them a variance above 0"
+            )
+
+
+def _shares(
+    one: Families, variances: NDArray[np.float64], sums: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return V_u / V_C for the children of a level, and where it has no limit: at two or more V_u = inf beside each other.
+
+    If one is inf it gets the whole correction; if V_C is 0 nobody gets any.
+    """
+    around = np.repeat(sums, one.counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(around > 0, variances / around, 0.0)
+    several = np.zeros(variances.size, dtype=np.bool_)
+    if np.isinf(sums).any():
+        unknown = np.isinf(variances)
+        number = np.add.reduceat(unknown.astype(np.int64), one.offsets)
+        several = unknown & (np.repeat(number, one.counts) > 1)
+        shares = np.where(np.isinf(around), unknown.astype(np.float64), shares)
+    return shares, several
 
 
 def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
@@ -150,3 +401,87 @@ def range_variances(
     found = np.zeros(first.size)
     climb_ranges(tree.parent, tree.leaf_of_bin, finite, gains.shares, sums, first, last, found)
     return found
+
+
+def nonnegative_least_squares(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the consistent values of all nodes, none below 0, that are nearest to the given ones, (v,).
+
+    Parameters
+    ----------
+    values, variances : (v,) float64
+        As in `least_squares`: variance inf for a node that was not measured, 0 for one that is known exactly.
+
+    Raises
+    ------
+    TreeError
+        As `least_squares`, and if exact values need a negative bin.
+    """
+    from dpopt.inference.histograms.tree_kernels import positive_bins
+
+    own = checked_variances(tree, variances)
+    if np.ndim(values) != 1:
+        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
+    given = measured_values(tree, values, own)
+    if np.isinf(own).any():
+        TreeGains.of(tree, own)  # refuses what is not determined
+    positive = np.zeros(tree.bins, dtype=np.bool_)
+    node = positive_bins(tree.children, tree.first_child, tree.start, given, own, TOLERANCE, positive)
+    if node >= 0:
+        raise TreeError(
+            f"{interval(tree, node)} is known to be {given[node]:g}, which bins of at least 0 cannot add up to together "
+            "with the nodes below it that are known; give one of them a variance above 0"
+        )
+    zero = tree.leaf_of_bin[~positive]
+    zero = zero[own[zero] > 0]
+    left = own.copy()
+    left[zero], given[zero] = 0.0, 0.0
+    found = TreeGains.of(tree, left).fit(given)
+    result = tree.totals(np.maximum(found[tree.leaf_of_bin], 0.0))
+    result[own == 0] = given[own == 0]
+    return result
+
+
+def divide_from_the_root(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return consistent values of all nodes, none below 0, (v,).
+
+    Parameters
+    ----------
+    values, variances : (v,) float64
+        As in `least_squares`: variance inf for a node that was not measured, 0 for one that is known exactly.
+
+    Raises
+    ------
+    TreeError
+        As `least_squares`.
+    """
+    from dpopt.inference.histograms.tree_kernels import divide
+
+    own = checked_variances(tree, variances)
+    if np.ndim(values) != 1:
+        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
+    gains = TreeGains.of(tree, own)
+    best = measured_values(tree, values, own)
+    gains.fit(best)  # refuses exact values that contradict each other
+    for level in tree.levels[-2::-1]:
+        inner = tree.children[level] > 0
+        sums = tree.sum_of_children(best, level)
+        best[level] = np.where(inner, best[level] + gains.pulls[level] * (sums - best[level]), best[level])
+    leaves = tree.leaf_of_bin
+    least = tree.totals(surely_there(best[leaves], own[leaves]))
+    result = divide(tree.children, tree.first_child, best, gains.subtree_variances, least)
+    return tree.totals(result[leaves])
+
+
+def surely_there(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each bin holds at least, (n,): what is left of its noisy count beyond any noise that is to be expected.
+
+    Laplace noise of this variance exceeds the margin at any of the n bins with probability below 1 in 1,000; Gaussian noise,
+    with less. 0 for bins that were not measured, or are known exactly.
+    """
+    margins = np.sqrt(variances / 2.0) * np.log(500.0 * counts.size)
+    measured = np.isfinite(variances) & (variances > 0)
+    return np.where(measured, np.maximum(counts - np.where(measured, margins, 0.0), 0.0), 0.0)

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.records.clause_layout import ClauseTerms, clause_error, lay_out_clauses, new_truth
-from dpopt.inference.records.monomial_layout import WIDTH, are_worthwhile, lay_out_monomials, new_sight
+from dpopt.inference.records.layouts import (
+    WIDTH,
+    ClauseTerms,
+    MarginalTerms,
+    are_worthwhile,
+    clause_error,
+    lay_out_clauses,
+    lay_out_monomials,
+    lay_out_tables,
+    marginal_error,
+    new_place,
+    new_sight,
+    new_truth,
+)
 from dpopt.inference.records.problem import FitProblem
-from dpopt.inference.records.table_layout import MarginalTerms, lay_out_tables, marginal_error, new_place
 
 if TYPE_CHECKING:
-    from dpopt.inference.records.search_kernels import Books
+    from dpopt.inference.records.sweep_kernels import Books
 
 
 class Bookkeeping:
@@ -28,7 +39,7 @@ class Bookkeeping:
     """
 
     def __init__(self, problem: FitProblem, records: int) -> None:
-        from dpopt.inference.records.search_kernels import Books
+        from dpopt.inference.records.sweep_kernels import Books
 
         self._problem, self._records = problem, records
         self.marginals = MarginalTerms.of(problem.terms)
@@ -60,7 +71,7 @@ class Bookkeeping:
 
     def refresh(self) -> None:
         """Make the sums over conditions anew: they are sums of real numbers, and drift."""
-        from dpopt.inference.records.monomial_kernels import gather
+        from dpopt.inference.records.clause_kernels import gather
 
         if len(self.narrow):
             gather(self.books.monomials)
@@ -102,7 +113,7 @@ class Bookkeeping:
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
         books = books._replace(own=0, tables=tables, listed=listed, monomials=monomials)
         if len(self.narrow):
-            from dpopt.inference.records.monomial_kernels import gather
+            from dpopt.inference.records.clause_kernels import gather
 
             gather(books.monomials)
         return books

@@ -1,17 +1,173 @@
-"""Fit records to noisy answers: the record search, then column generation where rounds are asked for."""
+"""The N records of the record search, and the books in which they are counted.
+
+The record search: N records, each in turn replaced by its best response to all others.
+
+Problem: minimize f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2 over the distributions p of N equally weighted legal records.
+
+Method: block coordinate descent. A sweep takes the records in a public random order; each attribute of a record in turn takes
+the code that lowers f most, all other attributes and records as they are. f never rises. At a temperature tau > 0 the code
+is drawn instead (Gibbs sampling of the law of N records proportional to prior * exp(-f / tau)): records then spread over
+what the noise cannot tell apart, where best responses fit the noise itself.
+
+The work of a sweep grows with the cells and clauses that a record's codes touch, not with the number of all records.
+
+Fit records to noisy answers: the record search, then column generation where rounds are asked for.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import freeze, frozen
+from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.column_generation import generate_columns
-from dpopt.inference.records.fitted import Fitted
-from dpopt.inference.records.problem import FitProblem
-from dpopt.inference.records.record_search import Report, fit_records
-from dpopt.inference.records.settings import FitSettings
+from dpopt.inference.records.legal_layout import CHARGE, lay_out_legal, new_room
+from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
+from dpopt.inference.records.start import check_laws, choices_of, estimated_laws, start_records
+from dpopt.public_random import PublicRandom
+
+ORDER, DRAWS = 1, 0  # numbers of public random streams
+
+
+class Pool:
+    """N equally weighted records, counted.
+
+    Parameters
+    ----------
+    problem
+        What to fit.
+    records : (N, d) int32
+        Legal records; copied.
+    laws : (c,) float64
+        The prior of a search at a positive temperature.
+    seed
+        Of orders and draws.
+    threads
+        For counting the records at the start.
+    """
+
+    def __init__(
+        self,
+        problem: FitProblem,
+        records: NDArray[np.int32],
+        laws: NDArray[np.float64],
+        seed: int,
+        threads: int = 1,
+    ) -> None:
+        self.records = np.array(records, dtype=np.int32, order="C")
+        self._keeping = Bookkeeping(problem, len(self.records))
+        self._keeping.count(self.records, threads)
+        self._choices = choices_of(problem, laws)
+        self._legal = lay_out_legal(problem) if problem.rules.number_of_rules else None
+        self._room = new_room(problem)
+        self._largest_weight = max((term.weight for term in problem.terms), default=1.0)
+        self._order = PublicRandom(seed << 32 | ORDER)
+        self._random = np.array([seed << 32 | DRAWS], dtype=np.uint64)
+
+    def sweep(self, temperature: float) -> int:
+        """Give every record, in a public random order, its best code in each attribute (or a draw); return the changes."""
+        from dpopt.inference.records.sweep_kernels import GAIN, sweep, sweep_legally
+
+        self._keeping.refresh()
+        books, records = self._keeping.books, self.records
+        order = np.argsort(self._order.words(len(records)), kind="stable")
+        scaled = temperature * float(len(records)) ** 2
+        if self._legal is None:
+            return int(sweep(books, self._choices, records, order, scaled, self._random))
+        gain = GAIN / self._largest_weight
+        return int(
+            sweep_legally(
+                books,
+                self._choices,
+                self._legal,
+                self._room,
+                records,
+                order,
+                scaled,
+                gain,
+                CHARGE,
+                self._random,
+            )
+        )
+
+    def objective(self) -> float:
+        """Return f of the records, from their exact counts."""
+        return self._keeping.objective()
+
+
+Report = Callable[[FitProgress], None]
+
+
+def fit_records(
+    problem: FitProblem,
+    settings: FitSettings,
+    *,
+    start: NDArray[np.int32] | None = None,
+    laws: NDArray[np.float64] | None = None,
+    progress: Report | None = None,
+) -> Fitted:
+    """Return N equally weighted legal records that fit; see the top of this file.
+
+    Parameters
+    ----------
+    problem, settings
+        What to fit, and how. Same seed, same records, unless `seconds` cuts the search short.
+    start : (r, d) int32, optional
+        Legal records to start from, of any number (repeated, or thinned out evenly, to N). None: attributes drawn
+        independently from `laws`, and made legal under rules.
+    laws : (c,) float64, optional
+        Probability of every flat column (attribute, code): the law of a start, and the prior at a temperature above 0.
+        Estimated from the values if left out.
+    progress
+        Told of the start and of every sweep.
+
+    Raises
+    ------
+    ProgramError
+        A start or laws that do not fit the problem, or no legal record was found.
+    """
+    began = time.perf_counter()
+    if laws is None:
+        laws = estimated_laws(problem)
+    check_laws(problem, laws)
+    records = start_records(problem, settings, start, laws)
+    pool = Pool(problem, records, laws, settings.seed, settings.threads)
+    history = [_noted("start", 0, began, pool, 0)]
+    if progress is not None:
+        progress(history[-1])
+    stopped = "all sweeps done"
+    for number in range(1, settings.sweeps + 1):
+        if settings.seconds is not None and time.perf_counter() - began >= settings.seconds:
+            stopped = TIME_IS_UP
+            break
+        moved = pool.sweep(settings.smoothing)
+        history.append(_noted("sweep", number, began, pool, moved))
+        if progress is not None:
+            progress(history[-1])
+        if settings.smoothing == 0 and (reason := _why_done(history, settings.improvement)):
+            stopped = reason
+            break
+    number = len(pool.records)
+    weights = freeze(np.full(number, 1.0 / number))
+    records = frozen(pool.records, np.int32)
+    return Fitted(records, weights, history[-1].objective, None, None, None, stopped, tuple(history))
+
+
+def _noted(stage: str, step: int, began: float, pool: Pool, moved: int) -> FitProgress:
+    return FitProgress(stage, step, time.perf_counter() - began, pool.objective(), len(pool.records), moved)
+
+
+def _why_done(history: list[FitProgress], improvement: float) -> str | None:
+    last, before = history[-1], history[-2]
+    if last.moved == 0:
+        return "no single change of a code lowers the objective"
+    if improvement > 0 and before.objective - last.objective < improvement * before.objective:
+        return f"a sweep improved by less than {improvement:g} of the objective"
+    return None
 
 
 def fit(

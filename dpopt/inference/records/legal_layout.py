@@ -15,7 +15,7 @@ from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers.local_search.layout import build_index, lay_out_rules, new_state, new_status
 
 if TYPE_CHECKING:
-    from dpopt.inference.records.legal_sweep_kernels import Legal, Room
+    from dpopt.inference.records.sweep_kernels import Legal, Room
 
 ALLOWED = "codes that records may have"
 
@@ -50,7 +50,7 @@ def rules_with_domains(problem: FitProblem) -> ThresholdCircuit:
 
 def lay_out_legal(problem: FitProblem) -> Legal:
     """Return rules, and a status for one record at a time."""
-    from dpopt.inference.records.legal_sweep_kernels import Legal
+    from dpopt.inference.records.sweep_kernels import Legal
 
     none = np.zeros((0, 1), dtype=np.int32)
     nothing = Clauses.conjunctions(none, none, none.astype(np.bool_))
@@ -62,7 +62,7 @@ def lay_out_legal(problem: FitProblem) -> Legal:
 
 def new_room(problem: FitProblem) -> Room:
     """Return room for a visit of a record."""
-    from dpopt.inference.records.legal_sweep_kernels import Room
+    from dpopt.inference.records.sweep_kernels import Room
 
     d, widest = problem.sizes.size, int(problem.sizes.max())
     return Room(
@@ -77,6 +77,6 @@ def new_room(problem: FitProblem) -> Room:
 
 def gains_of_laws(laws: NDArray[np.float64], least: float) -> NDArray[np.int64]:
     """Return logarithms of one-way laws as gains of compound moves."""
-    from dpopt.inference.records.legal_sweep_kernels import GAIN
+    from dpopt.inference.records.sweep_kernels import GAIN
 
     return np.rint(GAIN * np.log(np.maximum(laws, least))).astype(np.int64)

@@ -3,6 +3,10 @@
 Problem: minimize  f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2  over the probability distributions p on legal records,
 where row j of A_g holds the answers 0 or 1 of query j of term g to every record: A_g p are the shares of the records of
 which the queries are true. Legal are the records with allowed codes that obey the rules. Page: models/projection.
+
+How a fit is made: public numbers only, so that it can be repeated from a plan.
+
+What a fit gives: weighted records, how near their answers are, and how much nearer any could be.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
+from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
@@ -162,3 +167,164 @@ def _check_codes(domains: Domains, sizes: NDArray[np.int32], what: str) -> None:
     limit = np.repeat(sizes, domains.counts)
     if ((domains.codes < 0) | (domains.codes >= limit)).any():
         raise ProgramError(f"{what} name a code that does not exist; codes go from 0 to the size less 1")
+
+
+MOST_RECORDS = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """How a fit is made, and when it ends.
+
+    Parameters
+    ----------
+    records
+        Number N of equally weighted records that the record search keeps, 1 .. 10^8.
+    sweeps
+        Sweeps of the record search, >= 0; each gives every record its best response to all others once.
+    smoothing
+        Temperature tau >= 0. 0: plain best responses. Above 0, records are drawn from the law proportional to
+        prod_r prior(x_r) exp(-f / tau), one attribute of one record at a time; with weights 1 and values of variance s^2,
+        tau = s^2 is the posterior law of the records.
+    improvement
+        Stop before the last sweep once one lowers f by less than this share of f, >= 0; plain best responses only.
+    seconds
+        Wall-clock seconds after which no further sweep or round begins, or None. A repeated fit may then end elsewhere.
+    rounds
+        Rounds of column generation after the search, >= 0; 0 keeps the equally weighted records.
+    gap
+        Absolute gap of f at which column generation ends, or None.
+    seed
+        0 .. 2^31 - 1, public.
+    threads
+        Threads of what can be divided without changing the result, and of solvers, >= 1.
+    pricing, proof
+        The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough to write
+        it out. None leaves pricing to this room's own search, and bounds to enumeration (where that is possible).
+
+    Raises
+    ------
+    ProgramError
+        A number outside its range.
+    """
+
+    records: int = 20_000
+    sweeps: int = 10
+    smoothing: float = 0.0
+    improvement: float = 0.0
+    seconds: float | None = None
+    rounds: int = 0
+    gap: float | None = None
+    seed: int = 0
+    threads: int = 2
+    pricing: str | Solver | None = None
+    proof: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("records", 1, MOST_RECORDS),
+            ("sweeps", 0, 2**31 - 1),
+            ("rounds", 0, 2**31 - 1),
+            ("seed", 0, 2**31 - 1),
+            ("threads", 1, 2**10),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ProgramError(f"{name} is {value}; give a whole number from {least} to {most:,}")
+        for name in ("smoothing", "improvement"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ProgramError(f"{name} is {value}; give a finite number of at least 0")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ProgramError(f"seconds is {self.seconds}; give a number above 0, or None for no limit")
+        if self.gap is not None and not (math.isfinite(self.gap) and self.gap >= 0):
+            raise ProgramError(f"gap is {self.gap}; give a finite number of at least 0, or None")
+
+
+TIME_IS_UP = "time is up"
+"""Why a fit stopped: its limit of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitProgress:
+    """Where a fit stood at one moment.
+
+    Attributes
+    ----------
+    stage : str
+        "start" or "sweep" of the record search; "merge" (equal records as one, best weights), "round" or "end" of column
+        generation.
+    step : int
+        Number of the sweep or round, from 1; 0 for a start.
+    seconds : float
+        Since the fit began; the clock of the public side, no part of a result that is compared.
+    objective : float
+        f of the records at that moment.
+    records : int
+        Number of records (search) or of records with a weight (column generation).
+    moved : int
+        Changes of codes in the sweep; new records in a round.
+    lower_bound : float or None
+        The largest proven lower bound of f so far.
+    """
+
+    stage: str
+    step: int
+    seconds: float
+    objective: float
+    records: int
+    moved: int = 0
+    lower_bound: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Weighted records, and what is known of them.
+
+    Attributes
+    ----------
+    records : (r, d) int32
+        Legal records; after column generation distinct ones.
+    weights : (r,) float64
+        Their shares, positive, sum 1.
+    objective : float
+        f of these weights.
+    lower_bound : float or None
+        No distribution on legal records has a smaller f; None where nothing was proven.
+    frank_wolfe_gap : float or None
+        <gradient, A p> less <gradient, q(x)> for the best record x that pricing found at p: with exact pricing f(p) is within
+        this of the optimum. None without column generation, and where it ended before these weights were priced.
+    pricing_gap : float or None
+        By how much a better record than the one found could lower <gradient, q(x)>, proven; None where nothing was.
+    gap : float or None
+        objective - lower_bound, at most the sum of the two gaps above; None without a bound.
+    proof : str
+        Who proved the lower bound, in words; empty without one.
+    stopped : str
+        Why the fit ended.
+    history : tuple of FitProgress
+    """
+
+    records: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    objective: float
+    lower_bound: float | None
+    pricing_gap: float | None
+    gap: float | None
+    stopped: str
+    history: tuple[FitProgress, ...]
+    frank_wolfe_gap: float | None = None
+    proof: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", frozen(self.records, np.int32))
+        object.__setattr__(self, "weights", frozen(self.weights, np.float64))
+        object.__setattr__(self, "history", tuple(self.history))
+        if self.records.ndim != 2 or self.weights.shape != (self.records.shape[0],) or not self.weights.size:
+            raise ProgramError(
+                f"records of shape {self.records.shape} with weights of shape {self.weights.shape}; each record has one"
+            )
+        if (self.weights <= 0).any() or abs(float(self.weights.sum()) - 1.0) > 1e-9:
+            raise ProgramError("the weights of fitted records must be positive and sum to 1")
+        if (self.lower_bound is None) != (self.gap is None):
+            raise ProgramError("a gap comes with a lower bound, and a lower bound with a gap")

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import NoSolutionError, ProgramError
-from dpopt.inference.records.columns.columns import Answers
-from dpopt.inference.records.columns.master import MATRIX_UP_TO, Matrix
+from dpopt.inference.records.columns.columns import MATRIX_UP_TO, Answers, Matrix
 from dpopt.inference.records.problem import FitProblem
-from dpopt.models.best_responses.as_mip import accepting_max_csp
-from dpopt.models.best_responses.reading import read_record
+from dpopt.models.best_responses.best_response import read_record
+from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.records.whole_multiplicities import rounding_program
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.solver import Solver, why_refused

@@ -2,12 +2,12 @@
 
 | file | what it holds |
 |---|---|
-| best_response.py, reading.py | a round's draw as a `MaxCsp`; the record read off a result |
+| best_response.py | a round's draw as a `MaxCsp`; the record read off a result |
 | perturbed_response.py | the same for FEM and sepFEM, where the best response is perturbed |
-| formulation.py, max_csp_as_mip.py | a `MaxCsp` as a mixed-integer program, and the way back |
-| rewarded_clauses.py, row_blocks.py | what rows are made from: rewarded clauses u_j, blocks of rows |
-| pairwise_lifting.py, pair_tables.py, relaxation_bound.py | bounds from linear programs |
-| as_mip.py, presolved.py, sums_of_parts.py | solvers of mixed-integer programs as those of `MaxCsp`; presolve before any |
+| max_csp_as_mip.py | a `MaxCsp` as a mixed-integer program, the way back, and solvers of those as solvers of `MaxCsp` |
+| row_blocks.py, rewarded_clauses.py | what rows are made from: blocks of rows, rewarded clauses u_j |
+| presolved.py | presolve before any solver |
+| pairwise_lifting.py, relaxation_bound.py | bounds from linear programs |
 | column_pricing.py | the pricing of a projection as a best response |
 | rows/ | rows of clauses, cliques and rules |
 """

@@ -1,7 +1,11 @@
-"""Rows of a mixed-integer program, collected block by block as flat arrays."""
+"""The ways to write a best response as a mixed-integer program.
+
+Rows of a mixed-integer program, collected block by block as flat arrays.
+"""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +14,18 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+
+class Formulation(enum.Enum):
+    """How the rows of clauses and rules are written; each has the same optimum, the later the better relaxation."""
+
+    AGGREGATED = "aggregated"
+    """One row per clause, every variable whole; as in the paper."""
+    PER_LITERAL = "per-literal"
+    """One row per literal that binds a clause by itself, variables continuous where the rows leave no choice."""
+    CLIQUE = "clique"
+    """PER_LITERAL, and what follows from "one code per attribute" for clauses that share a literal."""
+
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]

@@ -19,7 +19,7 @@ These programs serve any size that a test needs. What solves them fast is in `dp
 
     TC-1, TC-2      two passes over the levels (`tree_least_squares`);
     TC-1 to TC-4    curves T_v, the total of v at the price p, where p is half the slope of its subtree's least cost:
-                    T_C(p) = sum_u T_u(p),  T_v(p + (T_C(p) - y_v) / s_v) = T_C(p) (`nonnegative_tree`);     TC-7
+                    T_C(p) = sum_u T_u(p),  T_v(p + (T_C(p) - y_v) / s_v) = T_C(p) (`nonnegative_least_squares`);     TC-7
                     a bin is positive if and only if its breakpoint reaches the root below 0;               TC-8
     TC-1 to TC-5    moves of one count into, out of or between bins; a tree that none of them improves is optimal
                     (`integer_tree`).                                                                       TC-9

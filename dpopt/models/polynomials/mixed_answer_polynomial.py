@@ -21,8 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.polynomials.answer_polynomial import DENOMINATORS, LARGEST_QUERY, AnswerPolynomial
-from dpopt.models.polynomials.error_and_noise_search import candidates
+from dpopt.models.polynomials.answer_polynomial import (
+    DENOMINATORS,
+    LARGEST_QUERY,
+    AnswerPolynomial,
+    candidates,
+)
 
 _BITS = 60  # coefficients are whole multiples of 2^-60
 

@@ -7,10 +7,9 @@ holds what its mechanism needs besides the records, and lets out released values
     value = ...                                   draw
     return self._released(value, value.to_json()) put the value on file, then hand it out
 
-What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.md.
+A draw that may have been recalled, and of which there is one for each label, is paid for with `_paid_once`.
 
-`TableDoor` also measures counts of queries on the records of a table; `OneWayDoor` also one-way marginals, for the curators of
-algorithms whose records come from drawn queries.
+What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -19,23 +18,18 @@ from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.one_way import ONE_WAY, one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
 from dpopt.files.codec import encode
-from dpopt.private.measurements.measurement import Measurement
-from dpopt.private.measurements.noisy_counts import noisy_counts
+from dpopt.private.measurements.noisy_counts import Noised, with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.schema.domains import Domains
-from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import NoisyAnswers
 
@@ -70,12 +64,11 @@ class Door(Generic[_Held]):
         Gets charge, then draw, each before anything else sees it.
     size : int
         Public size: n under replace-one, n0 under add-remove.
-    noise : Noise
-        Source of noise for counts.
-    trusted : bool
-        Whether all sources of draws are those of `is_trusted`; otherwise the ledger is marked as not private.
+    noise, words, sampler :
+        Sources of noise for counts, of random words, and of drawn queries; anything but the defaults, which `is_trusted` names,
+        marks the ledger as not private.
     threads : int
-        Threads for loops over queries.
+        Threads for counting, drawing, and loops over queries.
     progress : callable, optional
         Called with the share of the work of one measurement that is done. Its timing depends on public sizes only.
 
@@ -92,8 +85,9 @@ class Door(Generic[_Held]):
         journal: Journal,
         *,
         size: int,
-        noise: Noise,
-        trusted: bool,
+        noise: Noise | None = None,
+        words: RandomWords | None = None,
+        sampler: QuerySampler | None = None,
         threads: int = 2,
         progress: Callable[[float], None] | None = None,
     ) -> None:
@@ -107,11 +101,13 @@ class Door(Generic[_Held]):
         self._ledger = ledger
         self._journal = journal
         self._size = size
-        self._noise = noise
+        self._noise: Noise = OpendpNoise() if noise is None else noise
+        self._words: RandomWords = SystemWords() if words is None else words
         self._threads = threads
         self._progress = progress
         self._paid: Charge | None = None
-        if ledger.is_private and not trusted:
+        self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
+        if ledger.is_private and not is_trusted(sampler, self._noise, self._words):
             ledger.mark_not_private(NOT_PRIVATE_DRAWS)
 
     def __reduce__(self) -> NoReturn:
@@ -138,6 +134,8 @@ class Door(Generic[_Held]):
         else:
             self._ledger.substitute(charge, given_up)
         self._paid = None if drawn else charge
+        if drawn:
+            self._labels.add(charge.label)
 
     @property
     def _relation(self) -> NeighbouringRelation:
@@ -174,6 +172,43 @@ class Door(Generic[_Held]):
             )
         return paid
 
+    def _not_drawn(self, label: str) -> None:
+        """Refuse a second draw for a label.
+
+        Raises
+        ------
+        BudgetError
+            If one was made, or may have been seen.
+        """
+        if label in self._labels:
+            raise BudgetError(
+                f"{label!r} was drawn before, and no draw is repeated; each draw of a plan has a name or a round of its own"
+            )
+
+    def _paid_once(self, charge: Charge, what: str = "", *, again: bool = False, **where: int) -> Charge:
+        """Spend a charge and put it on file, or with `again` take the one that was recalled; once for each label.
+
+        Privacy: A3, A5 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            As `_not_drawn`, `_charged` and `_recalled`; nothing is to be drawn then.
+        """
+        self._not_drawn(charge.label)
+        paid = self._recalled(charge, what or repr(charge.label)) if again else self._charged(charge, **where)
+        self._labels.add(charge.label)
+        return paid
+
+    def _noisy(
+        self, exact: NDArray[np.int64], measurement: Noised, charge: Charge, **where: int
+    ) -> NoisyAnswers:
+        """Add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy.md."""
+        answers = with_noise(
+            exact, measurement, charge, self._noise, threads=self._threads, progress=self._progress
+        )
+        return self._released(answers, {**answers.to_json(), **where})
+
     def _released(self, value: _Released, entry: Entry) -> _Released:
         """Put a value that was drawn on file, then hand it out."""
         self._journal.append(entry)
@@ -182,56 +217,3 @@ class Door(Generic[_Held]):
     def _on_file(self, charge: Charge, **where: int) -> Charge:
         self._journal.append({"kind": "charge", "charge": encode(charge), **where})
         return charge
-
-
-class TableDoor(Door[PrivateDataset]):
-    """The door of the curators of a table."""
-
-    def _measured(self, measurement: Measurement, charge: Charge, **where: int) -> NoisyAnswers:
-        """Count, add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy.md."""
-        answers = noisy_counts(
-            self._dataset,
-            measurement,
-            charge,
-            self._noise,
-            threads=self._threads,
-            progress=self._progress,
-        )
-        return self._released(answers, {**answers.to_json(), **where})
-
-
-class OneWayDoor(TableDoor):
-    """Measures all one-way marginals, once, where the plan says so."""
-
-    def measure_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
-        """Charge, then measure all one-way marginals with integer noise.
-
-        Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
-        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md. Test:
-        `tests/private/test_one_way.py`.
-        """
-        charge = self._charged(self._one_way_charge(scale, gaussian=gaussian), round=0)
-        return self._measured(self._one_way(scale, gaussian=gaussian), charge)
-
-    def complete_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
-        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
-
-        Privacy: A5, C4 in docs/privacy.md.
-        """
-        expected = self._one_way_charge(scale, gaussian=gaussian)
-        charge = self._recalled(expected, "the planned measurement")
-        return self._measured(self._one_way(scale, gaussian=gaussian), charge)
-
-    def _one_way_charge(self, scale: float, *, gaussian: bool) -> Charge:
-        return one_way_charge(
-            len(self._dataset._schema), scale=scale, gaussian=gaussian, relation=self._relation
-        )
-
-    def _one_way(self, scale: float, *, gaussian: bool) -> Measurement:
-        return Measurement(ONE_WAY, one_way_marginals(self._dataset._schema), scale, gaussian)
-
-
-def one_way_marginals(schema: Schema) -> MarginalSet:
-    """Return the histogram of every attribute of a schema, over all of its codes."""
-    attributes = np.arange(len(schema), dtype=np.int32)[:, None]
-    return MarginalSet(Domains.of(schema, occurring=False), attributes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,9 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dqrs import dqrs_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError, TranscriptError
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.noise import Noise
-from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
@@ -23,6 +23,18 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SampledQueries
+
+
+class Options(TypedDict, total=False):
+    """What DQRS hands on to `Curator` as it is."""
+
+    marginals: MarginalSet | None
+    record_clauses: Clauses | None
+    sampler: QuerySampler | None
+    noise: Noise | None
+    words: RandomWords | None
+    threads: int
+    progress: Callable[[float], None] | None
 
 
 class DqrsCurator(Curator):
@@ -40,9 +52,7 @@ class DqrsCurator(Curator):
     ----------
     margin : Decimal
         c, above 0: keeps the probability of drawing again away from 0.
-    words : RandomWords, optional
-        Where the outcomes come from; anything but the default marks the ledger as not private.
-    dataset, clauses, ledger, journal, size, step, marginals, record_clauses, sampler, noise, threads, progress :
+    dataset, clauses, ledger, journal, size, step, more :
         As in `Curator`.
     """
 
@@ -56,31 +66,9 @@ class DqrsCurator(Curator):
         size: int,
         step: Decimal,
         margin: Decimal,
-        marginals: MarginalSet | None = None,
-        record_clauses: Clauses | None = None,
-        sampler: QuerySampler | None = None,
-        noise: Noise | None = None,
-        words: RandomWords | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
+        **more: Unpack[Options],
     ) -> None:
-        super().__init__(
-            dataset,
-            clauses,
-            ledger,
-            journal,
-            size=size,
-            step=step,
-            marginals=marginals,
-            record_clauses=record_clauses,
-            sampler=sampler,
-            noise=noise,
-            threads=threads,
-            progress=progress,
-        )
-        if ledger.is_private and not is_trusted(None, None, words):
-            ledger.mark_not_private(NOT_PRIVATE_DRAWS)
-        self._words: RandomWords = SystemWords() if words is None else words
+        super().__init__(dataset, clauses, ledger, journal, size=size, step=step, **more)
         self._margin = margin
         self._kept = KeptQueries(step, margin, size, self._weights.table)
         self._on_file_draws: dict[int, SampledQueries] = {}

@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.one_way import ONE_WAY, one_way_charge
 from dpopt.errors import WorkloadError
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, OneWayDoor, is_trusted
+from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise
-from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.released import SampledQueries
-
-__all__ = ["NOT_PRIVATE_DRAWS", "Curator", "is_trusted"]
+from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
 
-class Curator(OneWayDoor):
+class Curator(Door[PrivateDataset]):
     """Answers the driver of DualQuery with released values only.
 
     Parameters
@@ -47,7 +49,7 @@ class Curator(OneWayDoor):
         Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
     record_clauses : Clauses, optional
         The same queries over the coding of the synthetic records, where that differs from the table's (indicator bits).
-    sampler, noise :
+    sampler, noise, words :
         Sources of draws; anything but the defaults marks the ledger as not private.
     threads : int
         Threads for loops over queries.
@@ -75,13 +77,21 @@ class Curator(OneWayDoor):
         record_clauses: Clauses | None = None,
         sampler: QuerySampler | None = None,
         noise: Noise | None = None,
+        words: RandomWords | None = None,
         threads: int = 2,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         self._sampler = ExactSampler(SystemWords()) if sampler is None else sampler
-        noise = OpendpNoise() if noise is None else noise
-        trusted = is_trusted(self._sampler, noise)
-        super().__init__(dataset, ledger, journal, size=size, noise=noise, trusted=trusted, threads=threads)
+        super().__init__(
+            dataset,
+            ledger,
+            journal,
+            size=size,
+            noise=noise,
+            words=words,
+            sampler=self._sampler,
+            threads=threads,
+        )
         self._step = step
         self._record_clauses = clauses if record_clauses is None else record_clauses
         if marginals is not None and marginals.number_of_cells != len(clauses):
@@ -128,6 +138,24 @@ class Curator(OneWayDoor):
         self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
         return self._draw(draws, charge)
 
+    def measure_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
+        """Charge, then measure all one-way marginals with integer noise, where the plan says so.
+
+        Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
+        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md. Test:
+        `tests/private/test_one_way.py`.
+        """
+        charge = self._charged(self._one_way_charge(scale, gaussian=gaussian), round=0)
+        return self._one_way(scale, charge, gaussian=gaussian)
+
+    def complete_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
+        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
+
+        Privacy: A5, C4 in docs/privacy.md.
+        """
+        expected = self._one_way_charge(scale, gaussian=gaussian)
+        return self._one_way(scale, self._recalled(expected, "the planned measurement"), gaussian=gaussian)
+
     def observe(self, record: NDArray[np.int32]) -> None:
         """Take note of a synthetic record; nothing comes back."""
         from dpopt.queries.counting.kernels import satisfied
@@ -149,3 +177,19 @@ class Curator(OneWayDoor):
         np.add.at(net, inverse, 1 - 2 * (signed % 2))
         sampled = SampledQueries(self._round, queries[net != 0], net[net != 0], charge)
         return self._released(sampled, sampled.to_json())
+
+    def _one_way_charge(self, scale: float, *, gaussian: bool) -> Charge:
+        attributes = len(self._dataset._schema)
+        return one_way_charge(attributes, scale=scale, gaussian=gaussian, relation=self._relation)
+
+    def _one_way(self, scale: float, charge: Charge, *, gaussian: bool) -> NoisyAnswers:
+        """Count, add noise, put on file, hand out; `charge` is on file. Privacy: A3, C4 in docs/privacy.md."""
+        planned = Measurement(ONE_WAY, one_way_marginals(self._dataset._schema), scale, gaussian)
+        exact = planned.exact(self._dataset, self._relation, self._threads)
+        return self._noisy(exact, planned, charge)
+
+
+def one_way_marginals(schema: Schema) -> MarginalSet:
+    """Return the histogram of every attribute of a schema, over all of its codes."""
+    attributes = np.arange(len(schema), dtype=np.int32)[:, None]
+    return MarginalSet(Domains.of(schema, occurring=False), attributes)

@@ -13,10 +13,9 @@ from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
-from dpopt.private.curators.door import TableDoor, is_trusted
+from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.mechanisms.noise import OpendpNoise
-from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
@@ -27,7 +26,7 @@ from dpopt.transcript.released import SelectedQuery
 _CELLS_AT_ONCE = 1 << 23
 
 
-class FemCurator(TableDoor):
+class FemCurator(Door[PrivateDataset]):
     """Answers a driver of FEM with selected queries only.
 
     Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the charge
@@ -84,12 +83,10 @@ class FemCurator(TableDoor):
             ledger,
             journal,
             size=size,
-            noise=OpendpNoise(),
-            trusted=is_trusted(None, None, words),
+            words=words,
             threads=threads,
             progress=progress,
         )
-        self._words: RandomWords = SystemWords() if words is None else words
         self._queries, self._records, self._range = queries, records, range_
         held, counts = self._exact_counts()
         self._selection = QuerySelection(

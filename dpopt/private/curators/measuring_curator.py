@@ -9,20 +9,19 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.errors import BudgetError
-from dpopt.private.curators.door import TableDoor, is_trusted
-from dpopt.private.measurements.measurement import Measurement, check_marginals
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise
-from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.measurement import check_marginals
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.mechanisms.selection_law import clamp_of, draw_candidate, selection_weights
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.selection import Selection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
+from dpopt.transcript.released import SelectedMarginal
 
 
-class MeasuringCurator(TableDoor):
+class MeasuringCurator(CountingCurator):
     """Answers a driver with noisy counts and selected marginals only.
 
     Parameters
@@ -48,6 +47,8 @@ class MeasuringCurator(TableDoor):
         Under replace-one, if the table does not have exactly `size` records.
     """
 
+    _dataset: PrivateDataset
+
     def __init__(
         self,
         dataset: PrivateDataset,
@@ -60,55 +61,17 @@ class MeasuringCurator(TableDoor):
         threads: int = 2,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        noise = OpendpNoise() if noise is None else noise
-        self._words = SystemWords() if words is None else words
         super().__init__(
             dataset,
             ledger,
             journal,
             size=size,
             noise=noise,
-            trusted=is_trusted(None, noise, self._words),
+            words=words,
             threads=threads,
             progress=progress,
         )
         self._scores = CandidateScores(dataset, size=size, threads=threads)
-        self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
-
-    def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
-        """Spend a charge that is on file, when a run is resumed; see `Door.recall`. What was drawn is not drawn again."""
-        super().recall(charge, given_up=given_up, drawn=drawn)
-        if drawn:
-            self._labels.add(charge.label)
-
-    def measure(self, measurement: Measurement, round: int = 0) -> NoisyAnswers:  # noqa: A002
-        """Charge, then count and add noise.
-
-        Neighbouring relation, sensitivity and theorem: see `Measurement.charge`. The charge is computed here from the queries
-        and the scale, never taken from the caller. `round` goes into the transcript. Privacy: C2, C3 in docs/privacy.md.
-
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or the name was measured before; nothing is drawn then.
-        WorkloadError
-            If the queries belong to another schema; nothing is spent then.
-        """
-        charge = self._charge_of(measurement)
-        return self._measured(measurement, self._charged(charge, round=round), round=round)
-
-    def complete_measure(self, measurement: Measurement, round: int = 0) -> NoisyAnswers:  # noqa: A002
-        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
-
-        Privacy: A5, C2, C3 in docs/privacy.md.
-
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is another one.
-        """
-        charge = self._recalled(self._charge_of(measurement), f"the measurement {measurement.name!r}")
-        return self._measured(measurement, charge, round=round)
 
     def select(
         self, selection: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
@@ -138,7 +101,7 @@ class MeasuringCurator(TableDoor):
             If records or candidates do not fit; nothing is spent then.
         """
         public = self._checked(selection, records, multiplicity)
-        charge = self._charged(self._new(selection.charge(self._relation)), round=selection.round)
+        charge = self._paid_once(selection.charge(self._relation), round=selection.round)
         return self._select(selection, charge, *public)
 
     def complete_select(
@@ -154,30 +117,9 @@ class MeasuringCurator(TableDoor):
             If no such charge was recalled, or it is another one.
         """
         public = self._checked(selection, records, multiplicity)
-        charge = self._recalled(
-            self._new(selection.charge(self._relation)), f"the selection of round {selection.round}"
-        )
+        what = f"the selection of round {selection.round}"
+        charge = self._paid_once(selection.charge(self._relation), what, again=True)
         return self._select(selection, charge, *public)
-
-    def _charge_of(self, measurement: Measurement) -> Charge:
-        """Return the charge of a measurement that can be made."""
-        sizes = self._dataset._schema.sizes
-        measurement.check_against(sizes)
-        return self._new(measurement.charge(self._relation, sizes))
-
-    def _new(self, charge: Charge) -> Charge:
-        """Return a charge if no draw was made for one of its label.
-
-        Raises
-        ------
-        BudgetError
-            If one was made, or may have been seen.
-        """
-        if charge.label in self._labels:
-            raise BudgetError(
-                f"{charge.label!r} was drawn before; each draw of a plan has a name or a round of its own"
-            )
-        return charge
 
     def _checked(
         self, selection: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
@@ -189,11 +131,6 @@ class MeasuringCurator(TableDoor):
         clamp_of(selection.range, selection.spread(self._relation, int(multiplicity.sum())))
         return records, multiplicity
 
-    def _measured(self, measurement: Measurement, charge: Charge, **where: int) -> NoisyAnswers:
-        """Measure once for each name; `charge` is on file. Privacy: A3, C2 in docs/privacy.md."""
-        self._labels.add(charge.label)
-        return super()._measured(measurement, charge, **where)
-
     def _select(
         self,
         selection: Selection,
@@ -202,7 +139,6 @@ class MeasuringCurator(TableDoor):
         multiplicity: NDArray[np.int64],
     ) -> SelectedMarginal:
         """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E4 in docs/privacy.md."""
-        self._labels.add(charge.label)
         total = int(multiplicity.sum())
         scores = self._scores.of(
             selection.candidates, selection.score, records, multiplicity, progress=self._progress

@@ -14,12 +14,11 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators.door import TableDoor, is_trusted
+from dpopt.errors import PlanError
+from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.noisy_counts import with_noise
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise
-from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
@@ -37,7 +36,7 @@ class RoundMeasurement:
     gaussian: bool
 
 
-class MultiplicativeCurator(TableDoor):
+class MultiplicativeCurator(Door[PrivateDataset]):
     """Answers a driver of multiplicative weights with selections and noisy counts only.
 
     Each round t has two charges: one selection of range eps0, and one measurement, of the query or of the marginal selected.
@@ -100,20 +99,17 @@ class MultiplicativeCurator(TableDoor):
         threads: int = 2,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        noise = OpendpNoise() if noise is None else noise
-        self._words: RandomWords = SystemWords() if words is None else words
         super().__init__(
             dataset,
             ledger,
             journal,
             size=size,
             noise=noise,
-            trusted=is_trusted(None, noise, self._words),
+            words=words,
             threads=threads,
             progress=progress,
         )
         self._range, self._scale, self._gaussian = range_, scale, gaussian
-        self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
         self._counts = exact_counts(dataset, queries, threads=threads)
         self._starts: NDArray[np.int64] | None = None
         if whole_marginals:
@@ -127,12 +123,6 @@ class MultiplicativeCurator(TableDoor):
             self._queries = SignedQueryLaw(
                 self._counts, rows=dataset._rows, size=size, range_=range_, relation=self._relation
             )
-
-    def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
-        """Spend a charge that is on file, when a run is resumed; see `Door.recall`. What was drawn is not drawn again."""
-        super().recall(charge, given_up=given_up, drawn=drawn)
-        if drawn:
-            self._labels.add(charge.label)
 
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
         """Charge, then select a query that these public answers (m,) miss.
@@ -149,7 +139,8 @@ class MultiplicativeCurator(TableDoor):
         if self._starts is not None:
             raise PlanError("this run selects marginals")
         check_public(answers, len(self._counts), self._size)
-        charge = self._paid_for(selection_charge(round, self._range, self._relation), round, again=again)
+        planned = selection_charge(round, self._range, self._relation)
+        charge = self._paid_once(planned, again=again, round=round)
         signed = self._queries.draw(answers, self._words)
         selected = SelectedQuery(round, signed // 2, signed % 2 == 1, charge)
         return self._released(selected, selected.to_json())
@@ -174,7 +165,8 @@ class MultiplicativeCurator(TableDoor):
             raise PlanError(
                 f"round {round}: an unknown score {score!r}, or not one penalty for each marginal"
             )
-        charge = self._paid_for(selection_charge(round, self._range, self._relation), round, again=again)
+        planned = selection_charge(round, self._range, self._relation)
+        charge = self._paid_once(planned, again=again, round=round)
         chosen = self._marginals.draw(answers, score, penalties, self._words)
         selected = SelectedMarginal(round, chosen, charge)
         return self._released(selected, selected.to_json())
@@ -197,32 +189,16 @@ class MultiplicativeCurator(TableDoor):
                 f"round {round}: number {chosen} was to be measured; there are {last:,}, from 0 on"
             )
         planned = RoundMeasurement(f"round {round}", self._scale, self._gaussian)
-        charge = self._paid_for(self._measurement_charge(planned), round, again=again)
+        charge = self._paid_once(self._measurement_charge(planned), again=again, round=round)
         part = (
             slice(chosen, chosen + 1)
             if self._starts is None
             else slice(int(self._starts[chosen]), int(self._starts[chosen + 1]))
         )
-        answers = with_noise(
-            self._counts[part], planned, charge, self._noise, threads=self._threads, progress=self._progress
-        )
-        return self._released(answers, {**answers.to_json(), "round": round})
+        return self._noisy(self._counts[part], planned, charge, round=round)
 
     def _measurement_charge(self, planned: RoundMeasurement) -> Charge:
         moved = 2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
         return measurement_charge(
             planned.name, moved, planned.scale, gaussian=planned.gaussian, relation=self._relation
         )
-
-    def _paid_for(self, charge: Charge, number: int, *, again: bool) -> Charge:
-        """Spend a charge and put it on file, or take the one that was recalled; once for each label.
-
-        Privacy: A3, A5 in docs/privacy.md.
-        """
-        if charge.label in self._labels:
-            raise BudgetError(
-                f"{charge.label!r} was drawn before; each draw of a plan has a round of its own"
-            )
-        paid = self._recalled(charge, charge.label) if again else self._charged(charge, round=number)
-        self._labels.add(charge.label)
-        return paid

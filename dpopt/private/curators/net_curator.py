@@ -12,14 +12,13 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.arrays import frozen
-from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators.door import TableDoor, is_trusted
+from dpopt.errors import PlanError
+from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
 from dpopt.private.mechanisms.net.net_law import NetLaw, clamp_at
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, Multisets
-from dpopt.private.mechanisms.noise import OpendpNoise
-from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
+from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -32,7 +31,7 @@ MOST_ANSWERS = 1 << 27
 _DEPTH = 128
 
 
-class NetCurator(TableDoor):
+class NetCurator(Door[PrivateDataset]):
     """Answers a driver with one selected database, once.
 
     Parameters
@@ -97,20 +96,12 @@ class NetCurator(TableDoor):
             ledger,
             journal,
             size=size,
-            noise=OpendpNoise(),
-            trusted=is_trusted(None, None, words),
+            words=words,
             threads=threads,
             progress=progress,
         )
-        self._words: RandomWords = SystemWords() if words is None else words
         self._range = range_
-        self._used = False
         self._counts = exact_counts(dataset, queries, threads=threads, progress=progress)
-
-    def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
-        """Spend a charge that is on file, when a run is resumed; what was drawn is not drawn again."""
-        super().recall(charge, given_up=given_up, drawn=drawn)
-        self._used = self._used or drawn
 
     def select_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
@@ -133,7 +124,7 @@ class NetCurator(TableDoor):
             If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         law = self._law_of(multisets, reach)
-        return self._selected(multisets, law, self._charged(self._charge()))
+        return self._selected(multisets, law, self._paid_once(self._charge()))
 
     def complete_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
         """Make the selection of a charge that was recalled without one; nothing had left the curator.
@@ -146,7 +137,7 @@ class NetCurator(TableDoor):
             If no such charge was recalled, or it is another one.
         """
         law = self._law_of(multisets, reach)
-        return self._selected(multisets, law, self._recalled(self._charge(), "the selection"))
+        return self._selected(multisets, law, self._paid_once(self._charge(), "the selection", again=True))
 
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
         """Charge, then select a candidate of a list: the net mechanism.
@@ -172,8 +163,7 @@ class NetCurator(TableDoor):
         spread = score_range("max", self._relation) * records
         clamp = clamp_at(_DEPTH, self._range, spread)
         law = NetLaw(self._range, spread, clamp)
-        charge = self._charged(self._charge())
-        self._used = True
+        charge = self._paid_once(self._charge())
         distances = _distances(self._counts * records, candidates, self._size)
         best = int(distances.min())  # moves by no more than each candidate's distance
         chosen = draw_listed(distances - best, law.weight, self._words)
@@ -181,15 +171,7 @@ class NetCurator(TableDoor):
         return self._released(selected, selected.to_json())
 
     def _charge(self) -> Charge:
-        """Return what the one selection costs, if none was made.
-
-        Raises
-        ------
-        BudgetError
-            If one was made, or may have been seen.
-        """
-        if self._used:
-            raise BudgetError("a net mechanism selects once; plan another run to select again")
+        """Return what the one selection costs."""
         return selection_charge(1, self._range, self._relation)
 
     def _law_of(self, multisets: Multisets, reach: Decimal) -> NetLaw:
@@ -207,7 +189,6 @@ class NetCurator(TableDoor):
 
     def _selected(self, multisets: Multisets, law: NetLaw, charge: Charge) -> SelectedDatabase:
         """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy.md."""
-        self._used = True
         targets = self._counts * multisets.records
         counts = draw_multiset(multisets, targets, size=self._size, law=law, source=self._words)
         held = np.flatnonzero(counts)

@@ -26,8 +26,7 @@ from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, TableSourc
 from dpopt.private.readers.watched_files import WatchedFiles
 from dpopt.private.tables.dataset import Codes, PrivateDataset, least_dtype
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.named_attributes import over_named
+from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
 
 _Item = TypeVar("_Item")

@@ -13,8 +13,7 @@ from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, SparseAnswers, shares_of_cells
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.named_attributes import over_named
+from dpopt.queries.marginal_set import MarginalSet, over_named
 
 CELLS = (
     1 << 22

@@ -8,22 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
+from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.measurements.noisy_counts import check_scale
 from dpopt.private.tables.bin_counts import BinCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measurement:
-    """Name, and law and scale of the noise.
+    """Name, and distribution and scale of the noise.
 
     Attributes
     ----------
     name : str
         What is measured; tells this measurement from all others of a run.
     scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace law, in records.
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
     gaussian : bool
         Which of the two.
     """
@@ -35,11 +36,7 @@ class _Measurement:
     def __post_init__(self) -> None:
         if not self.name:
             raise PlanError("a measurement needs a name; say in words what is counted")
-        if not SMALLEST_SCALE <= self.scale < LARGEST_SCALE:
-            raise PlanError(
-                f"{self.name}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g} records, "
-                f"found {self.scale!r}"
-            )
+        check_scale(self.name, self.scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +65,7 @@ class GroupSums(_Measurement):
         groups = np.arange(bins, dtype=np.int64) >> height
         return cls(name, scale, gaussian, groups, int(groups[-1]) + 1)
 
-    def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
+    def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
         **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in L1 and
@@ -80,13 +77,13 @@ class GroupSums(_Measurement):
         PlanError
             For a graph: an edge may count twice in one group.
         """
-        if counts._bins_of_a_record != 1:
+        if bins_of_a_record != 1:
             raise PlanError(f"{self.name}: groups of nodes are not measured; an edge may count twice in one")
         return measurement_charge(
             self.name, _moved(1, relation), self.scale, gaussian=self.gaussian, relation=relation
         )
 
-    def exact(self, counts: BinCounts) -> NDArray[np.int64]:
+    def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the sums, (number,). Private.
 
         Raises
@@ -121,7 +118,7 @@ class SortedCounts(_Measurement):
         if self.length < 1:
             raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
 
-    def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
+    def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
         **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two vectors
@@ -130,10 +127,10 @@ class SortedCounts(_Measurement):
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
         `tests/private/test_bin_curator.py`.
         """
-        moved = _moved(counts._bins_of_a_record, relation)
+        moved = _moved(bins_of_a_record, relation)
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
 
-    def exact(self, counts: BinCounts) -> NDArray[np.int64]:
+    def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the counts in order, (length,). Private."""
         ordered = np.sort(counts._counts)[-self.length :]
         return np.concatenate((np.zeros(self.length - ordered.size, dtype=np.int64), ordered))
@@ -143,18 +140,17 @@ class SortedCounts(_Measurement):
 class BinsInUse(_Measurement):
     """How many bins have a record: for a graph, how many nodes have an edge."""
 
-    def charge(self, counts: BinCounts, relation: NeighbouringRelation) -> Charge:
+    def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
         **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both relations.
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for Gaussian
         noise. Privacy: C1, C7 in docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
         """
-        bins = counts._bins_of_a_record
-        moved = bins * bins if self.gaussian else bins
+        moved = bins_of_a_record**2 if self.gaussian else bins_of_a_record
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
 
-    def exact(self, counts: BinCounts) -> NDArray[np.int64]:
+    def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the number, (1,). Private."""
         return np.array([np.count_nonzero(counts._counts)], dtype=np.int64)
 

@@ -8,21 +8,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
+from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.measurements.measurement import NumberOfRecords
+from dpopt.private.measurements.noisy_counts import check_scale
 from dpopt.private.readers.read_numbers import HalfspacePoints
+from dpopt.private.tables.declared import Declared
 from dpopt.queries.halfspaces.halfspaces import Projections
+
+
+class ProjectedPoints(Declared[HalfspacePoints, Projections]):
+    """Points, their public projections, and how many points fall into each bin of angles of each projection."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _check(cls, records: HalfspacePoints, public: Projections) -> None:
+        found, expected = records._coordinates.shape[1], public.shape[0]
+        if found != expected:
+            raise PrivateDataError(f"points of {found} coordinates, and projections of points of {expected}")
+
+    def _bins(self) -> NDArray[np.int64]:
+        """Return how many points fall into each bin, (m, 2 h), counted once for all levels."""
+        if self._counts is None:
+            from dpopt.private.measurements.halfspace_kernels import count_angles
+
+            _, _, m, h = self._public.shape
+            bins = np.zeros((m, 2 * h), dtype=np.int64)
+            count_angles(self._records._coordinates, self._public.matrices, self._public.directions, bins)
+            self._keep(bins)
+        counts: NDArray[np.int64] = self._counts
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
 class _Noised:
-    """Scale and law of the noise.
+    """Scale and distribution of the noise.
 
     Attributes
     ----------
     scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace law.
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution.
     gaussian : bool
     """
 
@@ -30,10 +57,7 @@ class _Noised:
     gaussian: bool
 
     def __post_init__(self) -> None:
-        if not SMALLEST_SCALE <= self.scale < LARGEST_SCALE:
-            raise PlanError(
-                f"the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}, found {self.scale!r}"
-            )
+        check_scale("halfspaces", self.scale, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +87,12 @@ class Sides(_Noised):
         return measurement_charge(self.name, m * h, self.scale, gaussian=self.gaussian, relation=relation)
 
     def exact(
-        self, points: HalfspacePoints, projections: Projections, relation: NeighbouringRelation
+        self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = 2
     ) -> NDArray[np.int64]:
         """Return the numbers, (m h,): for each projection all directions. Private."""
         from dpopt.private.measurements.halfspace_kernels import count_positive_sides
 
-        positive = count_positive_sides(points._coordinates, projections.normals)
+        positive = count_positive_sides(points._records._coordinates, points._public.normals)
         return positive if relation is NeighbouringRelation.REPLACE_ONE else 2 * positive - points._rows
 
 
@@ -111,37 +135,11 @@ class Arcs(_Noised):
         moved = m if relation is NeighbouringRelation.ADD_REMOVE else 2 * m
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
 
-    def exact(self, bins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers from those of the bins (m, 2 h): (m 2 h / 2^height,). Private."""
+    def exact(self, points: ProjectedPoints, *_: object) -> NDArray[np.int64]:
+        """Return the numbers, (m 2 h / 2^height,), from those of the bins. Private."""
+        bins = points._bins()
         m, number = bins.shape
         return np.asarray(bins.reshape(m, number >> self.height, 1 << self.height).sum(axis=2).reshape(-1))
-
-
-@dataclass(frozen=True, slots=True)
-class NumberOfRecords(_Noised):
-    """How many records there are; under replace-one it is public and not measured."""
-
-    @property
-    def name(self) -> str:
-        """What is counted, in words."""
-        return "number of records"
-
-    def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
-
-        **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.
-        Privacy: C1, C12 in docs/privacy.md. Test: `tests/private/test_halfspace_curator.py`.
-
-        Raises
-        ------
-        PlanError
-            Under replace-one, where it is public.
-        """
-        if relation is NeighbouringRelation.REPLACE_ONE:
-            raise PlanError(
-                "under replace-one the number of records is public; measuring it would waste budget"
-            )
-        return measurement_charge(self.name, 1, self.scale, gaussian=self.gaussian, relation=relation)
 
 
 HalfspaceMeasurement = Sides | Arcs | NumberOfRecords

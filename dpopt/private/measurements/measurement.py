@@ -1,4 +1,4 @@
-"""What is to be measured: counts of some queries, with integer noise of a planned scale."""
+"""What is to be measured: counts of some queries, or the number of records, with integer noise of a planned scale."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
+from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.size import SizeMeasurement
 from dpopt.errors import PlanError, WorkloadError
+from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -26,8 +31,7 @@ class Measurement:
     queries : MarginalSet or Clauses
         One count per cell, or per clause.
     scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace law, in records; from 1e-9 to below 1e15. Counts stay below
-        2^40, so a draw that leaves 64 bits would be 9,000 scales away: probability below exp(-9000).
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records; from 1e-9 to below 1e15.
     gaussian : bool
         Which of the two.
 
@@ -47,21 +51,17 @@ class Measurement:
             raise PlanError(f"a measurement needs a name, found {self.name!r}; say in words what is counted")
         if not isinstance(self.queries, MarginalSet | Clauses) or not len(self.queries):
             raise PlanError(f"{self.name}: there is nothing to count; give at least one marginal or clause")
-        if not SMALLEST_SCALE <= self.scale < LARGEST_SCALE:
-            raise PlanError(
-                f"{self.name}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g} records, "
-                f"found {self.scale!r}"
-            )
+        check_scale(self.name, self.scale)
 
-    def charge(self, relation: NeighbouringRelation, sizes: NDArray[np.integer]) -> Charge:
+    def charge(self, sizes: NDArray[np.integer], relation: NeighbouringRelation) -> Charge:
         """Return what the measurement costs, from its queries and its scale alone.
 
         Parameters
         ----------
-        relation : NeighbouringRelation
-            The neighbouring relation of the charge.
         sizes : (d,) integers
             Number of codes of each attribute of the schema.
+        relation : NeighbouringRelation
+            The neighbouring relation of the charge.
 
         Notes
         -----
@@ -70,7 +70,13 @@ class Measurement:
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3 in docs/privacy.md. Test:
         `tests/private/test_measuring_curator.py`.
+
+        Raises
+        ------
+        WorkloadError
+            If the queries belong to another schema: counting them would fail.
         """
+        self.check_against(sizes)
         moved = self.moved(relation, sizes)
         return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
 
@@ -84,8 +90,14 @@ class Measurement:
         found = count_sensitivity(self.queries, sizes)
         return found.add_remove if relation is NeighbouringRelation.ADD_REMOVE else found.replace
 
+    def exact(
+        self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = 2
+    ) -> NDArray[np.int64]:
+        """Return the counts. Private."""
+        return exact_counts(dataset, self.queries, threads=threads)
+
     def check_against(self, sizes: NDArray[np.integer]) -> None:
-        """Refuse queries that belong to another schema: counting them would fail after their charge was spent.
+        """Refuse queries that belong to another schema.
 
         Raises
         ------
@@ -115,3 +127,34 @@ def check_marginals(marginals: MarginalSet, sizes: NDArray[np.integer], what: st
             f"{what}: the marginals belong to another schema (its attributes have {domains.counts.tolist()} values that "
             f"cells may name, the table's have {list(map(int, sizes))}); make them from the schema of the table"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfRecords(SizeMeasurement):
+    """How many records there are, of whatever kind; under replace-one it is public and not measured."""
+
+    def __post_init__(self) -> None:
+        check_scale(self.name, self.scale)
+
+    def charge(
+        self, public: object = None, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
+    ) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.
+        Privacy: C1, C12, C14 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_sizes.py`.
+
+        Raises
+        ------
+        PlanError
+            Under replace-one, where it is public and costs nothing.
+        """
+        if relation is NeighbouringRelation.REPLACE_ONE:
+            raise PlanError(
+                "under replace-one the number of records is public; take it from the table, and measure nothing"
+            )
+        return SizeMeasurement.charge(self)
+
+    def exact(self, records: Closed, *_: object) -> NDArray[np.int64]:
+        """Return the number, (1,). Private."""
+        return np.array([records._rows], dtype=np.int64)

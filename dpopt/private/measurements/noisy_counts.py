@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.arrays import freeze
-from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.measurement import Measurement
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
-from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.released import NoisyAnswers
 
 CHUNK = 100_000
@@ -41,27 +40,20 @@ class Noised(Protocol):
         ...
 
 
-def noisy_counts(
-    dataset: PrivateDataset,
-    measurement: Measurement,
-    charge: Charge,
-    noise: Noise,
-    *,
-    threads: int = 2,
-    progress: Callable[[float], None] | None = None,
-) -> NoisyAnswers:
-    """Return the counts of a measurement with its noise. The caller has spent `charge` and put it on file.
+def check_scale(what: str, scale: float, units: str = " records") -> None:
+    """Refuse noise that is none, or beyond 64 bits.
 
-    `progress` is called with the share of the counts that have their noise; how often depends on their number alone.
+    Counts stay below 2^40, so a draw that leaves 64 bits would be 9,000 scales away: probability below exp(-9000).
+
+    Raises
+    ------
+    PlanError
+        Unless the scale is from 1e-9 to below 1e15.
     """
-    return with_noise(
-        exact_counts(dataset, measurement.queries, threads=threads),
-        measurement,
-        charge,
-        noise,
-        threads=threads,
-        progress=progress,
-    )
+    if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
+        raise PlanError(
+            f"{what}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}{units}, found {scale!r}"
+        )
 
 
 def with_noise(
@@ -75,6 +67,7 @@ def with_noise(
 ) -> NoisyAnswers:
     """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.
 
+    `progress` is called with the share of the counts that have their noise; how often depends on their number alone.
     Privacy: C1 in docs/privacy.md.
     """
     add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace

@@ -1,19 +1,26 @@
-"""Exact sums over all records of the coefficients of their polynomials, in units; private."""
+"""What is measured by the generic sanitizer: sums over all records of the coefficients of their polynomials, in units."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations, islice
-from math import prod
+from math import inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError, WorkloadError
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import LARGEST_MOVED, measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivateDataError, WorkloadError
+from dpopt.private.measurements.conjunction_measurement import packed_literals
+from dpopt.private.measurements.noisy_counts import check_scale
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.declared import Declared
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.conjunctions.monomials import SETS
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     FunctionFamily,
     PolynomialFamily,
     SymmetricFamily,
@@ -27,6 +34,104 @@ _BITS = 20
 _LOW = (1 << _BITS) - 1
 _TOP = 1 << 41
 """Sums stay within 2^61: far beyond what occurs, and so that noise of any scale that is planned fits into 64 bits beside it."""
+
+
+class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
+    """Records of the attributes of a family of polynomials.
+
+    The family is a `SymmetricFamily`, a `TableFamily` or a `FunctionFamily`, one of these exactly: the bounds of others are not
+    enforced here. What remains trusted of a function is said there.
+
+    Raises
+    ------
+    PrivateDataError
+        If the attributes are not those of the family.
+    PlanError
+        If the family is of any other type.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def _check(cls, records: PrivateDataset, public: PolynomialFamily) -> None:
+        if type(public) not in {SymmetricFamily, TableFamily, FunctionFamily}:
+            raise PlanError(
+                f"found a family of type {type(public).__name__}; expected one whose bounds are enforced: SymmetricFamily, "
+                "TableFamily or FunctionFamily"
+            )
+        if records._schema.fingerprint() != public.schema.fingerprint():
+            raise PrivateDataError("the table was read with other attributes than those of the family")
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientSums:
+    """The sums of all coefficients, with one noise on each (Thaler, Ullman and Vadhan 2012, Theorems 3.1 and 3.2).
+
+    Attributes
+    ----------
+    name : str
+        What the coefficients are of.
+    unit : float
+        Coefficients are cut to whole multiples of it; a power of two.
+    scale : float
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units.
+    gaussian : bool
+    """
+
+    name: str
+    unit: float
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if not 0 < self.unit < inf or np.frexp(self.unit)[0] != 0.5:
+            raise PlanError(f"found the unit {self.unit!r}; expected a power of two")
+        check_scale(self.name, self.scale, " units")
+
+    def charge(self, family: PolynomialFamily, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** `family.moves(unit)`: how far the sums of neighbours are apart, in L1 and in L2. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy.md. Tests:
+        `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss_of_sanitizers.py`.
+        """
+        moved, scale = moved_and_scale(
+            family,
+            self.unit,
+            self.scale,
+            gaussian=self.gaussian,
+            replaced=relation is NeighbouringRelation.REPLACE_ONE,
+        )
+        return measurement_charge(self.name, moved, scale, gaussian=self.gaussian, relation=relation)
+
+    def exact(
+        self, table: CoefficientTable, relation: NeighbouringRelation, threads: int = 2
+    ) -> NDArray[np.int64]:
+        """Return the sums. Private.
+
+        Raises
+        ------
+        PrivateDataError
+            If the function of the family fails for a record.
+        """
+        return coefficient_sums(table._records, table._public, self.unit, threads=threads)
+
+
+def moved_and_scale(
+    family: PolynomialFamily, unit: float, scale: float, *, gaussian: bool, replaced: bool
+) -> tuple[int, float]:
+    """Return L1, or the square of L2, and the scale of the noise, as accounting takes them.
+
+    A square of L2 beyond 2^53 is stated in units that are larger by a power of two, and so is the scale: upward, and else the
+    same.
+    """
+    moves = family.moves(unit)
+    if not gaussian:
+        return (moves.replaced if replaced else moves.added), scale
+    moved, shift = (moves.replaced_squared if replaced else moves.added_squared), 0
+    while -(-moved >> 2 * shift) > LARGEST_MOVED:
+        shift += 1
+    return -(-moved >> 2 * shift), scale / 2.0**shift
 
 
 class _Total:
@@ -81,20 +186,13 @@ def _add_symmetric(
     total: _Total, dataset: PrivateDataset, family: SymmetricFamily, unit: float, threads: int
 ) -> None:
     """Count each set of literals once, and multiply: a monomial has one coefficient for all records that have its literals."""
-    from dpopt.queries.counting.packing_kernels import pack_columns
     from dpopt.queries.counting.subset_kernels import count_subsets
 
-    packed = pack_columns(dataset._columns, dataset._schema.sizes)
-    offsets = dataset._schema.offsets
-    rows = [
-        int(packed.positions[offsets[attribute] + code])
-        for attribute, codes in enumerate(family.literals.codes)
-        for code in codes
-    ]
+    words = packed_literals(dataset, family.literals)
     monomials = family.monomials
     most = min(monomials.degree, monomials.variables)
     every = LiteralGroups((1,) * monomials.variables)
-    for size, counts in enumerate(count_subsets(packed.words[rows], every, most, threads=threads), start=1):
+    for size, counts in enumerate(count_subsets(words, every, most, threads=threads), start=1):
         units = [np.array(family.units(one, unit)) for one in monomials.exponents(size)]
         if monomials.kind == SETS:  # counted in the order in which they are numbered
             total.add(units[0], counts, slice(monomials.starts[size], monomials.starts[size + 1]))

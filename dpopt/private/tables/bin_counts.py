@@ -23,6 +23,11 @@ class BinCounts(Closed):
     _counts: NDArray[np.int64]  # (n,), read-only
     _bins_of_a_record: int
 
+    @property
+    def _public(self) -> int:
+        """In how many bins a record counts: what a charge depends on."""
+        return self._bins_of_a_record
+
     @classmethod
     def of_column(cls, dataset: PrivateDataset, attribute: str) -> BinCounts:
         """Count the records of each code of an attribute.

@@ -33,6 +33,11 @@ class Closed:
             object.__setattr__(made, name, value)
         return made
 
+    @property
+    def _public(self) -> object:
+        """What is public of these records: all but scale and relation that the charge of a measurement may depend on."""
+        return None
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: contents refused>"
 

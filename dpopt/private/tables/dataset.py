@@ -33,6 +33,11 @@ class PrivateDataset(Closed):
     # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
     _columns: Sequence[Codes]
 
+    @property
+    def _public(self) -> NDArray[np.integer]:
+        """How many codes each attribute has: what a charge depends on."""
+        return self._schema.sizes
+
     @classmethod
     def from_codes(cls, schema: Schema, columns: Sequence[NDArray[np.integer]]) -> PrivateDataset:
         """Take records that are encoded already.
@@ -130,7 +135,7 @@ class PrivateDataset(Closed):
     ) -> NDArray[np.int64]:
         """Return how many records lie in each cell, cell by cell as conjunctions: no array of records times columns is made."""
         from dpopt.queries.counting.counting import count_on_columns
-        from dpopt.queries.marginal_cells import cell_clauses
+        from dpopt.queries.marginal_set import cell_clauses
 
         marginals.check_against(self._schema.sizes)
         counts = np.zeros(marginals.number_of_cells, dtype=np.int64)

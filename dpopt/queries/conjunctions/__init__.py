@@ -2,6 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| literals.py, chosen_literals.py | conjunctions of a few literals by number; the literals of a summary, and queries in words |
+| literals.py | conjunctions of a few literals by number; the literals of a summary, and queries in words |
 | monomials.py | monomials in 0/1 variables |
 """

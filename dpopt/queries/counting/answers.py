@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
 from dpopt.queries.counting.binary_columns import BitRecords
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.named_attributes import over_named
+from dpopt.queries.marginal_set import MarginalSet, over_named
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,8 +23,7 @@ from dpopt.queries.counting.compiled import population_count
 from dpopt.queries.counting.counting import count_on_columns
 from dpopt.queries.counting.marginal_kernels import count_cells
 from dpopt.queries.counting.packing_kernels import PackedColumns, pack_columns
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.named_attributes import over_named
+from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.threads import Progress, in_threads
 
 SATISFIED_CHUNK = 1 << 17

@@ -3,5 +3,5 @@
 | file | what it holds |
 |---|---|
 | clauses.py, tables.py, dual.py | by how much one record moves the counts of clauses |
-| kernels.py, sensitivity_limits.py | its inner loops, compiled, and their limits |
+| kernels.py, sensitivity_limits.py | the compiled loops, and how wide tables may be |
 """

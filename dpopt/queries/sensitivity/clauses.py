@@ -1,4 +1,6 @@
-"""By how much one record moves the counts of clauses: whole numbers that are never below the truth.
+"""How wide the tables of a sensitivity may be.
+
+By how much one record moves the counts of clauses: whole numbers that are never below the truth.
 
 Write q_i(x) in {0, 1} for whether clause i is true of record x. One record added or removed moves the counts by q(x),
 replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 and squared L2 are one number, at most

@@ -3,6 +3,5 @@
 | file | what it holds |
 |---|---|
 | search.py, annealing.py, rules.py, layout.py | the local search, with and without rules |
-| kernels.py, rules_kernels.py | its compiled loops, without and with rules |
-| compound_move_kernels.py, legal_search_kernels.py | compiled: moves that repair what they break; search in legal records |
+| kernels.py, rules_kernels.py | its compiled loops, without rules, and with rules and moves that repair what they break |
 """

@@ -5,7 +5,7 @@ rules).
 
 Method. A legal record is found first: the hint or the background record, walked towards the rules if it breaks some.
 From there the annealing stays legal: heat-bath moves among codes that break nothing, and compound moves that change
-several attributes at once where rules tie them together (`compound_move_kernels`, `legal_search_kernels`). At the end
+several attributes at once where rules tie them together (`rules_kernels`). At the end
 every code of every attribute is tried as a compound move followed by exact descent, until none improves.
 
 Measured before this was chosen (24 attributes with the rules of a census table, and tic-tac-toe): penalties for broken rules
@@ -97,9 +97,8 @@ class LegalSearch:
 
         All walks together take as many steps as all sweeps visit attributes, the first one a tenth of that.
         """
-        from dpopt.solvers.local_search.compound_move_kernels import walk
         from dpopt.solvers.local_search.kernels import next_unit
-        from dpopt.solvers.local_search.legal_search_kernels import WINDOW
+        from dpopt.solvers.local_search.rules_kernels import WINDOW, walk
 
         left = max(WALK_AT_LEAST, self.schedule.sweeps * chosen.size)
         length, random = left // 10, self.schedule.random(FIRST_WALK)
@@ -129,7 +128,7 @@ class LegalSearch:
 
     def descend(self, start: NDArray[np.int64], sweeps: int) -> Found:
         """Descend from legal flat columns (d,) by single attributes; `sweeps` is only noted."""
-        from dpopt.solvers.local_search.legal_search_kernels import descend_legally
+        from dpopt.solvers.local_search.rules_kernels import descend_legally
 
         state, status, objective = self.place(start)
         objective = descend_legally(self.index, state, self.rules, status, objective, 0)
@@ -138,7 +137,7 @@ class LegalSearch:
     def anneal(self, start: NDArray[np.int64], number: int) -> Found:
         """Anneal from hot to cold and descend; the result depends on problem, start, seed and number alone."""
         from dpopt.solvers.local_search.kernels import RESOLUTION
-        from dpopt.solvers.local_search.legal_search_kernels import anneal_legally
+        from dpopt.solvers.local_search.rules_kernels import anneal_legally
 
         scales = RESOLUTION / self.schedule.temperatures(number)
         (state, status, objective), random = self.place(start), self.schedule.random(number)
@@ -163,7 +162,7 @@ class LegalSearch:
 
     def finish(self, found: Found) -> Found:
         """Return what descent by compound moves makes of this; problems with very many columns are left as they are."""
-        from dpopt.solvers.local_search.legal_search_kernels import descend_by_compound_moves
+        from dpopt.solvers.local_search.rules_kernels import descend_by_compound_moves
 
         if self.index.first_column[-1] > COMPOUNDS_UP_TO:
             return found

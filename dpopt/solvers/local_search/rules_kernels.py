@@ -4,17 +4,38 @@ The search keeps the sum of every gate of the circuit. When an attribute changes
 have a term of it change, and where a gate turns, so do those of its parents. For each attribute the gates that it can
 reach in this way are listed in advance, children before parents, so that one pass over the list is enough; the work
 grows with the gates that an attribute touches, not with the width of a rule.
+
+Compound moves of the local search: one code is given, and what it breaks is repaired. Compiled.
+
+Where rules tie attributes together (two columns that determine each other, an age below 15 with four columns
+"missing"), no single attribute can change. A compound move gives one attribute the code that the search wants; while
+a required gate is false, it takes one of them and changes another attribute so that the gate's sum rises: the change
+with the best gain, less a charge for each gate that it breaks in turn. A gate that needs a child to turn true hands
+the question down to that child. No attribute is changed twice. If no change is left, everything is taken back.
+
+Source: Glover (1996), "Ejection chains, reference structures and alternating path methods"; Järvisalo, Junttila and Niemelä
+(2008), "Justification-based non-clausal local search for SAT" (from a false gate down to a change).
+
+Annealing and descent inside the records that obey the rules. Compiled.
+
+A visit of an attribute draws its code from the heat-bath law as if there were no rules. A code that breaks none is
+taken. For a code that breaks some, a compound move is tried: the drawn code has paid for its own gain in the draw, so
+the move is kept with probability min(1, exp(change of everything else / temperature)). If it fails, the attribute
+draws again among the codes that break nothing, which is the heat-bath law given the rules.
+
+Compound moves cost more than visits: they are paid from a credit that grows with every visit.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-from dpopt.solvers.local_search.kernels import Index, State, change
+from dpopt.solvers.local_search.kernels import RESOLUTION, Index, State, change, draw_of_many, next_unit
 
 
 class Rules(NamedTuple):
@@ -142,3 +163,348 @@ def note_turn(status: Status, gate: int, after: bool) -> None:
         status.broken[number] = gate
         status.place[gate] = number
         status.number[0] = number + 1
+
+
+@kernel
+def noise(temperature: float, random: NDArray[np.uint64]) -> float:
+    """Return a Gumbel variable times the temperature: the largest of noisy scores follows the Boltzmann law."""
+    if temperature <= 0.0:
+        return 0.0
+    return -temperature * math.log(-math.log(next_unit(random) + 2.0**-60))
+
+
+@kernel
+def best_term(
+    index: Index,
+    state: State,
+    rules: Rules,
+    status: Status,
+    gate: int,
+    temperature: float,
+    charge: float,
+    window: int,
+    random: NDArray[np.uint64],
+) -> tuple[float, int, int]:
+    """Return score, attribute and column of the best change of one attribute that raises the gate's own terms.
+
+    At most `window` terms are looked at, from a random one on. The score is the gain less `charge` for every gate
+    that breaks, plus noise; the attribute is -1 if there is no such change.
+    """
+    top, attribute, chosen = -np.inf, -1, -1
+    low, high = rules.term_start[gate], rules.term_start[gate + 1]
+    term = low
+    if high - low > window:
+        term += np.int64(next_unit(random) * (high - low))
+    for _ in range(min(high - low, window)):
+        other = rules.term_attribute[term]
+        first, old = index.first_column[other], state.chosen[other]
+        base = rules.value_start[term] - first
+        current = rules.values[base + old]
+        if rules.most[term] > current and status.locked[other] < status.clock[0]:
+            for column in range(first, index.first_column[other + 1]):
+                if rules.values[base + column] > current:
+                    lost = charge * breaks(index, state, rules, status, other, column)
+                    score = state.gain[column] - state.gain[old] - lost + noise(temperature, random)
+                    if score > top:
+                        top, attribute, chosen = score, int(other), column
+        term = term + 1 if term + 1 < high else low
+    return top, attribute, chosen
+
+
+@kernel
+def prospect(index: Index, state: State, rules: Rules, status: Status, gate: int, charge: float) -> float:
+    """Return about what it takes to turn a false gate true: gains of the changes needed less a charge for each."""
+    needed = rules.bounds[gate] - status.total[gate]
+    capacity, steps, worth = np.int64(0), 0, 0.0
+    for term in range(rules.term_start[gate], rules.term_start[gate + 1]):
+        other = rules.term_attribute[term]
+        first, old = index.first_column[other], state.chosen[other]
+        base = rules.value_start[term] - first
+        current = rules.values[base + old]
+        if rules.most[term] > current and status.locked[other] < status.clock[0]:
+            best = -np.inf
+            for column in range(first, index.first_column[other + 1]):
+                if rules.values[base + column] > current:
+                    best = max(best, np.float64(state.gain[column] - state.gain[old]))
+            capacity += rules.most[term] - current
+            worth += best
+            steps += 1
+    for entry in range(rules.child_start[gate], rules.child_start[gate + 1]):
+        child = rules.children[entry]
+        if status.total[child] < rules.bounds[child]:
+            capacity += rules.coefficients[entry]
+            steps += 1
+    if capacity < needed:
+        return -np.inf
+    return float((worth - charge * steps) * needed / capacity)
+
+
+@kernel
+def best_repair(
+    index: Index,
+    state: State,
+    rules: Rules,
+    status: Status,
+    gate: int,
+    temperature: float,
+    charge: float,
+    window: int,
+    random: NDArray[np.uint64],
+) -> tuple[int, int]:
+    """Return the attribute and the column that help a false gate best; attribute -1 if nothing does."""
+    while True:
+        top, attribute, column = best_term(
+            index, state, rules, status, gate, temperature, charge, window, random
+        )
+        below = -1
+        for entry in range(rules.child_start[gate], rules.child_start[gate + 1]):
+            child = rules.children[entry]
+            if status.total[child] < rules.bounds[child]:
+                score = prospect(index, state, rules, status, child, charge)
+                score += charge + noise(temperature, random)
+                if score > top:
+                    top, below = score, int(child)
+        if below < 0:
+            return attribute, column
+        gate = below
+
+
+@kernel
+def compound_move(
+    index: Index,
+    state: State,
+    rules: Rules,
+    status: Status,
+    attribute: int,
+    column: int,
+    temperature: float,
+    charge: float,
+    window: int,
+    longest: int,
+    random: NDArray[np.uint64],
+) -> tuple[int, int]:
+    """Give the attribute a code and repair the rules; return the change of the objective and the number of changes.
+
+    From a record that obeys the rules to another one; after `longest` changes or without a way on, everything is
+    taken back and the number is returned as a negative one.
+    """
+    status.clock[0] += 1
+    number, gained = 0, np.int64(0)
+    while True:
+        status.locked[attribute] = status.clock[0]
+        status.trail[number] = attribute
+        status.before[number] = state.chosen[attribute]
+        number += 1
+        gained += move(index, state, rules, status, attribute, column)
+        if status.number[0] == 0:
+            return int(gained), number
+        if number >= longest:
+            break
+        gate = status.broken[np.int64(next_unit(random) * status.number[0])]
+        attribute, column = best_repair(
+            index, state, rules, status, gate, temperature, charge, window, random
+        )
+        if attribute < 0:
+            break
+    take_back(index, state, rules, status, number)
+    return 0, -number
+
+
+@kernel
+def take_back(index: Index, state: State, rules: Rules, status: Status, number: int) -> None:
+    """Undo the compound move that has just been made, of this number of changes."""
+    for place in range(number - 1, -1, -1):
+        move(index, state, rules, status, status.trail[place], status.before[place])
+
+
+@kernel
+def walk(
+    index: Index,
+    state: State,
+    rules: Rules,
+    status: Status,
+    steps: int,
+    temperature: float,
+    charge: float,
+    window: int,
+    random: NDArray[np.uint64],
+) -> int:
+    """Walk towards a record that obeys the rules; return the number of steps taken, at most `steps`.
+
+    A step takes a broken gate at random and makes the best change that raises its sum. Gates that are often broken
+    weigh more and more; an attribute just changed rests for some steps.
+    """
+    for step in range(steps):
+        if status.number[0] == 0:
+            return step
+        status.clock[0] += 1
+        gate = status.broken[np.int64(next_unit(random) * status.number[0])]
+        status.weight[gate] += 1
+        attribute, column = best_repair(
+            index, state, rules, status, gate, temperature, charge, window, random
+        )
+        if attribute >= 0:
+            move(index, state, rules, status, attribute, column)
+            status.locked[attribute] = status.clock[0] + np.int64(next_unit(random) * 6)
+    return steps
+
+
+CREDIT = 0.4
+"""Changes of codes that compound moves may make per visit of an attribute, on average."""
+
+WINDOW = 64
+"""Terms of a gate that a compound move looks at while annealing."""
+
+LONGEST = 32
+"""Changes of one compound move while annealing."""
+
+EVERYTHING = 1 << 40
+
+
+@kernel
+def anneal_legally(
+    index: Index,
+    state: State,
+    rules: Rules,
+    status: Status,
+    objective: int,
+    scales: NDArray[np.float64],
+    table: NDArray[np.int64],
+    charge: float,
+    random: NDArray[np.uint64],
+    best: NDArray[np.int64],
+    best_objective: int,
+) -> tuple[int, int]:
+    """Do one sweep per entry of `scales` from a record that obeys the rules; as `local_search_kernels.anneal`.
+
+    `charge` is what a compound move pays for each gate that a repair breaks, in units of the objective.
+    """
+    widest = np.max(np.diff(index.first_column))
+    sums, gains = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
+    columns = np.empty(widest, dtype=np.int64)
+    longest = min(LONGEST, state.chosen.size)
+    credit = 0.0
+    for sweep in range(scales.size):
+        scale = scales[sweep]
+        temperature = RESOLUTION / scale
+        for attribute in range(state.chosen.size):
+            low, high = index.first_column[attribute], index.first_column[attribute + 1]
+            old = state.chosen[attribute]
+            column = low + draw_of_many(state.gain[low:high], scale, table, next_unit(random), sums)
+            credit += CREDIT
+            if column == old:
+                continue
+            if rules.reach_start[attribute] == rules.reach_start[attribute + 1]:
+                objective += change(index, state, attribute, column)
+                continue
+            if breaks(index, state, rules, status, attribute, column) == 0:
+                objective += move(index, state, rules, status, attribute, column)
+                continue
+            if credit > 0.0:
+                paid = state.gain[column] - state.gain[old]
+                gained, number = compound_move(
+                    index,
+                    state,
+                    rules,
+                    status,
+                    attribute,
+                    column,
+                    temperature,
+                    charge,
+                    WINDOW,
+                    longest,
+                    random,
+                )
+                credit -= abs(number)
+                if number > 0:
+                    rest = gained - paid
+                    if rest >= 0 or next_unit(random) < math.exp(rest / temperature):
+                        objective += gained
+                        continue
+                    take_back(index, state, rules, status, number)
+                    credit -= number
+            number = 0
+            for other in range(low, high):
+                if other == old or breaks(index, state, rules, status, attribute, other) == 0:
+                    gains[number] = state.gain[other]
+                    columns[number] = other
+                    number += 1
+            if number > 1:
+                column = columns[draw_of_many(gains[:number], scale, table, next_unit(random), sums)]
+                if column != old:
+                    objective += move(index, state, rules, status, attribute, column)
+        if objective > best_objective:
+            best_objective = objective
+            best[:] = state.chosen
+    return objective, best_objective
+
+
+@kernel
+def descend_legally(
+    index: Index, state: State, rules: Rules, status: Status, objective: int, attribute: int
+) -> int:
+    """Give one attribute after another, from this one on, its best legal code until no single change improves."""
+    quiet = 0
+    while quiet < state.chosen.size:
+        old = state.chosen[attribute]
+        column = old
+        for other in range(index.first_column[attribute], index.first_column[attribute + 1]):
+            if (
+                state.gain[other] > state.gain[column]
+                and breaks(index, state, rules, status, attribute, other) == 0
+            ):
+                column = other
+        quiet += 1
+        if column != old:
+            objective += move(index, state, rules, status, attribute, column)
+            quiet = 1
+        attribute = attribute + 1 if attribute + 1 < state.chosen.size else 0
+    return objective
+
+
+@kernel
+def descend_by_compound_moves(
+    index: Index,
+    state: State,
+    rules: Rules,
+    status: Status,
+    objective: int,
+    charge: float,
+    random: NDArray[np.uint64],
+) -> int:
+    """Try every column as a compound move followed by descent, from record to better record until none improves."""
+    before = state.chosen.copy()
+    quiet, attribute, column = 0, 0, 0
+    while quiet < index.first_column[-1]:
+        quiet += 1
+        if column != state.chosen[attribute]:
+            gained, number = compound_move(
+                index,
+                state,
+                rules,
+                status,
+                attribute,
+                column,
+                0.0,
+                charge,
+                EVERYTHING,
+                state.chosen.size,
+                random,
+            )
+            if number > 0:
+                # The attribute itself comes last, else it would often take its old code back at once.
+                following = attribute + 1 if attribute + 1 < state.chosen.size else 0
+                now = descend_legally(index, state, rules, status, objective + gained, following)
+                if now > objective:
+                    objective = now
+                    before[:] = state.chosen
+                    quiet = 0
+                else:
+                    for other in range(before.size):
+                        if state.chosen[other] != before[other]:
+                            move(index, state, rules, status, other, before[other])
+        column += 1
+        if column == index.first_column[attribute + 1]:
+            attribute = attribute + 1 if attribute + 1 < state.chosen.size else 0
+            column = index.first_column[attribute]
+    return objective

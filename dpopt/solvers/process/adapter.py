@@ -1,11 +1,16 @@
-"""What a file of this room offers for a foreign library: a class that runs inside a child process."""
+"""What a file of this room offers for a foreign library: a class that runs inside a child process.
+
+Incumbents and bounds over time, as a library reports them while it runs.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Protocol
 
 from dpopt.programs.limits import SolveLimits
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 
 Verdict = tuple[Termination, Limit | None]
@@ -38,3 +43,31 @@ class Adapter(Protocol):
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         """Solve a program of a kind named in `capabilities`."""
         ...
+
+
+class History:
+    """A list of `Progress`, on one clock that starts when this object is made.
+
+    A figure that is not given stays what it was; what is infinite or larger than `beyond` means "none yet".
+    """
+
+    def __init__(self, beyond: float = math.inf) -> None:
+        self._started = time.perf_counter()
+        self._beyond = beyond
+        self._entries: list[Progress] = []
+
+    def note(self, *, objective: float | None = None, bound: float | None = None) -> None:
+        """Add what is known now, if it is news."""
+        last = self._entries[-1] if self._entries else Progress(0.0, None, None)
+        found = self._finite(objective), self._finite(bound)
+        objective = last.objective if found[0] is None else found[0]
+        bound = last.bound if found[1] is None else found[1]
+        if (objective, bound) != (last.objective, last.bound):
+            self._entries.append(Progress(time.perf_counter() - self._started, objective, bound))
+
+    def entries(self) -> tuple[Progress, ...]:
+        """Return everything noted so far, in order."""
+        return tuple(self._entries)
+
+    def _finite(self, value: float | None) -> float | None:
+        return value if value is not None and math.isfinite(value) and abs(value) < self._beyond else None

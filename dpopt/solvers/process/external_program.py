@@ -1,12 +1,27 @@
-"""Programs that read a file and write a file: run to their end, with every line that they print."""
+"""Let a process end when the one that started it does, where the kernel offers that (Linux).
+
+Programs that read a file and write a file: run to their end, with every line that they print.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from dpopt.solvers.process.end_with_parent import end_with_parent
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def end_with_parent() -> None:
+    """Ask the kernel to kill this process when the thread that started it ends. Does nothing but on Linux.
+
+    The kernel looks at the thread, not at the process: a child ends with the thread that started it.
+    """
+    if _LIBRARY is not None:
+        _LIBRARY.prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
 
 
 def run(command: Sequence[str], heard: Callable[[str], None]) -> str:

@@ -9,7 +9,8 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.polynomials.linear_solver import DEFAULT
-from dpopt.private.curators.list_curator import ListCurator
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.list_measurement import ListTable
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
@@ -60,9 +61,9 @@ def release_lists(
     """
     told = progress or Silent()
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
-    curator = ListCurator(
-        lists,
-        plan.coefficients,
+    held = ListTable.of(lists, plan.coefficients)
+    curator = CountingCurator(
+        held,
         ledger,
         MemoryJournal(keep=False),
         size=plan.size,
@@ -70,7 +71,7 @@ def release_lists(
         progress=told.share,
     )
     with stage(told, "counting conjunctions"):
-        curator.count()
+        held.count()
     with stage(told, "measuring"):
         noisy = tuple(curator.measure(one).values for one in plan.measurements())
     return ListSummary(plan, noisy, privacy_statement(plan, ledger))

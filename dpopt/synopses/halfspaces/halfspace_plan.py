@@ -15,9 +15,9 @@ from dpopt.files.codec import decode, encode
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
     HalfspaceMeasurement,
-    NumberOfRecords,
     Sides,
 )
+from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections
 from dpopt.synopses.halfspaces.side_sums import SideSums
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
+from dpopt.inference.histograms.tree_least_squares import nonnegative_least_squares
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
 from dpopt.queries.ranges.tree import Tree
 from dpopt.releases.archives import Numbers, read_archive, write_archive

@@ -13,7 +13,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.private.curators.halfspace_curator import HalfspaceCurator
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.halfspace_measurement import ProjectedPoints
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_numbers import HalfspacePoints, read_points
 from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
@@ -63,9 +64,8 @@ def release_halfspaces(
     """
     told = progress or Silent()
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
-    curator = HalfspaceCurator(
-        points, plan.projections, ledger, MemoryJournal(keep=False), size=plan.size, noise=noise
-    )
+    held = ProjectedPoints.of(points, plan.projections)
+    curator = CountingCurator(held, ledger, MemoryJournal(keep=False), size=plan.size, noise=noise)
     with stage(told, "measuring"):
         noisy = tuple(curator.measure(one).values for one in plan.measurements())
     return Halfspaces(plan, noisy, privacy_statement(plan, ledger))

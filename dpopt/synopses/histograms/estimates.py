@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.histograms.integer_tree import best_integer_tree
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
-from dpopt.inference.histograms.simplex_descent import divide_from_the_root
-from dpopt.inference.histograms.tree_least_squares import least_squares, zero_subtrees
+from dpopt.inference.histograms.tree_least_squares import (
+    divide_from_the_root,
+    least_squares,
+    nonnegative_least_squares,
+    zero_subtrees,
+)
 from dpopt.queries.ranges.tree import Tree
 
 

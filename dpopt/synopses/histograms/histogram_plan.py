@@ -17,8 +17,8 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.range_loads import height_of
 from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.weighted_ranges import height_of
 from dpopt.synopses.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload
 from dpopt.synopses.histograms.tree_plan import (

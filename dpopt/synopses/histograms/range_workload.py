@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from dpopt.errors import WorkloadError
 from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.range_loads import (
+from dpopt.queries.ranges.weighted_ranges import (
+    WeightedRanges,
     loads_of,
     loads_of_all_ranges,
     loads_of_norms,
     loads_of_size,
 )
-from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from dpopt.synopses.histograms.counts_plan import whole_number
 
 ALL, SIZES, WORST, FILE = "all", "sizes:", "worst", "file:"

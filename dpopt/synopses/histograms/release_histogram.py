@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
-from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
@@ -59,7 +59,7 @@ def release_histogram(
         )
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     with stage(told, "measuring"):
-        curator = BinCurator(
+        curator = CountingCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
         )
         noisy = tuple(curator.measure(plan.measurement(level)).values for level in plan.levels)

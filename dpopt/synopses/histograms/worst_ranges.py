@@ -2,8 +2,8 @@
 
 maximize sum_h (1 / lambda_h - 1 / lambda_(h-1)) a_h(start, stop) over 0 <= start < stop <= bins
 
-a_h is the squared norm of LB-5 (`dpopt.queries.ranges.range_loads`); levels that are not measured drop out. The search begins
-with positions of many sizes, evenly spaced, and improves the best of each size by moves of its ends, with steps that are
+a_h is the squared norm of LB-5 (`dpopt.queries.ranges.weighted_ranges`); levels that are not measured drop out. The search
+begins with positions of many sizes, evenly spaced, and improves the best of each size by moves of its ends, with steps that are
 halved. A heuristic: tests compare it with all ranges.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.models.noise_budgets.level_budgets import LevelProgram
-from dpopt.queries.ranges.range_loads import height_of, squared_norms
+from dpopt.queries.ranges.weighted_ranges import height_of, squared_norms
 
 _SIZES, _POSITIONS, _IMPROVED = 240, 128, 4
 _APART = 1.3

@@ -12,7 +12,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.interval_curator import comparisons_needed
+from dpopt.private.curators.searching_curator import comparisons_needed
 from dpopt.synopses.histograms.counts_plan import is_gaussian, moved_nodes, whole_amount
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.limits import LARGEST_RECORDS, check_domain, check_records, check_unit

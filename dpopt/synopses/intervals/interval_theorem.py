@@ -19,7 +19,7 @@ from math import ceil, log
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.interval_curator import comparisons_needed
+from dpopt.private.curators.searching_curator import comparisons_needed
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.limits import check_unit

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.queries.ranges.box_cells import box_of_cells
+from dpopt.queries.ranges.grids import box_of_cells
 from dpopt.queries.ranges.tree import Tree
 
 LARGEST_PARTITION = 2**17

@@ -14,7 +14,7 @@ from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
-from dpopt.inference.histograms.tree_gains import TreeGains
+from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import sides_of
 from dpopt.synopses.histograms.counts_plan import noise_variance

@@ -15,12 +15,12 @@ from __future__ import annotations
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
-from dpopt.private.curators.interval_curator import IntervalCurator, IntervalSearch
+from dpopt.private.curators.searching_curator import IntervalSearch, SearchingCurator
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells
+from dpopt.queries.ranges.grids import box_of_cells
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan
@@ -72,8 +72,8 @@ def release_intervals(
         )
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     with stage(told, "searching intervals"):
-        curator = IntervalCurator(
-            counts, ledger, MemoryJournal(keep=False), bins=plan.bins, size=plan.size, noise=noise
+        curator = SearchingCurator(
+            counts, ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size, noise=noise
         )
         ends: list[int] = []
         start = 0

@@ -8,12 +8,12 @@ from dpopt.accounting.ledger import Account
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.private.curators.split_curator import SplitCurator
+from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.box_cells import box_of_cells, cut_boxes, whole_box
+from dpopt.queries.ranges.grids import box_of_cells, cut_boxes, whole_box
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.synopses.intervals.partition import Partition
@@ -72,7 +72,7 @@ def release_split(
     boxes = [(starts, stops)]  # after each number of cuts
     lines = [np.zeros(1, dtype=np.int64)]  # for each box the one that it was cut from
     with stage(told, "cutting boxes"):
-        curator = SplitCurator(
+        curator = SearchingCurator(
             counts, ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=noise
         )
         for cut in plan.cuts:

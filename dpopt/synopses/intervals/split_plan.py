@@ -28,8 +28,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
-from dpopt.private.curators.interval_curator import comparisons_needed
-from dpopt.private.curators.split_curator import MedianCut
+from dpopt.private.curators.searching_curator import MedianCut, comparisons_needed
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.synopses.histograms.counts_plan import (
     check_scales,

@@ -9,12 +9,13 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.private.curators.sanitizer_curator import SanitizerCurator
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.releases.ledgers import for_unit, open_account, reserved_ledger
 from dpopt.releases.measured_size import is_measured, size_of, with_size_measured
 from dpopt.releases.progress import Progress, Silent, stage
@@ -60,9 +61,8 @@ def release_sanitizer(
     """
     told = progress or Silent()
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
-    curator = SanitizerCurator(
-        dataset,
-        plan.family,
+    curator = CountingCurator(
+        CoefficientTable.of(dataset, plan.family),
         ledger,
         MemoryJournal(keep=False),
         size=plan.size,

@@ -16,9 +16,9 @@ from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError, WorkloadError
 from dpopt.files.codec import decode, encode
-from dpopt.private.curators.sanitizer_curator import CoefficientSums, moved_and_scale
+from dpopt.private.measurements.sanitizer_sums import CoefficientSums, moved_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
-from dpopt.queries.polynomial_families.family import (
+from dpopt.queries.polynomial_families import (
     LARGEST_NORM,
     FunctionFamily,
     PolynomialFamily,

@@ -10,10 +10,9 @@ from dpopt.errors import WorkloadError
 from dpopt.polynomials.minimax import best_polynomial
 from dpopt.polynomials.polynomial import Basis, Polynomial
 from dpopt.polynomials.targets import Target
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LARGEST_SIZE
+from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
 from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, POWERS, SETS, Monomials, number_of_monomials
-from dpopt.queries.polynomial_families.family import SymmetricFamily
+from dpopt.queries.polynomial_families import SymmetricFamily
 from dpopt.synopses.sanitizers.sanitizer_plan import EXACT, SanitizerPlan, plan_sanitizer
 
 

@@ -1,6 +1,6 @@
 """Queries "at least r of k" from answers to disjunctions, whatever release answers those.
 
-[s >= r] = sum_j w_j sum_{|J| = j} OR_J with whole weights w_j (`dpopt.polynomials.disjunction_weights`), so the error is at
+[s >= r] = sum_j w_j sum_{|J| = j} OR_J with whole weights w_j (`dpopt.polynomials.targets`), so the error is at
 most sum_J |w_|J|| times that of a disjunction: once for r = 1, 2 k - 1 times for r = 2, and so on in powers of k.
 
 Source: Thaler, Ullman and Vadhan 2012, Remark 4.7, which says so for any sanitizer of disjunctions.
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.models.polynomials.answer_polynomial import best_answer
-from dpopt.polynomials.disjunction_weights import disjunction_weights
-from dpopt.polynomials.targets import Target
+from dpopt.polynomials.targets import Target, disjunction_weights
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerFigures
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound

@@ -11,12 +11,13 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
-from dpopt.private.curators.conjunction_curator import ConjunctionCurator
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.releases.ledgers import for_unit, open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, PublicSize, is_measured, size_of, with_size_measured
 from dpopt.releases.progress import Progress, Silent, stage
@@ -63,9 +64,9 @@ def release_summary(
     """
     told = progress or Silent()
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
-    curator = ConjunctionCurator(
-        dataset,
-        plan.literals,
+    held = ConjunctionTable.of(dataset, plan.literals)
+    curator = CountingCurator(
+        held,
         ledger,
         MemoryJournal(keep=False),
         size=plan.size,
@@ -73,7 +74,7 @@ def release_summary(
         progress=told.share,
     )
     with stage(told, "counting conjunctions"):
-        curator.count(plan.sizes[-1])
+        held.count(plan.sizes[-1], progress=told.share)
     with stage(told, "measuring"):
         noisy = tuple(curator.measure(one).values for one in plan.measurements())
     return Summary(plan, noisy, privacy_statement(plan, ledger))

@@ -18,9 +18,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.polynomials.targets import Target
-from dpopt.private.curators.conjunction_curator import ConjunctionCounts
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
-from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
+from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
 
 BETA = 0.05

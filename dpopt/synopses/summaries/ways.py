@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals, Condition
-from dpopt.queries.conjunctions.literals import LiteralGroups
+from dpopt.queries.conjunctions.literals import ChosenLiterals, Condition, LiteralGroups
 
 MOST_TERMS = 5_000_000
 """Conjunctions that one answer adds up, at most."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.histograms.integer_tree import best_integer_tree
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
+from dpopt.inference.histograms.tree_least_squares import nonnegative_least_squares
 from dpopt.queries.ranges.tree import Tree
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.grid_descent import halve_from_the_whole
-from dpopt.inference.histograms.grid_least_squares import grid_least_squares, grid_precisions, haar
+from dpopt.inference.histograms.grid_least_squares import (
+    grid_least_squares,
+    grid_precisions,
+    haar,
+    halve_from_the_whole,
+)
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, box_variances, grid_levels
 
 Shape = tuple[int, ...]

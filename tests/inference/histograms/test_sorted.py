@@ -19,11 +19,11 @@ from scipy.stats import nbinom
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.sorted.degree_sequences import (
     erdos_gallai_slacks,
+    evened,
     graph_with_degrees,
     is_graphical,
     nearest_graphical,
 )
-from dpopt.inference.histograms.sorted.graphical_repair import evened
 from dpopt.inference.histograms.sorted.isotonic import (
     expected_error_bound,
     isotonic,

@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.integer_tree import IntegerTree, best_integer_tree
 from dpopt.inference.histograms.mean_variance import MeanVariance
-from dpopt.inference.histograms.nonnegative_tree import nonnegative_least_squares
-from dpopt.inference.histograms.simplex_descent import divide_from_the_root
-from dpopt.inference.histograms.simplex_kernels import project
-from dpopt.inference.histograms.tree_least_squares import least_squares, range_variances, zero_subtrees
+from dpopt.inference.histograms.tree_kernels import project
+from dpopt.inference.histograms.tree_least_squares import (
+    divide_from_the_root,
+    least_squares,
+    nonnegative_least_squares,
+    range_variances,
+    zero_subtrees,
+)
 from dpopt.queries.ranges.hierarchy import deepened
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges

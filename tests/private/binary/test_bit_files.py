@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.curators.door import one_way_marginals
+from dpopt.private.curators.dualquery_curator import one_way_marginals
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.binary import bit_file
 from dpopt.private.readers.binary import bit_file as module

@@ -22,7 +22,7 @@ from dpopt.errors import (
     WorkloadError,
 )
 from dpopt.private.mechanisms.noise import OpendpNoise
-from dpopt.queries.polynomial_families.family import PolynomialFamily
+from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize_table
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial, read_sanitized, write_sanitized
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
@@ -220,7 +220,7 @@ def test_a_draft_of_a_schema_is_refused(tmp_path: Path) -> None:
 def test_a_function_of_many_attributes_is_asked_record_by_record() -> None:
     """And gives what the table of all records gives, but for less than a unit of each."""
     family = function_family(modest)
-    with mock.patch("dpopt.queries.polynomial_families.function_family.MOST_RECORDS", 1):
+    with mock.patch("dpopt.queries.polynomial_families.MOST_RECORDS", 1):
         asked = released(family)
     tabulated = released(family)
     assert asked.figures.exact_sensitivity >= tabulated.figures.exact_sensitivity

@@ -15,7 +15,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.conjunctions.monomials import POWERS, SETS
-from dpopt.queries.polynomial_families.family import FunctionFamily, TableFamily
+from dpopt.queries.polynomial_families import FunctionFamily, TableFamily
 from dpopt.synopses.sanitizers.sanitizer_plan import (
     BETA,
     SanitizerFigures,
@@ -24,15 +24,7 @@ from dpopt.synopses.sanitizers.sanitizer_plan import (
     theorem_error,
 )
 from dpopt.synopses.summaries.noise_bounds import noise_bound
-from tests.exact_sanitizer_loss import (
-    FAMILIES,
-    THREE,
-    function_family,
-    huge,
-    modest,
-    random_table,
-    symmetric,
-)
+from tests.exact_sanitizer_loss import FAMILIES, THREE, function_family, huge, modest, random_table, symmetric
 from tests.exact_summary_loss import MIXED, UNIVERSES
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
@@ -152,7 +144,7 @@ def test_functions_of_few_records_become_tables_before_any_data_are_seen() -> No
 
 
 def test_functions_of_many_records_stay_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpopt.queries.polynomial_families.function_family.MOST_RECORDS", 2)
+    monkeypatch.setattr("dpopt.queries.polynomial_families.MOST_RECORDS", 2)
     assert isinstance(plan_sanitizer(function_family(huge), PURE, size=10).family, FunctionFamily)
 
 

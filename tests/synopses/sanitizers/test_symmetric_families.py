@@ -11,15 +11,15 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PolynomialError, WorkloadError
-from dpopt.polynomials.chebyshev import chebyshev_polynomial
 from dpopt.polynomials.coefficient_budgets import least_coefficients
+from dpopt.polynomials.constructions import chebyshev_polynomial
 from dpopt.polynomials.minimax import best_polynomial
 from dpopt.polynomials.polynomial import Polynomial
 from dpopt.polynomials.sensitivities import binomial_sensitivity, monomial_sensitivity
 from dpopt.polynomials.targets import Target
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS
-from dpopt.queries.polynomial_families.symmetric_family import SymmetricFamily
+from dpopt.queries.polynomial_families import SymmetricFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.sanitizers.sanitizer_plan import crude_sensitivity
 from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric, symmetric_family

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PolynomialError, WorkloadError
-from dpopt.polynomials.disjunction_weights import disjunction_weights, total_weight
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.polynomials.targets import disjunction_weights, total_weight
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import SETS
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric

@@ -16,7 +16,7 @@ from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries import consistent_interval as interval_module
 from dpopt.synopses.summaries.consistent_interval import consistent_interval

@@ -21,7 +21,7 @@ from dpopt.errors import (
 )
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries import summary as summary_module
 from dpopt.synopses.summaries.release_summary import release_summary, summary_of_table
 from dpopt.synopses.summaries.summary import Summary

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import Summary, read_summary, write_summary
 from dpopt.synopses.summaries.summary_plan import plan_summary

@@ -20,7 +20,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError, PolynomialError
 from dpopt.models.polynomials.answer_polynomial import best_answer
 from dpopt.polynomials.targets import Target
-from dpopt.queries.conjunctions.chosen_literals import ChosenLiterals
+from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 from dpopt.synopses.summaries.summary_plan import (

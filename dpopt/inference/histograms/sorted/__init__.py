@@ -2,8 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| isotonic.py, isotonic_kernels.py | nearest nondecreasing sequences |
-| degree_sequences.py, degree_kernels.py | degree sequences that a graph can have |
-| graphical_relaxation.py, graphical_repair.py | the nearest one: relaxed with cuts, rounded and mended |
-| monotone_posterior.py, monotone_posterior_kernels.py | nondecreasing sequences by the law of the noise |
+| isotonic.py | nearest nondecreasing sequences |
+| degree_sequences.py | degree sequences that a graph can have; the nearest one: relaxed with cuts, rounded and mended |
+| monotone_posterior.py, kernels.py | nondecreasing sequences by the distribution of the noise; the compiled loops |
 """

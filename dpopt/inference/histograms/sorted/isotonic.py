@@ -102,7 +102,7 @@ def isotonic_median(
     two, half up if all values are whole, which is optimal too. Whole values (and bounds) hence give whole numbers. Parameters
     and errors as in `isotonic`.
     """
-    from dpopt.inference.histograms.sorted.isotonic_kernels import least_medians
+    from dpopt.inference.histograms.sorted.kernels import least_medians
 
     noisy, heft = checked(values, weights)
     least, most = checked_bounds(lower, upper)

@@ -197,7 +197,7 @@ def _band(
 
 def _levels(least: NDArray[np.int64], most: NDArray[np.int64]) -> _Levels:
     """Return levels from the lowest to the highest end of the band, single numbers where any band there is narrow."""
-    from dpopt.inference.histograms.sorted.monotone_posterior_kernels import level_edges
+    from dpopt.inference.histograms.sorted.kernels import level_edges
 
     spacing = np.maximum(1, (most - least + 1) // LEVELS_IN_A_BAND)
     return _Levels(level_edges(least, most, spacing, WIDEST_LEVEL))
@@ -265,7 +265,7 @@ class _Turn:
 
     def run(self, means: NDArray[np.float64], stages: int) -> _Sums:
         """Return the sums for expected multiplicities (c,) and shapes up to `stages`; fewer where states are too many."""
-        from dpopt.inference.histograms.sorted.monotone_posterior_kernels import forward_backward
+        from dpopt.inference.histograms.sorted.kernels import forward_backward
 
         shapes, firsts, starts = self._states(means, stages)
         while starts[-1] > MOST_STATES and stages > 1:

@@ -24,20 +24,18 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
-from dpopt.inference.records.columns.columns import Answers, Columns
-from dpopt.inference.records.columns.master import (
+from dpopt.inference.records.columns.columns import (
     LEAST_WEIGHT,
     MATRIX_UP_TO,
+    Answers,
+    Columns,
     Matrix,
     best_weights,
     improved_weights,
 )
-from dpopt.inference.records.columns.pricing import Enumeration, Priced, Search
-from dpopt.inference.records.columns.solver_pricing import SolverPricing
-from dpopt.inference.records.fitted import TIME_IS_UP, FitProgress, Fitted
-from dpopt.inference.records.laws import check_laws, estimated_laws
-from dpopt.inference.records.problem import FitProblem
-from dpopt.inference.records.settings import FitSettings
+from dpopt.inference.records.columns.pricing import Enumeration, Priced, Search, SolverPricing
+from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
+from dpopt.inference.records.start import check_laws, estimated_laws
 from dpopt.programs.solver import Solver
 
 COLUMNS_PER_ROUND = 20

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpopt.errors import WorkloadError
 from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.queries.ranges.grids import Level, grid_heights, grid_levels, levels_that_tell
-from dpopt.queries.ranges.range_loads import loads_of_all_ranges, loads_of_size
+from dpopt.queries.ranges.weighted_ranges import loads_of_all_ranges, loads_of_size
 from dpopt.synopses.histograms.counts_plan import whole_number
 
 ALL, SIZES = "all", "sizes:"

@@ -16,8 +16,7 @@ from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
-from dpopt.inference.histograms.grid_descent import halve_from_the_whole
-from dpopt.inference.histograms.grid_least_squares import grid_least_squares
+from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
 from dpopt.releases.plan import choice

@@ -7,7 +7,7 @@ from math import prod
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
-from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
@@ -67,7 +67,7 @@ def release_grid(
         )
     ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), account)
     with stage(told, "measuring"):
-        curator = BinCurator(
+        curator = CountingCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
         )
         noisy = []

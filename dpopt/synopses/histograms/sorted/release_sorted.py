@@ -11,7 +11,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError
-from dpopt.private.curators.bin_curator import BinCurator
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, SortedCounts
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
@@ -166,10 +166,10 @@ def release_sorted(
     )
     trial = SortedCounts(SORTED, plan.scale, plan.gaussian, plan.length or 1)
     planned: list[BinMeasurement] = [trial] if length_measurement is None else [length_measurement, trial]
-    charges = [measurement.charge(counts, plan.relation) for measurement in planned]
+    charges = [measurement.charge(plan.bins_of_a_record, plan.relation) for measurement in planned]
     ledger = reserved_ledger(plan.budget, plan.relation, charges, account)
     with stage(told, "measuring"):
-        curator = BinCurator(
+        curator = CountingCurator(
             counts, ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=noise, progress=told.share
         )
         length = plan.length

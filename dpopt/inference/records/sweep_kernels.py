@@ -1,0 +1,514 @@
+"""Sweeps of the record search without rules. Compiled; importing this module imports numba.
+
+Sweeps of the record search under hard rules: from legal records to legal records. Compiled; imports numba.
+
+A visit of a record gives each attribute its best code among those that break no rule (or draws from the law of those). Where a
+code that breaks some would be better still, a compound move is tried: the code is given, what it breaks is repaired by
+changes of other attributes (`dpopt.solvers.local_search.rules_kernels`), all attributes take their best legal codes,
+and the record is kept if f is lower than before. Otherwise everything is taken back.
+
+Descent of single records with fixed prices. Compiled; importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.compilation import kernel
+from dpopt.inference.records.clause_kernels import (
+    Listed,
+    Monomials,
+    Sight,
+    Truth,
+    add_slopes,
+    leave,
+    look,
+    see,
+    turn,
+)
+from dpopt.inference.records.table_kernels import Place, Tables, add_costs, put, shift
+from dpopt.solvers.local_search.kernels import Index, State, next_unit
+from dpopt.solvers.local_search.rules_kernels import (
+    Rules,
+    Status,
+    breaks,
+    compound_move,
+    move,
+    restart_rules,
+    walk,
+)
+
+
+class Choices(NamedTuple):
+    """What a record may look like: d attributes, c flat columns."""
+
+    first_column: NDArray[np.int64]  # (d + 1,)
+    attributes: NDArray[np.int64]  # the attributes that some query names and that have a choice
+    code_start: NDArray[np.int64]  # (d + 1,)
+    codes: NDArray[np.int64]  # allowed codes of each attribute
+    log_prior: NDArray[np.float64]  # (c,) used at a positive temperature only
+
+
+class Books(NamedTuple):
+    """Where records are counted, and where the record under consideration stands there."""
+
+    own: int  # 1: that record is one of those that are counted; 0: the books only price records
+    tables: Tables
+    place: Place
+    listed: Listed
+    truth: Truth
+    monomials: Monomials
+    sight: Sight
+
+
+@kernel
+def open_books(books: Books, choices: Choices, chosen: NDArray[np.int64]) -> None:
+    """Find where a record with these columns (d,) stands."""
+    put(books.tables, books.place, choices.first_column, chosen)
+    if books.listed.accepted.size:
+        look(books.listed, books.truth, chosen, books.own)
+    if books.monomials.kinds.size:
+        see(books.monomials, books.sight, chosen)
+
+
+@kernel
+def price_codes(
+    books: Books,
+    choices: Choices,
+    chosen: NDArray[np.int64],
+    attribute: int,
+    costs: NDArray[np.float64],
+) -> None:
+    """Write to `costs` what N^2 f changes by for each code of the attribute, the others as they are; up to a constant."""
+    first = choices.first_column[attribute]
+    if books.listed.accepted.size:
+        for code in range(costs.size):
+            costs[code] = books.truth.costs[first + code]
+    else:
+        costs[:] = 0.0
+    add_costs(books.tables, books.place, attribute, books.own, costs)
+    if books.monomials.kinds.size:
+        add_slopes(books.monomials, books.sight, chosen, attribute, first, books.own, costs)
+
+
+@kernel
+def change_code(
+    books: Books, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
+) -> None:
+    """Give the record another column, and count it anew if it counts."""
+    first = choices.first_column[attribute]
+    old = chosen[attribute]
+    shift(books.tables, books.place, attribute, column - first, books.own)
+    if books.listed.accepted.size:
+        turn(books.listed, books.truth, old, column, books.own)
+    if books.monomials.kinds.size:
+        leave(books.monomials, books.sight, chosen, attribute, column, books.own)
+    chosen[attribute] = column
+
+
+@kernel
+def cheapest(costs: NDArray[np.float64], codes: NDArray[np.int64], old: int) -> int:
+    """Return the allowed code of least cost: the old one if none is cheaper, else the first of those."""
+    code = old
+    for i in range(codes.size):
+        if costs[codes[i]] < costs[code]:
+            code = codes[i]
+    return code
+
+
+@kernel
+def draw(
+    costs: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    log_prior: NDArray[np.float64],
+    temperature: float,
+    unit: float,
+) -> int:
+    """Return a code with probability proportional to prior * exp(-cost / temperature); `costs` is overwritten."""
+    top = -np.inf
+    for i in range(codes.size):
+        code = codes[i]
+        costs[code] = log_prior[code] - costs[code] / temperature
+        top = max(top, costs[code])
+    total = 0.0
+    for i in range(codes.size):
+        total += math.exp(costs[codes[i]] - top)
+    rest = unit * total
+    for i in range(codes.size):
+        rest -= math.exp(costs[codes[i]] - top)
+        if rest < 0.0:
+            return int(codes[i])
+    return int(codes[codes.size - 1])
+
+
+@kernel
+def sweep(
+    books: Books,
+    choices: Choices,
+    records: NDArray[np.int32],
+    order: NDArray[np.int64],
+    temperature: float,
+    random: NDArray[np.uint64],
+) -> int:
+    """Give the records in this order their best code in each attribute, or a draw; return the number of changes.
+
+    All records count in the books. `temperature` is N^2 times that of the settings; 0 takes the best code.
+    """
+    moved = 0
+    d = records.shape[1]
+    room = np.empty(np.max(np.diff(choices.first_column)))
+    chosen = np.empty(d, dtype=np.int64)
+    for row in order:
+        for attribute in range(d):
+            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        open_books(books, choices, chosen)
+        for attribute in choices.attributes:
+            first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
+            costs = room[: last - first]
+            old = chosen[attribute] - first
+            price_codes(books, choices, chosen, attribute, costs)
+            allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
+            if temperature > 0.0:
+                prior = choices.log_prior[first:last]
+                new = draw(costs, allowed, prior, temperature, next_unit(random))
+            else:
+                new = cheapest(costs, allowed, old)
+            if new != old:
+                change_code(books, choices, chosen, attribute, first + new)
+                records[row, attribute] = new
+                moved += 1
+    return moved
+
+
+GAIN = 1024.0
+"""Compound moves choose their repairs by gains in whole numbers: the record search hands them 1,024 times a record's."""
+
+ATTEMPTS = 3
+"""Compound moves that a visit tries, those that promise most first."""
+
+EVERYTHING = 1 << 40
+
+
+class Legal(NamedTuple):
+    """Rules, and where a record stands with them; `still` has no clauses: moves change codes and gates only."""
+
+    still: Index
+    state: State
+    rules: Rules
+    status: Status
+
+
+class Room(NamedTuple):
+    """Room to work in, for d attributes and c columns."""
+
+    costs: NDArray[np.float64]  # (largest number of codes,)
+    legal_codes: NDArray[np.int64]  # (largest number of codes,)
+    before: NDArray[np.int64]  # (d,)
+    after: NDArray[np.int64]  # (d,)
+    promise: NDArray[np.float64]  # (d,) how much a code that breaks rules would be better
+    wanted: NDArray[np.int64]  # (d,) and which column it is
+
+
+@kernel
+def set_record(legal: Legal, chosen: NDArray[np.int64]) -> int:
+    """Start from a record of these columns (d,); return how many required gates it breaks."""
+    legal.state.chosen[:] = chosen
+    return restart_rules(legal.still, legal.state, legal.rules, legal.status)
+
+
+@kernel
+def give(
+    books: Books,
+    choices: Choices,
+    legal: Legal,
+    chosen: NDArray[np.int64],
+    attribute: int,
+    column: int,
+) -> None:
+    """Give the record another code in the tables, and in the rules where it has it not yet."""
+    if legal.state.chosen[attribute] != column:
+        move(legal.still, legal.state, legal.rules, legal.status, attribute, column)
+    change_code(books, choices, chosen, attribute, column)
+
+
+@kernel
+def visit(
+    books: Books,
+    choices: Choices,
+    legal: Legal,
+    room: Room,
+    chosen: NDArray[np.int64],
+    temperature: float,
+    gain: float,
+    random: NDArray[np.uint64],
+) -> float:
+    """Give each attribute its best legal code, or draw one; return the change of N^2 f.
+
+    Notes in `room` which attributes would rather have a code that breaks rules, and in the gains what codes are worth.
+    """
+    changed = 0.0
+    room.promise[:] = 0.0
+    for attribute in choices.attributes:
+        first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
+        costs = room.costs[: last - first]
+        old = chosen[attribute] - first
+        price_codes(books, choices, chosen, attribute, costs)
+        for code in range(last - first):
+            legal.state.gain[first + code] = np.int64(math.floor((costs[old] - costs[code]) * gain + 0.5))
+        free = legal.rules.reach_start[attribute] == legal.rules.reach_start[attribute + 1]
+        new, wanted, number = old, old, 0
+        for i in range(choices.code_start[attribute], choices.code_start[attribute + 1]):
+            code = choices.codes[i]
+            if temperature <= 0.0 and costs[code] >= costs[new]:
+                continue
+            if (
+                code == old
+                or free
+                or breaks(legal.still, legal.state, legal.rules, legal.status, attribute, first + code) == 0
+            ):
+                new = code
+                room.legal_codes[number] = code
+                number += 1
+            elif costs[code] < costs[wanted]:
+                wanted = code
+        best = costs[new]
+        before = costs[old]
+        if temperature > 0.0:
+            best = np.inf
+            for i in range(number):
+                best = min(best, costs[room.legal_codes[i]])
+        if costs[wanted] < best:
+            room.promise[attribute] = best - costs[wanted]
+            room.wanted[attribute] = first + wanted
+        if temperature > 0.0 and number > 1:
+            prior = choices.log_prior[first:last]
+            new = draw(costs, room.legal_codes[:number], prior, temperature, next_unit(random))
+            # `draw` overwrites the costs with log prior - cost / temperature.
+            changed += (prior[new] - costs[new]) * temperature - before
+        elif temperature <= 0.0:
+            changed += best - before
+        else:
+            new = old
+        if new != old:
+            give(books, choices, legal, chosen, attribute, first + new)
+    return changed
+
+
+@kernel
+def try_compound(
+    books: Books,
+    choices: Choices,
+    legal: Legal,
+    room: Room,
+    chosen: NDArray[np.int64],
+    temperature: float,
+    gain: float,
+    charge: float,
+    random: NDArray[np.uint64],
+    attribute: int,
+) -> tuple[bool, float]:
+    """Try the code that an attribute would rather have; return whether the record changed, and the change of N^2 f."""
+    state = legal.state
+    room.before[:] = chosen
+    _, number = compound_move(
+        legal.still,
+        state,
+        legal.rules,
+        legal.status,
+        attribute,
+        room.wanted[attribute],
+        0.0,
+        charge,
+        EVERYTHING,
+        chosen.size,
+        random,
+    )
+    if number <= 0:
+        return False, 0.0
+    changed = 0.0
+    room.after[:] = state.chosen
+    for other in range(chosen.size):
+        if room.after[other] != chosen[other]:
+            first = choices.first_column[other]
+            costs = room.costs[: choices.first_column[other + 1] - first]
+            old = chosen[other] - first
+            price_codes(books, choices, chosen, other, costs)
+            changed += costs[room.after[other] - first] - costs[old]
+            give(books, choices, legal, chosen, other, room.after[other])
+    changed += visit(books, choices, legal, room, chosen, 0.0, gain, random)
+    if changed < 0.0 or (temperature > 0.0 and next_unit(random) < math.exp(-changed / temperature)):
+        return True, changed
+    for other in range(chosen.size):
+        if chosen[other] != room.before[other]:
+            give(books, choices, legal, chosen, other, room.before[other])
+    return False, 0.0
+
+
+@kernel
+def respond_legally(
+    books: Books,
+    choices: Choices,
+    legal: Legal,
+    room: Room,
+    chosen: NDArray[np.int64],
+    temperature: float,
+    gain: float,
+    charge: float,
+    random: NDArray[np.uint64],
+) -> float:
+    """Visit a record once, and try compound moves where single ones are stuck; return the change of N^2 f."""
+    changed = visit(books, choices, legal, room, chosen, temperature, gain, random)
+    for _ in range(ATTEMPTS):
+        attribute = int(np.argmax(room.promise))
+        if room.promise[attribute] <= 0.0:
+            break
+        promise = room.promise.copy()
+        promise[attribute] = 0.0
+        kept, gained = try_compound(
+            books,
+            choices,
+            legal,
+            room,
+            chosen,
+            temperature,
+            gain,
+            charge,
+            random,
+            attribute,
+        )
+        changed += gained
+        if not kept:
+            room.promise[:] = promise
+    return changed
+
+
+@kernel
+def sweep_legally(
+    books: Books,
+    choices: Choices,
+    legal: Legal,
+    room: Room,
+    records: NDArray[np.int32],
+    order: NDArray[np.int64],
+    temperature: float,
+    gain: float,
+    charge: float,
+    random: NDArray[np.uint64],
+) -> int:
+    """Visit the records in this order, each legal before and after; return the number of changed codes."""
+    moved = 0
+    d = records.shape[1]
+    chosen = np.empty(d, dtype=np.int64)
+    for row in order:
+        for attribute in range(d):
+            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        open_books(books, choices, chosen)
+        set_record(legal, chosen)
+        respond_legally(books, choices, legal, room, chosen, temperature, gain, charge, random)
+        for attribute in range(d):
+            code = chosen[attribute] - choices.first_column[attribute]
+            moved += code != records[row, attribute]
+            records[row, attribute] = code
+    return moved
+
+
+@kernel
+def make_legal(
+    choices: Choices,
+    legal: Legal,
+    records: NDArray[np.int32],
+    steps: int,
+    charge: float,
+    found: NDArray[np.bool_],
+    random: NDArray[np.uint64],
+) -> None:
+    """Walk each record (r, d) towards the rules, codes of more gain first; write to `found` where that succeeded."""
+    chosen = np.empty(records.shape[1], dtype=np.int64)
+    for row in range(records.shape[0]):
+        for attribute in range(chosen.size):
+            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        legal.status.clock[0] += 1
+        legal.status.weight[:] = 1
+        set_record(legal, chosen)
+        walk(
+            legal.still,
+            legal.state,
+            legal.rules,
+            legal.status,
+            steps,
+            GAIN,
+            charge,
+            EVERYTHING,
+            random,
+        )
+        found[row] = legal.status.number[0] == 0
+        for attribute in range(chosen.size):
+            records[row, attribute] = legal.state.chosen[attribute] - choices.first_column[attribute]
+
+
+LONGEST = 100
+"""Passes over all attributes; a descent ends by itself, and far sooner."""
+
+
+@kernel
+def descend_all(
+    books: Books,
+    choices: Choices,
+    records: NDArray[np.int32],
+) -> None:
+    """Give each record (r, d) in turn its best code in each attribute until no single change lowers its price."""
+    d = records.shape[1]
+    room = np.empty(np.max(np.diff(choices.first_column)))
+    chosen = np.empty(d, dtype=np.int64)
+    for row in range(records.shape[0]):
+        for attribute in range(d):
+            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        open_books(books, choices, chosen)
+        moved = True
+        for _ in range(LONGEST):
+            if not moved:
+                break
+            moved = False
+            for attribute in choices.attributes:
+                first = choices.first_column[attribute]
+                costs = room[: choices.first_column[attribute + 1] - first]
+                old = chosen[attribute] - first
+                price_codes(books, choices, chosen, attribute, costs)
+                allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
+                new = cheapest(costs, allowed, old)
+                if new != old and costs[new] < costs[old] - 1e-12 * abs(costs[old]):
+                    change_code(books, choices, chosen, attribute, first + new)
+                    moved = True
+        for attribute in range(d):
+            records[row, attribute] = chosen[attribute] - choices.first_column[attribute]
+
+
+@kernel
+def descend_all_legally(
+    books: Books,
+    choices: Choices,
+    legal: Legal,
+    room: Room,
+    records: NDArray[np.int32],
+    gain: float,
+    charge: float,
+    random: NDArray[np.uint64],
+) -> None:
+    """Do the same for legal records under rules, with compound moves; `gain` makes a price a gain of those."""
+    d = records.shape[1]
+    chosen = np.empty(d, dtype=np.int64)
+    for row in range(records.shape[0]):
+        for attribute in range(d):
+            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        open_books(books, choices, chosen)
+        set_record(legal, chosen)
+        for _ in range(LONGEST):
+            changed = respond_legally(books, choices, legal, room, chosen, 0.0, gain, charge, random)
+            if changed * gain > -1e-9:
+                break
+        for attribute in range(d):
+            records[row, attribute] = chosen[attribute] - choices.first_column[attribute]

@@ -1,0 +1,99 @@
+"""The curator of noisy counts: of queries, bins, conjunctions, decision lists, coefficients, points, and of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.private.curators.door import Door
+from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
+from dpopt.private.measurements.halfspace_measurement import Arcs, ProjectedPoints, Sides
+from dpopt.private.measurements.list_measurement import ListCounts, ListTable
+from dpopt.private.measurements.measurement import Measurement, NumberOfRecords
+from dpopt.private.measurements.noisy_counts import Noised
+from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.transcript.released import NoisyAnswers
+
+MEASUREMENTS: Mapping[type, type[Closed]] = {
+    Measurement: PrivateDataset,
+    GroupSums: BinCounts,
+    SortedCounts: BinCounts,
+    BinsInUse: BinCounts,
+    ConjunctionCounts: ConjunctionTable,
+    ListCounts: ListTable,
+    CoefficientSums: CoefficientTable,
+    Sides: ProjectedPoints,
+    Arcs: ProjectedPoints,
+    NumberOfRecords: Closed,
+}
+"""The types of measurements whose charges are proven (docs/privacy.md), and of what each is a measurement."""
+
+
+class Counted(Noised, Protocol):
+    """A type of `MEASUREMENTS`: its charge follows from what is public, its value from what is held."""
+
+    def charge(self, public: Any, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs, given all that is public of the records (`Closed._public`). Privacy: C1 in docs/privacy.md."""
+        ...
+
+    def exact(self, held: Any, relation: NeighbouringRelation, threads: int = 2) -> NDArray[np.int64]:
+        """Return what gets noise. Private."""
+        ...
+
+
+class CountingCurator(Door[Closed]):
+    """Answers a driver with noisy counts only; parameters as for `Door`."""
+
+    def measure(self, measurement: Counted, **where: int) -> NoisyAnswers:
+        """Count, charge, then add noise.
+
+        Neighbouring relation, sensitivity and theorem: see the measurement's `charge`. It is computed here from the measurement
+        and what is public, never taken from the caller. `where` goes into the transcript: ``round=3``.
+
+        Privacy: C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or the name was measured before; nothing is drawn then.
+        PlanError
+            If the measurement is none of `MEASUREMENTS`, whose charge nobody has proven, or not one of these records; nothing
+            is spent then.
+        WorkloadError, PrivateDataError
+            If measurement and records do not fit together; nothing is spent then.
+        """
+        return self._measured(measurement, again=False, **where)
+
+    def complete_measure(self, measurement: Counted, **where: int) -> NoisyAnswers:
+        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
+
+        Privacy: A5, C2, C3, C14 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If no such charge was recalled, or it is another one.
+        """
+        return self._measured(measurement, again=True, **where)
+
+    def _measured(self, measurement: Counted, *, again: bool, **where: int) -> NoisyAnswers:
+        """Measure once for each name. Privacy: A3, C2 in docs/privacy.md."""
+        held = MEASUREMENTS.get(type(measurement))
+        if held is None or not isinstance(self._dataset, held):
+            known = [one.__name__ for one, of in MEASUREMENTS.items() if isinstance(self._dataset, of)]
+            raise PlanError(f"found a {type(measurement).__name__}; expected one of {', '.join(known)}")
+        self._not_drawn(measurement.name)
+        charge = measurement.charge(self._dataset._public, self._relation)
+        exact = measurement.exact(self._dataset, self._relation, self._threads)
+        paid = self._paid_once(charge, f"the measurement {measurement.name!r}", again=again, **where)
+        return self._noisy(exact, measurement, paid, **where)

@@ -1,0 +1,325 @@
+"""The curator of interval releases: finds by noisy comparisons where intervals end and boxes are cut, and measures counts.
+
+`IntervalSearch` says what is searched in counts of bins: the end of an interval that holds a given number of records.
+`MedianCut` says along which axis all boxes of a partition are cut, each at its noisy median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.measurements import measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.queries.ranges.grids import cut_boxes, sums_before, sums_of_boxes, whole_box
+from dpopt.transcript.journal import Journal
+from dpopt.transcript.released import NoisySearch
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSearch:
+    """A binary search for the first bin at which the noisy count from `start` on reaches a threshold.
+
+    Attributes
+    ----------
+    number : int
+        Which search of the run, from 1; tells its charge from those of the others.
+    start : int
+        The first bin of the interval.
+    threshold : int
+        In records, at least 1.
+    comparisons : int
+        How many comparisons the search may make at most; all of them are charged.
+    scale : float
+        sigma of the discrete Gaussian or b of the discrete Laplace noise of each comparison, in records.
+    gaussian : bool
+        Which of the two.
+
+    Raises
+    ------
+    PlanError
+        If a number is out of range.
+    """
+
+    number: int
+    start: int
+    threshold: int
+    comparisons: int
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if self.number < 1 or self.start < 0 or self.threshold < 1 or self.comparisons < 1:
+            raise PlanError(
+                f"found search {self.number} from bin {self.start} for {self.threshold} records with {self.comparisons} "
+                "comparisons; expected numbers from 1 on, and a bin from 0 on"
+            )
+        check_scale(self.name, self.scale)
+
+    @property
+    def name(self) -> str:
+        """What is compared, in words."""
+        return search_name(self.number)
+
+    def charge(self, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs; see `search_charge`. Privacy: D1 in docs/privacy.md."""
+        return search_charge(
+            self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation
+        )
+
+
+def search_name(number: int) -> str:
+    """Return the name of a search; it is the label of its charge."""
+    return f"comparisons of search {number}"
+
+
+def search_charge(
+    number: int, comparisons: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
+) -> Charge:
+    """Return the charge of all comparisons that a search may make.
+
+    **Neighbouring relation and sensitivity.** A comparison tells whether the count of one range of bins, with noise of its own,
+    reaches a public threshold: 1 in L1 and in L2 under both relations.
+
+    **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
+    depend on those before (Blum, Ligett and Roth 2011, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
+    docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_intervals.py`.
+    """
+    single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)
+    return replace(single, count=comparisons)
+
+
+def comparisons_needed(bins: int) -> int:
+    """Return how many comparisons find one of so many bins: ceil(log2(bins))."""
+    return (bins - 1).bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class MedianCut:
+    """A cut of all boxes of a partition along an axis, each at its noisy median.
+
+    Attributes
+    ----------
+    number : int
+        Which cut of the run, from 1; tells its charge from those of the others.
+    axis : int
+    comparisons : int
+        How many comparisons each search may make at most; all are charged. 0 where boxes have two bins at most.
+    scale : float
+        sigma of the discrete Gaussian or b of the discrete Laplace noise of each difference, in records.
+    gaussian : bool
+        Which of the two.
+
+    Raises
+    ------
+    PlanError
+        If a number is out of range.
+    """
+
+    number: int
+    axis: int
+    comparisons: int
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if self.number < 1 or self.axis < 0 or self.comparisons < 0:
+            raise PlanError(
+                f"found cut {self.number} along axis {self.axis} with {self.comparisons} comparisons; expected numbers from 1, "
+                "0 and 0 on"
+            )
+        check_scale(self.name, self.scale)
+
+    @property
+    def name(self) -> str:
+        """What is compared, in words."""
+        return f"comparisons of cut {self.number}"
+
+    def charge(self, relation: NeighbouringRelation) -> Charge | None:
+        """Return what all comparisons cost; None where nothing is compared.
+
+        **Sensitivity.** A step compares, for every box of a partition, the records below a place with those above it: the
+        vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in squared L2.
+
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may depend on
+        those before. Privacy: C1, D2 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_intervals.py`.
+        """
+        if not self.comparisons:
+            return None
+        moved = 1 if relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
+        single = measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        return replace(single, count=self.comparisons)
+
+
+_Search = IntervalSearch | MedianCut
+
+
+class SearchingCurator(CountingCurator):
+    """Answers a driver with ends of intervals, places of cuts and noisy sums only; a run ends with `spend_the_rest`.
+
+    It holds the partition that is cut itself, from the whole grid on, so that boxes have no cell in common whatever the driver
+    does. Parameters as for `Door`, and
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Bins of each axis that the plan was made for; the counts are those of the cells in C order.
+
+    Raises
+    ------
+    PrivateDataError
+        If another number of bins was counted.
+    """
+
+    _dataset: BinCounts
+
+    def __init__(
+        self,
+        counts: BinCounts,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        shape: tuple[int, ...],
+        size: int,
+        noise: Noise | None = None,
+        threads: int = 2,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        if counts._counts.size != prod(shape):
+            raise PrivateDataError(
+                f"the plan was made for {prod(shape):,} bins, and {counts._counts.size:,} were counted"
+            )
+        super().__init__(counts, ledger, journal, size=size, noise=noise, threads=threads, progress=progress)
+        self._shape = shape
+        self._starts, self._stops = whole_box(shape)
+
+    def search(self, what: IntervalSearch) -> NoisySearch:
+        """Charge all comparisons of a search, then make it; returns where the interval ends.
+
+        Binary search for the first bin e with count(start, ..., e) + noise >= threshold, a comparison with fresh noise at each
+        step; the last bin of the domain if no comparison says so. A function of the outcomes alone.
+
+        Neighbouring relation, sensitivity and theorem: `dpopt.private.curators.searching_curator.search_charge`. The charge is
+        computed here, from what is searched. Privacy: D1 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or the search was made before; nothing is drawn then.
+        PlanError
+            If this is no search, or it cannot end with so many comparisons; nothing is spent then.
+        """
+        if type(what) is not IntervalSearch or len(self._shape) != 1:
+            raise PlanError(f"found a {type(what).__name__}; expected a search for the end of an interval")
+        (bins,) = self._shape
+        if what.start >= bins:
+            raise PlanError(f"{what.name}: found a search from bin {what.start:,} of {bins:,}")
+        charge = self._charged_for(what, what.charge(self._relation), comparisons_needed(bins - what.start))
+        before, start = self._before, np.array([what.start], dtype=np.int64)
+        found = self._first(
+            what, start, np.array([bins - 1]), lambda middle: before[middle + 1] - before[start]
+        )
+        return self._found(what, found, charge)
+
+    def cut(self, what: MedianCut) -> NoisySearch:
+        """Charge all comparisons of a cut, then make it; returns behind which bin each box is cut.
+
+        In each box with two bins or more along the axis, binary search for the first place at which
+        records below - records above + noise >= 0, where at least one bin stays above; all boxes step by step together. A box
+        with one bin along the axis stays whole.
+
+        Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here. Privacy: D2 in
+        docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the ledger has no reservation left for this charge, or the cut was made before; nothing is drawn then.
+        PlanError
+            If this is no cut, or it cannot end with so many comparisons; nothing is spent then.
+        """
+        if type(what) is not MedianCut or what.axis >= len(self._shape):
+            raise PlanError(f"found {what!r}; expected a cut along one of {len(self._shape)} axes")
+        starts, stops = self._starts, self._stops
+        places = np.maximum(stops[:, what.axis] - starts[:, what.axis] - 1, 1)
+        charge = self._charged_for(what, what.charge(self._relation), comparisons_needed(int(places.max())))
+        low = starts[:, what.axis].copy()
+        found = self._first(what, low, low + places - 1, lambda middle: self._differences(what.axis, middle))
+        self._starts, self._stops, _ = cut_boxes(starts, stops, what.axis, found)
+        return self._found(what, found, charge)
+
+    def spend_the_rest(self) -> None:
+        """Charge what is reserved and unspent, and draw nothing.
+
+        How many searches are made, and of how many comparisons, depends on the table through noisy outcomes, so that all that
+        were reserved are charged. Privacy: D3 in docs/privacy.md.
+        """
+        for charge in self._ledger.unspent:
+            self._charged(charge)
+
+    def _charged_for(self, what: _Search, charge: Charge | None, needed: int) -> Charge | None:
+        """Spend the charge of a search that can be made; None costs nothing, since nothing is compared.
+
+        Privacy: A3, D1, D2 in docs/privacy.md.
+        """
+        if self._dataset._bins_of_a_record != 1:
+            raise PlanError("ranges and boxes of nodes are not searched; an edge may count twice in one")
+        if needed > what.comparisons:
+            raise PlanError(f"{what.name}: found {what.comparisons} comparisons; it may need {needed}")
+        if charge is not None:
+            return self._paid_once(charge)
+        self._not_drawn(what.name)
+        self._labels.add(what.name)
+        return None
+
+    def _first(
+        self,
+        what: _Search,
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        exact: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    ) -> NDArray[np.int64]:
+        """Return by binary search the first place of each range at which an exact number with noise reaches the threshold."""
+        threshold = what.threshold if isinstance(what, IntervalSearch) else 0
+        while (low < high).any():
+            middle = (low + high) // 2
+            reached = self._compared(exact(middle), what) >= threshold
+            open_ = low < high
+            high = np.where(open_ & reached, middle, high)
+            low = np.where(open_ & ~reached, middle + 1, low)
+        return low
+
+    def _compared(self, exact: NDArray[np.int64], what: _Search) -> NDArray[np.int64]:
+        """Return exact numbers with noise of their own each; the charge was spent and is on file."""
+        add_noise = self._noise.discrete_gaussian if what.gaussian else self._noise.discrete_laplace
+        return add_noise(exact, what.scale)
+
+    def _found(self, what: _Search, places: NDArray[np.int64], charge: Charge | None) -> NoisySearch:
+        """Put what was found on file, then hand it out. Privacy: A3, D1, D2 in docs/privacy.md."""
+        law = DISCRETE_GAUSSIAN if what.gaussian else DISCRETE_LAPLACE
+        found = NoisySearch(what.name, places, law, what.scale, charge)
+        return self._released(found, found.to_json())
+
+    @cached_property
+    def _before(self) -> NDArray[np.int64]:
+        """How many records lie before each cell, along all axes. Private."""
+        return sums_before(self._dataset._counts.reshape(self._shape))
+
+    def _differences(self, axis: int, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each box the records up to the bin `ends` less those above it, (c,). Private."""
+        middle = self._stops.copy()
+        middle[:, axis] = ends + 1
+        below = sums_of_boxes(self._before, self._starts, middle)
+        return 2 * below - sums_of_boxes(self._before, self._starts, self._stops)

@@ -1,0 +1,95 @@
+"""What is measured of conjunctions: how many records satisfy each of a number of literals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.declared import Declared
+from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
+
+
+class ConjunctionTable(Declared[PrivateDataset, ChosenLiterals]):
+    """Records of the attributes of some literals, and how many satisfy each conjunction."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _check(cls, records: PrivateDataset, public: ChosenLiterals) -> None:
+        if records._schema.fingerprint() != public.schema.fingerprint():
+            raise PrivateDataError("the table was read with other attributes than those of the literals")
+
+    def count(self, most: int, *, threads: int = 2, progress: Callable[[float], None] | None = None) -> None:
+        """Count all conjunctions of 1, ..., `most` literals, for the measurements to come; nothing leaves."""
+        from dpopt.queries.counting.subset_kernels import count_subsets
+
+        words = packed_literals(self._records, self._public)
+        self._keep(count_subsets(words, self._public.groups, most, threads=threads, progress=progress))
+
+
+def packed_literals(dataset: PrivateDataset, literals: ChosenLiterals) -> NDArray[np.uint64]:
+    """Return for each literal a row of bits that say which records satisfy it. Private."""
+    from dpopt.queries.counting.packing_kernels import pack_columns
+
+    packed = pack_columns(dataset._columns, dataset._schema.sizes)
+    offsets = dataset._schema.offsets
+    rows = [
+        int(packed.positions[offsets[attribute] + code])
+        for attribute, codes in enumerate(literals.codes)
+        for code in codes
+    ]
+    return packed.words[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class ConjunctionCounts:
+    """All conjunctions of a number of literals, and the noise on each.
+
+    Attributes
+    ----------
+    size : int
+        How many literals; at least 1.
+    scale : float
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
+    gaussian : bool
+    """
+
+    size: int
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.size <= LARGEST_SIZE:
+            raise PlanError(f"conjunctions of {self.size} literals; expected 1 to {LARGEST_SIZE}")
+
+    @property
+    def name(self) -> str:
+        """What is counted, in words."""
+        return "single literals" if self.size == 1 else f"conjunctions of {self.size} literals"
+
+    def charge(self, literals: ChosenLiterals, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** `LiteralGroups.moved`: so many counts differ between neighbours, each by 1 (L1; its root in L2).
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy.md. Test:
+        `tests/private/test_conjunction_curator.py`.
+        """
+        moved = literals.groups.moved(self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE)
+        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+
+    def exact(
+        self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = 2
+    ) -> NDArray[np.int64]:
+        """Return the counts. Private."""
+        if table._counts is None or len(table._counts) < self.size:
+            table.count(self.size, threads=threads)
+        counts: NDArray[np.int64] = table._counts[self.size - 1]
+        return counts

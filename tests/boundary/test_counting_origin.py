@@ -1,0 +1,353 @@
+"""Noisy counts of every family come from OpenDP's samplers through the curator, and from nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.private.curators.counting_curator import MEASUREMENTS
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.closed import Closed
+from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.release_lists import release_lists
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
+from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
+from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
+from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
+from dpopt.synopses.summaries.release_summary import release_summary
+from dpopt.synopses.summaries.summary_plan import plan_summary
+from tests import exact_halfspace_loss as points
+from tests import exact_sanitizer_loss as sanitizers
+from tests.boundary.counting_families import LITERALS
+from tests.boundary.test_origin import constructions
+from tests.exact_counts_loss import ROWS
+from tests.private.test_trust import ClaimingNoise
+from tests.source_code import source_files
+from tests.tiny_lists import family_of, private
+from tests.tiny_runs import ADD_REMOVE, dataset_of
+
+COUNTS = np.array([0, 3, 1, 0, 9, 2, 2, 0, 0, 5], dtype=np.int64)
+DEGREES = np.array([3, 1, 1, 1, 2, 2, 2], dtype=np.int64)
+BUDGETS = {
+    True: Budget(None, 1e-9, 0.5, Accountant.ZCDP),
+    False: Budget(1.0, 0.0, None, Accountant.PURE),
+}
+LAWS = {True: "discrete_gaussian", False: "discrete_laplace"}
+
+
+def histogram(noise: Noise | None, gaussian: bool) -> Any:
+    plan = plan_histogram(COUNTS.size, BUDGETS[gaussian], relation=NeighbouringRelation.ADD_REMOVE)
+    return release_histogram(BinCounts.from_counts(COUNTS), plan, noise=noise)
+
+
+def degrees(noise: Noise | None, gaussian: bool) -> Any:
+    plan = plan_sorted(None, BUDGETS[gaussian], graph=True)
+    return release_sorted(BinCounts.of_degrees(DEGREES, int(DEGREES.sum()) // 2), plan, noise=noise)
+
+
+def summary(noise: Noise | None, gaussian: bool) -> Any:
+    plan = plan_summary(LITERALS, 3, BUDGETS[gaussian], size=6)
+    return release_summary(dataset_of(LITERALS.schema, ((0, 1, 1), (1, 1, 0)) * 3), plan, noise=noise)
+
+
+def lists(noise: Noise | None, gaussian: bool) -> Any:
+    plan = plan_lists(family_of(3, 2), BUDGETS[gaussian], size=5, relation=ADD_REMOVE)
+    # Scales of more than 10,000 units: the same values twice are less likely than 1e-6.
+    assert min(plan.scales) > 1e4
+    return release_lists(private(plan.family, [(((0, True),), (0, 1))] * 5), plan, noise=noise)
+
+
+def halfspaces(noise: Noise | None, gaussian: bool, measured: str = SIDES) -> Any:
+    plan = points.tiny_plan(ADD_REMOVE, gaussian=gaussian, measured=measured)
+    return release_halfspaces(points.points_of(points.UNIVERSE[:ROWS]), plan, noise=noise)
+
+
+def arcs(noise: Noise | None, gaussian: bool) -> Any:
+    return halfspaces(noise, gaussian, ARCS)
+
+
+def sanitizer(noise: Noise | None, gaussian: bool) -> Any:
+    plan = sanitizers.plan_of(sanitizers.FAMILIES["mixed, sets"], ADD_REMOVE, gaussian=gaussian)
+    return release_sanitizer(dataset_of(plan.family.schema, ((0, 1), (1, 1)) * 3), plan, noise=noise)
+
+
+RELEASES: dict[str, Callable[[Noise | None, bool], Any]] = {
+    made.__name__: made for made in (histogram, degrees, summary, lists, halfspaces, arcs, sanitizer)
+}
+EACH = pytest.mark.parametrize("kind", RELEASES)
+
+
+def noisy_of(kind: str, released: Any) -> list[list[int]]:
+    """Return the noisy values that a release keeps; the number of nodes is kept as the length of the degrees."""
+    if kind == "degrees":
+        return [[released.noisy.size], released.noisy.tolist()]
+    if kind == "sanitizer":
+        return [released.noisy.tolist()]
+    return [values.tolist() for values in released.noisy]
+
+
+def text_of(kind: str, released: Any) -> str:
+    return json.dumps([released.privacy, noisy_of(kind, released)])
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@EACH
+def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
+    kind: str, gaussian: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each value once and unchanged; with the same values a run repeats to the last byte, and with others it does not."""
+    law, release = LAWS[gaussian], RELEASES[kind]
+    original = getattr(OpendpNoise, law)
+    drawn: list[NDArray[np.int64]] = []
+
+    def watched(self: OpendpNoise, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        drawn.append(original(self, counts, scale))
+        return drawn[-1]
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise AssertionError("something else than OpenDP was asked for random numbers")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OpendpNoise, law, watched)
+        patch.setattr(OpendpNoise, LAWS[not gaussian], refuse)
+        for generator in ("os.urandom", "numpy.random.default_rng", "random.random"):
+            patch.setattr(generator, refuse)
+        first = release(None, gaussian)
+        values = [part.tolist() for part in drawn]
+        if kind == "degrees":
+            values[0] = [max(values[0][0], 2)]
+        assert noisy_of(kind, first) == values
+        assert first.privacy["private"]
+        left = iter(list(drawn))
+        patch.setattr(OpendpNoise, law, lambda self, counts, scale: next(left))
+        again = release(None, gaussian)
+        assert next(left, None) is None
+    assert text_of(kind, again) == text_of(kind, first)
+    # Ten releases with one and the same noise: less likely than 1e-6.
+    others = {text_of(kind, release(None, gaussian)) for _ in range(10)}
+    assert others != {text_of(kind, first)}
+
+
+class OtherNoise(OpendpNoise):
+    """A kind of OpenDP's noise, and so perhaps of other noise."""
+
+
+class SeededNoise(OpendpNoise):
+    """Noise of the right distribution from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        ratio = np.exp(-1 / scale)
+        ones, others = (self.generator.geometric(1 - ratio, counts.size) for _ in range(2))
+        return np.asarray(counts + ones - others)
+
+
+UNTRUSTED: dict[str, Callable[[], Noise]] = {
+    "seeded noise": lambda: SeededNoise(1),
+    "scripted noise": lambda: ScriptedNoise([4, 2]),
+    "noise that calls itself private": lambda: ClaimingNoise([4, 2]),
+    "another kind of OpenDP's noise": OtherNoise,
+}
+
+
+@pytest.mark.parametrize("source", UNTRUSTED)
+@EACH
+def test_noise_from_anywhere_else_marks_the_release(kind: str, source: str) -> None:
+    privacy = RELEASES[kind](UNTRUSTED[source](), False).privacy
+    assert privacy["private"] is False
+    assert privacy["epsilon"] is None
+    by_accountant = privacy["epsilon_by_accountant"]
+    assert set(by_accountant.values()) - {by_accountant["delta"]} == {None}
+    marks = [charge for charge in privacy["charges"] if charge["kind"] == ChargeKind.NOT_PRIVATE.value]
+    assert [mark["mechanism"] for mark in marks] == [NOT_PRIVATE_DRAWS]
+    json.dumps(privacy)
+
+
+@pytest.mark.parametrize(
+    ("kind", "epsilon"), [("histogram", 1.0), ("degrees", 1.0), ("summary", 1.0), ("sanitizer", 1.5)]
+)
+def test_opendps_own_noise_is_trusted_where_it_is_given(kind: str, epsilon: float) -> None:
+    privacy = RELEASES[kind](OpendpNoise(), False).privacy
+    assert privacy["private"] is True
+    assert privacy["epsilon"] == pytest.approx(epsilon)
+
+
+FILES = {file.path: file for file in source_files()}
+
+
+def called(tree: ast.AST) -> set[str]:
+    """Return the names of what a file, or a part of it, calls."""
+    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+def callers(name: str) -> set[str]:
+    return {path for path, file in FILES.items() if name in called(file.tree)}
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where a family is released: folder, driver, who else makes the release, what else is named of the private side."""
+
+    folder: str
+    driver: str
+    released: str
+    read_by: str
+    named: frozenset[str]
+
+    @property
+    def path(self) -> str:
+        return f"dpopt/synopses/{self.folder}/{self.driver}.py"
+
+
+ROOMS = [
+    Room("summaries", "release_summary", "Summary", "summary", frozenset({"ConjunctionCounts"})),
+    Room("decision_lists", "release_lists", "ListSummary", "list_files", frozenset({"ListCounts"})),
+    Room(
+        "halfspaces",
+        "release_halfspaces",
+        "Halfspaces",
+        "halfspaces",
+        frozenset({"Arcs", "HalfspaceMeasurement", "NumberOfRecords", "Sides"}),
+    ),
+    Room(
+        "sanitizers",
+        "release_sanitizer",
+        "SanitizedPolynomial",
+        "sanitized",
+        frozenset({"CoefficientSums", "moved_and_scale"}),
+    ),
+]
+OF_EACH_ROOM = pytest.mark.parametrize("room", ROOMS, ids=[room.folder for room in ROOMS])
+
+
+def test_noisy_counts_are_constructed_in_one_place() -> None:
+    """After the charge that they carry: neither by curators nor by measurements."""
+    places = {path for path, file in FILES.items() if file.room == "private" and constructions(file.tree)}
+    measuring = {path for path in FILES if path.startswith("dpopt/private/measurements/")}
+    assert places & measuring == {"dpopt/private/measurements/noisy_counts.py"}
+    counting = {f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "door")}
+    assert not places & counting
+    assert callers("with_noise") == {"dpopt/private/curators/door.py"}
+
+
+def test_every_type_of_measurement_is_reviewed() -> None:
+    """A type with a charge and an exact value is measured if and only if it stands in the curator's table."""
+    found = {
+        node.name
+        for path, file in FILES.items()
+        if path.startswith("dpopt/private/measurements/")
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ClassDef)
+        and {"charge", "exact"} <= {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    }
+    assert found == {kind.__name__ for kind in MEASUREMENTS}
+
+
+@OF_EACH_ROOM
+def test_a_release_is_made_by_its_driver_or_read_from_a_file(room: Room) -> None:
+    """And of its folder the driver alone holds the curator."""
+    assert callers(room.released) == {room.path, f"dpopt/synopses/{room.folder}/{room.read_by}.py"}
+    held = {path for path in callers("CountingCurator") if path.startswith(f"dpopt/synopses/{room.folder}/")}
+    assert held == {room.path}
+
+
+def test_exact_counts_are_made_for_the_curator_alone() -> None:
+    assert callers("CountingCurator") == {
+        *(room.path for room in ROOMS),
+        *DRIVERS,
+        "dpopt/releases/measured_size.py",
+    }
+    assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
+    exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
+    assert exact == {
+        f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "dualquery_curator")
+    }
+
+
+HISTOGRAMS = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/histograms/")}
+DRIVERS = [path for path, file in HISTOGRAMS.items() if "CountingCurator" in called(file.tree)]
+STATING = {
+    node.name
+    for file in HISTOGRAMS.values()
+    for node in ast.walk(file.tree)
+    if isinstance(node, ast.ClassDef)
+    if any(isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == "privacy" for line in node.body)
+}
+
+
+def test_a_release_of_bins_is_made_by_its_driver_or_read_from_a_file() -> None:
+    """Each type that states what it cost is constructed in one file, which holds a curator."""
+    assert {"Histogram", "SortedCountsRelease"} <= STATING
+    made = {path: called(file.tree) & STATING for path, file in FILES.items()}
+    assert {path for path, kinds in made.items() if kinds} == set(DRIVERS)
+    assert sorted(kind for kinds in made.values() for kind in kinds) == sorted(STATING)
+
+
+@pytest.mark.parametrize("path", [*DRIVERS, *(room.path for room in ROOMS)])
+def test_a_driver_takes_values_out_of_what_was_measured_only(path: str) -> None:
+    """Each `.values` in a driver is that of a `curator.measure(...)`."""
+    tree = FILES[path].tree
+    measured = {
+        ast.unparse(node.targets[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("curator.measure(")
+    }
+    taken = [
+        ast.unparse(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "values"
+    ]
+    assert taken
+    assert [text for text in taken if not text.startswith("curator.measure(") and text not in measured] == []
+
+
+@OF_EACH_ROOM
+def test_nothing_but_driver_and_plan_names_the_private_side(room: Room) -> None:
+    """The plan takes from there what a measurement is, and no more; `declared_columns` the names of columns."""
+    named = {
+        path: {
+            alias.name
+            for node in ast.walk(file.tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpopt.private")
+            for alias in node.names
+        }
+        for path, file in FILES.items()
+        if path.startswith(f"dpopt/synopses/{room.folder}/")
+    }
+    assert "CountingCurator" in named.pop(room.path)
+    columns = named.pop("dpopt/synopses/halfspaces/declared_columns.py", None)
+    assert columns in (None, {"TableReading", "columns_of_array", "open_table"})
+    assert {name for names in named.values() for name in names} == room.named
+
+
+def test_no_holder_of_records_takes_a_refusal_back() -> None:
+    """What `Closed` refuses, no type below it allows again: counts in bins as little as tables."""
+
+    def below(kind: type) -> list[type]:
+        children: list[type] = kind.__subclasses__()
+        return [one for child in children for one in (child, *below(child))]
+
+    refusals = {name for name in vars(Closed) if name.startswith("__") and callable(getattr(Closed, name))}
+    refusals -= {"__init__", "__new__", "__class__"}
+    holders = below(Closed)
+    assert {*MEASUREMENTS.values()} <= {Closed, *holders}
+    assert {"__array__", "__iter__", "__len__", "__getitem__", "__reduce__", "__repr__"} <= refusals
+    for holder in holders:
+        assert not refusals & set(vars(holder)), holder.__name__

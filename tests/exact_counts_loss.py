@@ -1,0 +1,286 @@
+"""The exact privacy loss of noisy counts, over all neighbours of tiny universes.
+
+The real curator, and the real drivers, play with noise that notes the exact counts, the distribution and the scale of each
+draw. The distributions themselves are known by their formulas, which `tests/statistics/test_noise_law.py` holds OpenDP's
+samplers against. A discrete Laplace distribution is cut into the cells "at most the smaller count", each number between the two
+counts, and "at least the larger": within a cell the ratio of two distributions is one number, and joint outcomes with one and
+the same ratio are put together, so that no divergence is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import localcontext
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant, total_rho
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.files.codec import decode
+from dpopt.private.curators.counting_curator import Counted, CountingCurator
+from dpopt.private.tables.closed import Closed
+from tests.exact_law import exp_minus
+from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
+from tests.exact_measuring_loss import log_moment
+from tests.tiny_runs import EventJournal
+
+ROWS = 3
+"""Records under replace-one; add-remove has fewer, too."""
+AMPLE = {
+    True: Budget(None, 1e-9, 1e9, Accountant.ZCDP),
+    False: Budget(1e9, 0.0, None, Accountant.PURE),
+}
+WINDOW = 60  # standard deviations of Gaussian noise; beyond them lies less than any double
+
+Pairs = Sequence[tuple[Any, Any]]
+Moves = tuple[tuple[float, tuple[int, ...]], ...]
+Joint = dict[Fraction, tuple[Fraction, Fraction]]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One draw: the exact counts that got noise, its distribution and its scale."""
+
+    law: str
+    counts: tuple[int, ...]
+    scale: float
+
+
+@dataclass
+class Watching:
+    """Noise that notes what it is asked for; draw number k gives only the k-th value of the script, or else no noise."""
+
+    script: Sequence[int] = ()
+    events: list[str] = field(default_factory=list)
+    drawn: list[Drawn] = field(default_factory=list)
+    is_private: bool = True
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        return self._draw("Gaussian", counts, scale)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        return self._draw("Laplace", counts, scale)
+
+    def _draw(self, law: str, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        place = len(self.drawn)
+        self.events.append(law)
+        self.drawn.append(Drawn(law, tuple(counts.tolist()), scale))
+        return np.full_like(counts, self.script[place]) if place < len(self.script) else counts.copy()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What was drawn in a run, and what the run was charged."""
+
+    drawn: tuple[Drawn, ...]
+    charges: tuple[Charge, ...]
+
+
+@dataclass(frozen=True)
+class CountingGame:
+    """A measurement or a whole release, small enough to enumerate.
+
+    Attributes
+    ----------
+    pairs : sequence
+        All neighbouring tables.
+    play : callable
+        Plays with a table and noise, and returns what was charged.
+    first : int or None
+        Where all draws but the first depend on what that one gave, of which they depend on 0, ..., `first`.
+    most : int or None
+        Look at so many pairs only, those of the largest loss as the formulas of the distributions have it.
+    """
+
+    pairs: Pairs
+    play: Callable[[Any, Watching], Sequence[Charge]]
+    first: int | None = None
+    most: int | None = None
+
+    def played(self, table: Any, script: Sequence[int] = ()) -> Played:
+        noise = Watching(script)
+        # The distributions are the real ones, so that the claim of this noise to be private is taken.
+        with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
+            charges = tuple(self.play(table, noise))
+        assert len(noise.drawn) == len(charges), (
+            f"drawn {len(noise.drawn)} times, charged {len(charges)} times"
+        )
+        for drawn, charge in zip(noise.drawn, charges, strict=True):
+            assert f"discrete {drawn.law} noise" in charge.mechanism, (
+                f"{drawn.law} noise for {charge.mechanism}"
+            )
+        return Played(tuple(noise.drawn), charges)
+
+
+def measurement_game(
+    pairs: Pairs, hold: Callable[[Any], Closed], what: Counted, relation: NeighbouringRelation
+) -> CountingGame:
+    """Return the game of one measurement by the curator alone."""
+    rows = hold(pairs[0][0])._rows
+
+    def play(table: Any, noise: Watching) -> Sequence[Charge]:
+        held, ledger = hold(table), Ledger(AMPLE[what.gaussian], relation)
+        ledger.reserve([what.charge(held._public, relation)])
+        CountingCurator(held, ledger, EventJournal([]), size=rows, noise=noise).measure(what)
+        return ledger.entries
+
+    return CountingGame(pairs, play)
+
+
+def release_game(
+    pairs: Pairs, release: Callable[[Any, Watching], Any], *, first: int | None = None
+) -> CountingGame:
+    """Return the game of a whole release: `release` makes it from a table and noise."""
+    return CountingGame(pairs, lambda table, noise: stated(release(table, noise).privacy), first)
+
+
+def stated(privacy: object) -> tuple[Charge, ...]:
+    """Return the charges that a release states."""
+    assert isinstance(privacy, dict)
+    assert privacy["private"]
+    return tuple(decode(Charge, charge, "a charge") for charge in privacy["charges"])
+
+
+def check_game(game: CountingGame) -> float:
+    """Check all neighbours; return the largest share of the charged parameter that a pair uses up."""
+    scripts: list[tuple[int, ...]] = [()] if game.first is None else [(one,) for one in range(game.first + 1)]
+    tables = dict.fromkeys(table for pair in game.pairs for table in pair)
+    known = {table: [game.played(table, script) for script in scripts] for table in tables}
+    (charges,) = {run.charges for runs in known.values() for run in runs}
+    for runs in zip(*known.values(), strict=True):
+        shapes = {tuple((one.law, len(one.counts), one.scale) for one in run.drawn) for run in runs}
+        assert len(shapes) == 1, f"shape of the draws: {shapes}"
+    pure = all(charge.kind is ChargeKind.PURE for charge in charges)
+    assert len(game.pairs) > 1
+    if game.first is not None:
+        share = _adaptive_pure_share if pure else _adaptive_concentrated_share
+        seen = {first_and_rest(known[one], known[two]) for one, two in game.pairs}
+        return max(share(game.first, charges, *each) for each in seen)
+    moves = {moves_between(known[one][0].drawn, known[two][0].drawn) for one, two in game.pairs}
+    if game.most is not None:
+        # The distributions are symmetric: a loss depends on the sizes of differences alone, draw by draw.
+        found = {tuple((scale, tuple(sorted(map(abs, one)))) for scale, one in each) for each in moves}
+        moves = set(sorted(found, key=lambda each: _loss(each, 1 if pure else 2))[-game.most :])
+    if pure:
+        return max(_pure_share(charges, joint(one)) for one in moves)
+    return max(_concentrated_share(charges, partial(moment, one)) for one in moves)
+
+
+def _loss(moves: Moves, power: int) -> float:
+    return float(sum(abs(one) ** power / scale**power for scale, moved in moves for one in moved))
+
+
+def moves_between(one: Sequence[Drawn], two: Sequence[Drawn]) -> Moves:
+    """Return, draw by draw, the scale and the differences of the counts that differ, sorted: all that a loss depends on."""
+    return tuple(
+        (left.scale, tuple(sorted(b - a for a, b in zip(left.counts, right.counts, strict=True) if a != b)))
+        for left, right in zip(one, two, strict=True)
+    )
+
+
+def joint(moves: Moves) -> Joint:
+    """Return the two joint distributions of noise around counts that differ so, by the ratio of the two."""
+    law: Joint = {Fraction(1): (Fraction(1), Fraction(1))}
+    for scale, differences in moves:
+        for difference in differences:
+            low, high = min(0, difference), max(0, difference)
+            cells = [laplace_cells(centre, scale, low, high) for centre in (0, difference)]
+            law = _merged(law, zip(*cells, strict=True))
+    return law
+
+
+def _merged(law: Joint, cells: Iterable[tuple[Fraction, ...]]) -> Joint:
+    found: Joint = {}
+    for p, q in cells:
+        for ratio, (a, b) in law.items():
+            before = found.get(ratio * p / q, (Fraction(0), Fraction(0)))
+            found[ratio * p / q] = (before[0] + a * p, before[1] + b * q)
+    return found
+
+
+def _pure_share(charges: Sequence[Charge], law: Joint) -> float:
+    one, two = zip(*law.values(), strict=True)
+    with localcontext(DIGITS):
+        return float(check_losses(charges, *([as_decimal(share) for share in side] for side in (one, two))))
+
+
+def moment(moves: Moves, order: float) -> float:
+    return sum(log_moment(scale, tuple(map(abs, one)), order) for scale, one in moves)
+
+
+def _concentrated_share(charges: Sequence[Charge], log: Callable[[float], float]) -> float:
+    charged, reached = total_rho(charges), 0.0
+    for order in ORDERS:
+        rho = log(order) / (order * (order - 1))
+        assert rho <= charged * (1 + 1e-9), f"order {order}: rho {rho}, charged {charged}"
+        reached = max(reached, rho / charged)
+    return reached
+
+
+First = tuple[int, int, float]
+
+
+def first_and_rest(one: Sequence[Played], two: Sequence[Played]) -> tuple[First, tuple[Moves, ...]]:
+    """Return the two counts of the first draw and its scale, and the moves of the others after each of its values."""
+    left, right = one[0].drawn[0], two[0].drawn[0]
+    rest = tuple(moves_between(a.drawn[1:], b.drawn[1:]) for a, b in zip(one, two, strict=True))
+    return (left.counts[0], right.counts[0], left.scale), rest
+
+
+def _adaptive_pure_share(last: int, charges: Sequence[Charge], first: First, rest: Sequence[Moves]) -> float:
+    *counts, scale = first
+    cells = [laplace_cells(int(count), scale, 0, last) for count in counts]
+    found: Joint = {}
+    for moves, p, q in zip(rest, *cells, strict=True):
+        for ratio, (a, b) in _merged(joint(moves), [(p, q)]).items():
+            before = found.get(ratio, (Fraction(0), Fraction(0)))
+            found[ratio] = (before[0] + a, before[1] + b)
+    return _pure_share(charges, found)
+
+
+def _adaptive_concentrated_share(
+    last: int, charges: Sequence[Charge], first: First, rest: Sequence[Moves]
+) -> float:
+    a, b, scale = first
+    values = np.arange(-int(WINDOW * scale), last + int(WINDOW * scale) + 1)
+
+    def log(order: float) -> float:
+        after = np.array([moment(each, order) for each in rest])
+        parts = order * gaussian_logs(values, a, scale) + (1 - order) * gaussian_logs(values, b, scale)
+        return float(np.logaddexp.reduce(parts + after[np.clip(values, 0, last)]))
+
+    return _concentrated_share(charges, log)
+
+
+@lru_cache(maxsize=10_000)
+def laplace_cells(centre: int, scale: float, low: int, high: int) -> list[Fraction]:
+    """Return P(X <= low), P(X = low + 1), ..., P(X >= high) of discrete Laplace noise around a centre from low to high."""
+    ratio = exp_minus(1 / Fraction(scale))
+
+    def beyond(distance: int) -> Fraction:
+        """Return P(X >= centre + distance) for a distance of at least 0."""
+        return ratio**distance / (1 + ratio)
+
+    def at_least(value: int) -> Fraction:
+        return beyond(value - centre) if value >= centre else 1 - beyond(centre - value + 1)
+
+    assert low <= centre <= high
+    assert low < high
+    levels = [Fraction(1), *(at_least(value) for value in range(low + 1, high + 1)), Fraction(0)]
+    return [above - below for above, below in pairwise(levels)]
+
+
+def gaussian_logs(values: NDArray[np.int64], centre: int, scale: float) -> NDArray[np.float64]:
+    """Return ln of the probabilities of discrete Gaussian noise around a centre."""
+    exponents = -((values - float(centre)) ** 2) / (2 * scale**2)
+    return np.asarray(exponents - np.logaddexp.reduce(exponents))
