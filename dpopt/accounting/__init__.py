@@ -21,8 +21,8 @@ Every number holds under one neighbouring relation, and every charge names it.
 | conversions.py, sums.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
 | dualquery.py, round_search.py | what the draws of DualQuery cost; how many rounds fit a budget |
 | dqrs.py, dqrs_orders.py | what DQRS costs; Renyi moments of a query that it keeps or draws again |
-| fem.py, selections.py | selections by the exponential mechanism: one for each round of FEM and sepFEM; of candidates |
-| measurements.py, one_way.py, size.py | integer noise: on counts; on all one-way marginals; on the number of records |
+| selections.py | selections by the exponential mechanism: of candidates; one for each round of FEM and sepFEM |
+| measurements.py, size.py | integer noise: on counts, among them all one-way marginals; on the number of records |
 """
 
 from __future__ import annotations

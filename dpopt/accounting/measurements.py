@@ -22,6 +22,7 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-9, 1e15
 LARGEST_MOVED = 2**53
 GAUSSIAN_THEOREM = "Canonne, Kamath and Steinke 2020, Theorem 14"
 LAPLACE_THEOREM = "Ghosh, Roughgarden and Sundararajan 2009"
+ONE_WAY = "one-way marginals"
 
 _UPWARD = 1.0 + 2.0**-50  # more than the three roundings of a parameter
 _NOISIER = 1.0 + 1e-12  # more than the roundings of a scale, of its charge, and of shares of an amount
@@ -167,3 +168,32 @@ def _check_moved(name: str, moved: object, *, least: int) -> None:
         raise AccountingError(
             f"{name}: found that one record moves {moved!r} counts, expected a whole number from {least} to 2^53"
         )
+
+
+def one_way_charge(
+    attributes: int, *, scale: float, gaussian: bool, relation: NeighbouringRelation
+) -> Charge:
+    """Return the charge of noisy one-way marginals over `attributes` histograms.
+
+    A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one:
+    2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md.
+
+    Raises
+    ------
+    AccountingError
+        No attribute, or a scale that is out of range.
+    """
+    return measurement_charge(
+        ONE_WAY, _moved_one_way(attributes, relation), scale, gaussian=gaussian, relation=relation
+    )
+
+
+def one_way_scale(attributes: int, *, amount: float, gaussian: bool, relation: NeighbouringRelation) -> float:
+    """Return the noise scale whose charge is at most `amount` (rho of zCDP if `gaussian`, else epsilon)."""
+    return measurement_scale(_moved_one_way(attributes, relation), amount=amount, gaussian=gaussian)
+
+
+def _moved_one_way(attributes: int, relation: NeighbouringRelation) -> int:
+    if attributes < 1:
+        raise AccountingError(f"{ONE_WAY}: found {attributes} attributes, expected at least 1")
+    return attributes if relation is NeighbouringRelation.ADD_REMOVE else 2 * attributes

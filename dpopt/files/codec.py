@@ -204,8 +204,8 @@ def _array(kind: Any, given: object) -> NDArray[Any]:
 def _written(value: Any) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if isinstance(value, Unbounded):
-        return float(value)
+    if isinstance(value, Unbounded | Mapping):
+        return float(value) if isinstance(value, Unbounded) else dict(value)
     return str(value) if isinstance(value, Fraction) else value.to_json()
 
 

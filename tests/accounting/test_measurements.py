@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from dpopt.accounting import Accountant, Budget, Charge, ChargeKind, NeighbouringRelation
 from dpopt.accounting.dualquery import draw_charge
-from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale
-from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale, one_way_charge
 from dpopt.errors import AccountingError
 from dpopt.files.codec import encode
 

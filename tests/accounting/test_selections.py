@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting import ChargeKind, NeighbouringRelation, total_rho
+from dpopt.accounting import Accountant, ChargeKind, NeighbouringRelation, total_epsilon, total_rho
 from dpopt.accounting.dualquery import SAMPLER_SLACK
-from dpopt.accounting.selections import score_range, selection_charge, selection_range
+from dpopt.accounting.selections import (
+    MOST_SELECTIONS,
+    fem_charges,
+    score_range,
+    selection_charge,
+    selection_range,
+    units_per_range,
+)
 from dpopt.errors import AccountingError
 
 ADD_REMOVE, REPLACE_ONE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
@@ -125,3 +132,29 @@ def test_an_amount_that_buys_nothing_is_refused(amount: float) -> None:
 def test_an_unknown_score_is_refused() -> None:
     with pytest.raises(AccountingError, match="'l1' or 'max'"):
         score_range("l2", ADD_REMOVE)
+
+
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+def test_rounds_cost_a_quarter_of_what_the_published_code_charges(relation: NeighbouringRelation) -> None:
+    charges = fem_charges(80, Decimal("0.02"), relation)
+    assert total_rho(charges) == pytest.approx(80 * 0.02**2 / 8, rel=1e-9)
+    assert total_rho(charges) >= 80 * 0.02**2 / 8
+    assert total_epsilon(charges, Accountant.PURE, 0.0) == pytest.approx(1.6, rel=1e-9)
+
+
+def test_every_round_is_one_selection() -> None:
+    charges = fem_charges(3, Decimal("0.5"), REPLACE_ONE)
+    assert charges == tuple(selection_charge(t, Decimal("0.5"), REPLACE_ONE) for t in (1, 2, 3))
+    assert {charge.kind for charge in charges} == {ChargeKind.BOUNDED_RANGE}
+    assert {charge.count for charge in charges} == {1}
+
+
+def test_a_count_moves_scores_by_as_many_units_as_there_are_records() -> None:
+    assert units_per_range(7, ADD_REMOVE) == 7
+    assert units_per_range(7, REPLACE_ONE) == 14
+
+
+@pytest.mark.parametrize("rounds", [0, True, 1.5, MOST_SELECTIONS + 1])
+def test_rounds_out_of_range_are_refused(rounds: int) -> None:
+    with pytest.raises(AccountingError, match="rounds of FEM"):
+        fem_charges(rounds, Decimal("0.5"), REPLACE_ONE)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.measurements import one_way_charge
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.releases.plan import Encoding, FreeAttributes

@@ -11,7 +11,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
-from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.measurements import one_way_charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.errors import PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes

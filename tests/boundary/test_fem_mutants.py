@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.accounting import fem as accounting
+from dpopt.accounting import selections as accounting
 from dpopt.accounting.accountants import Accountant, ChargeColumns
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import selection_charge
+from dpopt.accounting.selections import selection_charge, units_per_range
 from dpopt.algorithms.fem import plan as fem_plan
 from dpopt.algorithms.fem.plan import FemPlan, make_fem_plan
 from dpopt.algorithms.options import FEM, PlanRequest, SepFEM

@@ -22,6 +22,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
+from dpopt.files.codec import encode
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
@@ -290,7 +291,7 @@ def test_a_forged_transcript_is_refused(finished: Path, tmp_path: Path, name: st
         {"step": "0.6"},
         {"size": 31},
         {"relation": "add-remove"},
-        {"budget": {"epsilon": 0.001, "delta": 1e-6, "rho": None, "accountant": "zcdp"}},
+        {"budget": encode(Budget(0.001, 1e-6, None, Accountant.ZCDP))},
         {"encoding": "bits"},
         {"free_attributes": "estimated"},
         {"rounds": "many"},

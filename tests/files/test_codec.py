@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -131,7 +132,7 @@ SAMPLE = Sample(
     True,
     None,
     1.5,
-    {"a": 1},
+    MappingProxyType({"a": 1}),
 )
 ARRAYS = Arrays(
     freeze(np.array([[1, -2], [3, 2**62]])),

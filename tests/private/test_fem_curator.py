@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.fem import fem_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import fem_charges
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords

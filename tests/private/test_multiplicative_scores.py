@@ -10,8 +10,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import units_per_range
 from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.mechanisms.randomness import SeededWords

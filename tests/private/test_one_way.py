@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
-from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
 from dpopt.private.curators.dualquery_curator import Curator

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import selection_charge
+from dpopt.accounting.selections import selection_charge, units_per_range
 from dpopt.errors import PlanError, PrivacyBoundaryError
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import LARGEST

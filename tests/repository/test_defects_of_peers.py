@@ -17,7 +17,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.dualquery import largest_rounds
 from dpopt.accounting.ledger import Budget
-from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.driver import BestResponder
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule

@@ -10,7 +10,7 @@ from typing import Any
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
-from dpopt.accounting.one_way import one_way_charge
+from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.one_way import one_way_scale
+from dpopt.accounting.measurements import one_way_scale
 from dpopt.algorithms.dualquery.accuracy import proven_error
 from dpopt.algorithms.dualquery.budget_fit import (
     DEFAULT_STEP,

@@ -4,7 +4,7 @@ Each round makes s records, the best responses to the queries selected so far un
 perturbed leader), and the exponential mechanism selects a query that they answer badly. The last batches are released.
 
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, "New Oracle-Efficient Algorithms for Private Synthetic Data Release",
-Algorithms 1 and 2; with the charge of `dpopt.accounting.fem`, and no selection after the last batch.
+Algorithms 1 and 2; with the charge of `dpopt.accounting.selections`, and no selection after the last batch.
 """
 
 from __future__ import annotations

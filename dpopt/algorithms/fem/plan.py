@@ -12,10 +12,9 @@ import numpy as np
 
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.fem import fem_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import selection_charge
+from dpopt.accounting.selections import fem_charges, selection_charge
 from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode

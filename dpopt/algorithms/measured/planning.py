@@ -7,8 +7,7 @@ from math import sqrt
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import amount_for, measurement_scale
-from dpopt.accounting.one_way import ONE_WAY
+from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.measured.candidates import MOST_CELLS, parts_of

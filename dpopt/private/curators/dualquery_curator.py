@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.one_way import ONE_WAY, one_way_charge
+from dpopt.accounting.measurements import ONE_WAY, one_way_charge
 from dpopt.errors import WorkloadError
 from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.selections import selection_charge
+from dpopt.accounting.selections import selection_charge, units_per_range
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
@@ -30,7 +29,7 @@ class FemCurator(Door[PrivateDataset]):
     """Answers a driver of FEM with selected queries only.
 
     Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the charge
-    of a round is that of one selection of range eps0 (`dpopt.accounting.fem`), whatever the records. Privacy: E5 in
+    of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records. Privacy: E5 in
     docs/privacy.md. Test: `tests/private/test_fem_curator.py`.
 
     Parameters

@@ -8,9 +8,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.fem import units_per_range
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import score_range
+from dpopt.accounting.selections import score_range, units_per_range
 from dpopt.errors import PlanError, PrivacyBoundaryError
 from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below

@@ -53,7 +53,7 @@ class QuerySelection:
     range_ : Decimal
         eps0, the range of one selection.
     units : int
-        `accounting.fem.units_per_range(s, relation)`.
+        `accounting.selections.units_per_range(s, relation)`.
     threads : int
         Threads for the loops over queries.
 
