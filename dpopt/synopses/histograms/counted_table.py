@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.errors import PlanError, SchemaError
 from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.progress import Progress, stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
@@ -16,6 +15,7 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.polynomial_families import PolynomialFamily
+from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import for_unit, open_account, reserved_ledger
 from dpopt.releases.measured_size import is_measured, size_of, with_size_measured
 from dpopt.releases.progress import Progress, Silent, stage
