@@ -11,8 +11,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.comparison.clause_text import text_from_clauses, text_from_record
-from dpopt.comparison.instances import Instance
+from dpopt.comparison.instances import Instance, text_from_clauses, text_from_record
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit

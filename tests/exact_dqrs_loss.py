@@ -26,9 +26,8 @@ from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.dqrs import run
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.driver import BestResponder
+from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.mechanisms.randomness import RandomWords
@@ -38,6 +37,7 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.rounds import Round
+from dpopt.releases.run import Walk
 from tests.exact_loss import (
     DELTAS,
     DIGITS,
@@ -203,7 +203,7 @@ class DqrsGame:
             free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
         )
         with watch.keeping():
-            rounds = run(self.plan, curator, responder, journal)
+            rounds = run(Walk(ledger, curator, journal), self.plan, responder)
         return watch, ledger, rounds
 
     def histories(self) -> list[History]:

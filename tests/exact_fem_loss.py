@@ -31,6 +31,7 @@ from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
 from tests.exact_law import logarithm
 from tests.exact_loss import DIGITS, as_decimal, check_losses
@@ -178,7 +179,7 @@ class FemGame:
         journal = EventJournal(watch.events)
         curator, ledger = self.curator(table, journal)
         with watch.selecting(self.signed):
-            batches = run(self.plan, curator, self.responder, journal)
+            batches = run(Walk(ledger, curator, journal), self.plan, self.responder)
         return watch, ledger, batches
 
     def laws(self, table: Table) -> tuple[dict[History, Law], tuple[Charge, ...]]:

@@ -29,6 +29,7 @@ from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import Workload, workload_from_json
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.rounds import Round
+from dpopt.releases.run import Walk
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import Entry, MemoryJournal
 
@@ -176,7 +177,7 @@ def play(
         limits=SolveLimits(),
         free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
     )
-    return run(plan, curator, responder, journal), ledger
+    return run(Walk(ledger, curator, journal), plan, responder), ledger
 
 
 def paid(ledger: Ledger) -> list[Charge]:

@@ -12,7 +12,7 @@ on released values only.
 | choosing.py, stating.py, explain.py | which algorithm `auto` takes; what is refused and known beforehand; its cost |
 | public_baselines.py, assumed_fill.py | trivial data sets on public tables; the assumed share of ones of a wide table |
 | memory.py | the memory that a run will take |
-| synthesize.py, sized_release.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
+| synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, statement.py, synthetic_release.py | the release folder; release.json; a release as a value |
 | stated_privacy.py | what a file says of its privacy, compared with what its own plan costs |
 | evaluate.py | a release against its table; NOT private |
@@ -24,6 +24,6 @@ on released values only.
 | small_database/ | SmallDB, and draws from any other net |
 | after/ | certified and reweighted releases |
 
-A new algorithm is its options in options.py, a folder with a plan type, a maker of plans, a driver with its `play` and
-`rebuild`, and a line in registry.py. release.py, replay.py and the command line then need nothing new.
+A new algorithm is its options in options.py, a folder with a plan type, a maker of plans, a driver
+(`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing new.
 """

@@ -13,8 +13,7 @@ from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.dualquery.planning import log_universe
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.options import (
     DQRS,
@@ -33,22 +33,8 @@ if TYPE_CHECKING:
     from dpopt.algorithms.dualquery.simulation import PredictedError
     from dpopt.algorithms.memory import ExpectedMemory
     from dpopt.queries.workloads.workload import Workload
-    from dpopt.releases.job import Job
-    from dpopt.releases.outcome import Outcome, Run
     from dpopt.releases.plan import Plan
-    from dpopt.transcript.journal import JournalContents
-
-
-class Driver(Protocol):
-    """A module that plays runs of an algorithm."""
-
-    def play(self, run: Run) -> Outcome:
-        """Play a run, continuing after what is on file."""
-        ...
-
-    def rebuild(self, job: Job, contents: JournalContents) -> Outcome | None:
-        """Return the outcome that a transcript gives, or None if the run has not ended. Needs no table and no solver."""
-        ...
+    from dpopt.releases.run import Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +123,14 @@ def _load(name: str) -> Any:
 def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
     return Algorithm(
         options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
-        "measured.simulation:predict_measured", "measured.accuracy:proven_measured", "measured.play", candidate=candidate,
+        "measured.simulation:predict_measured", "measured.accuracy:proven_measured", "measured.driver", candidate=candidate,
         memory="memory:memory_of_fit",
     )  # fmt: skip
 
 
 def _fem(options: type[Options]) -> Algorithm:
     return Algorithm(
-        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", "fem.simulation:predict_fem", None, "fem.play"
+        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", "fem.simulation:predict_fem", None, "fem.driver"
     )  # fmt: skip
 
 
@@ -155,7 +141,7 @@ def _multiplicative(options: type[Options]) -> Algorithm:
         "multiplicative_weights.planning:make_multiplicative_plan",
         "multiplicative_weights.simulation:predict_multiplicative",
         "multiplicative_weights.planning:proven_of_plan",
-        "multiplicative_weights.play",
+        "multiplicative_weights.driver",
     )
 
 
@@ -164,7 +150,7 @@ _ALL = (
     _measured(Adaptive, candidate=True),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
-        "dualquery.planning:proven_of_plan", "dualquery.play", candidate=True, predicts_wide=True, knows_fill=True,
+        "dualquery.planning:proven_of_plan", "dualquery.driver", candidate=True, predicts_wide=True, knows_fill=True,
         memory="memory:memory_of_rounds", pricer="explain:costs_of_plan",
     ),
     _fem(FEM),
@@ -172,14 +158,14 @@ _ALL = (
     # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
     Algorithm(
         DQRS, "dualquery.dqrs_plan:DqrsPlan", "dualquery.dqrs_plan:make_dqrs_plan", "dualquery.simulation:predict_error",
-        None, "dualquery.play", knows_fill=True, memory="memory:memory_of_rounds",
+        None, "dualquery.driver", knows_fill=True, memory="memory:memory_of_rounds",
     ),
     _multiplicative(MWEM),
     _multiplicative(PMW),
     Algorithm(
         SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
         "small_database.simulation:predict_small_database", "small_database.planning:proven_small_database",
-        "small_database.play",
+        "small_database.driver",
     ),
     _measured(Noise, candidate=False),
 )  # fmt: skip

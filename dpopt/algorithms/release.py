@@ -1,14 +1,17 @@
-"""Release and resume: one path from a job and a table to a finished release folder."""
+"""Release and resume: one path from what was asked, or a job, and a table to a finished release folder."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import RESERVATION
-from dpopt.algorithms.registry import algorithm_of
-from dpopt.algorithms.release_folder import create_folder
+from dpopt.algorithms.asked import RESERVATION, Asked
+from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
+from dpopt.algorithms.release_folder import add_plan, create_folder
+from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import (
     AccountingError,
@@ -22,7 +25,6 @@ from dpopt.errors import (
     WorkloadError,
 )
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
-from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.programs.solver import Solver
@@ -35,14 +37,20 @@ from dpopt.releases.folder_files import (
     remove_unfinished,
     withdraw,
 )
-from dpopt.releases.job import Job
-from dpopt.releases.measured_size import run_contents
-from dpopt.releases.outcome import Run, Sources
+from dpopt.releases.job import LEAST_BYTES, Job, refuse_unreviewed
+from dpopt.releases.measured_size import (
+    PublicSize,
+    check_size_on_file,
+    measure_size,
+    size_on_file,
+    with_size_measured,
+)
+from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, Silent, stage
-from dpopt.schema.schema import Schema
-from dpopt.transcript.journal import FileJournal, JournalContents, MemoryJournal
+from dpopt.releases.run import Run, Sources, play_run
+from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
+from dpopt.transcript.past import Past
 
-NOTHING_ON_FILE = JournalContents([], 0, torn=False)
 REFUSALS = (
     AccountingError,
     BudgetError,
@@ -53,15 +61,53 @@ REFUSALS = (
     SolverUnavailableError,
     WorkloadError,
 )
+_TRIED_SIZES = (10_000, 10_000_000)
+"""Public numbers of records; what is refused for both of them is refused before the number is measured."""
+
+
+def check_plannable(asked: Asked) -> None:
+    """Refuse what no number of records makes plannable, before the number is measured.
+
+    Raises
+    ------
+    DpoptError
+        As the plan of ten million records is refused.
+    """
+    terms = asked.terms
+    request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
+    refusals: list[PlanError | AccountingError] = []
+    for size in _TRIED_SIZES:
+        for options in candidates_for(terms.algorithm):
+            try:
+                plan = plan_of(replace(request, size=size, options=options), asked.workload)
+                _job(asked, plan, asked.statement)  # refuses what cannot be written
+            except (PlanError, AccountingError) as refusal:
+                refusals.append(refusal)
+            else:
+                return
+    raise refusals[-1]
+
+
+def job_of(asked: Asked, size: PublicSize, told: Progress) -> Job:
+    """Return the job for a public number of records: a function of what was asked and of that number."""
+    plan, statement = plan_and_statement(
+        asked.terms, size.number, asked.workload, told, form=asked.form, budget=size.budget
+    )
+    return _job(asked, plan, {**statement, **asked.statement})
+
+
+def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
+    output = asked.terms.output(asked.schema)
+    return Job(plan, asked.schema, asked.workload, output, statement)
 
 
 def release(
     dataset: PrivateDataset,
-    job: Job,
+    begun: Job | Asked,
     folder: Path | None,
     *,
-    sampler: QuerySampler | None = None,
     sources: Sources | None = None,
+    check: Callable[[Job], None] = lambda job: None,
     progress: Progress | None = None,
     account: Account | None = None,
     solver: Solver | None = None,
@@ -72,18 +118,20 @@ def release(
     ----------
     dataset : PrivateDataset
         The table.
-    job : Job
-        The public inputs.
+    begun : Job or Asked
+        The public inputs: a job, or what was asked where the number of records is measured first and the job made with it.
     folder : Path or None
         New or empty folder; None keeps everything in memory.
-    sampler : QuerySampler, optional
-        For tests and reproducible experiments; anything but the default marks the ledger as not private.
     sources : Sources, optional
-        The same for all kinds of draws.
+        For tests and reproducible experiments; anything but the default marks the ledger as not private.
+    check : callable, optional
+        Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is charged by
+        then.
     progress : Progress, optional
         Told about stages and rounds.
     account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation.
+        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The whole
+        budget is reserved there before the number of records is drawn.
     solver : Solver, optional
         The solver that the plan names, where it is no registered one.
 
@@ -93,24 +141,28 @@ def release(
         If the folder cannot be used; nothing has been spent then.
     BudgetError
         If the plan costs more than its budget; nothing has been spent then.
+    PlanError
+        If no plan can be made for the number of records. Where that is measured, it is spent by then.
     """
-    refuse_unreviewed(job.schema, accepted=bool(job.statement.get("draft_accepted")))
-    drawn_from = Sources(sampler=sampler) if sources is None else sources
-    if not is_trusted(drawn_from.sampler, drawn_from.noise, drawn_from.words):
-        job = replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
-    if account is not None:
-        job = replace(job, statement={**job.statement, RESERVATION: account.reservation})
-    told = progress or Silent()
+    drawn_from = sources or Sources()
+    if isinstance(begun, Job):
+        refuse_unreviewed(begun.schema, accepted=bool(begun.statement.get("draft_accepted")))
+        begun = _marked(begun, drawn_from)
+        if account is not None:
+            begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
+    else:
+        refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
+        check_plannable(begun)
+        if account is not None:
+            begun = replace(begun, reservation=account.reservation)
+    first = _Start(dataset, begun, folder, drawn_from, check, progress or Silent(), account, solver)
     if folder is None:
-        return play_run(
-            Run(dataset, job, MemoryJournal(), NOTHING_ON_FILE, drawn_from, told, account, solver), None
-        )
+        return first.go_on(MemoryJournal(), Past())
     made = missing_folders(folder)
-    journal = create_folder(folder, job, expected_bytes=job.expected_bytes())
+    expected = begun.expected_bytes() if isinstance(begun, Job) else LEAST_BYTES
+    journal = create_folder(folder, begun, expected_bytes=expected)
     try:
-        return play_run(
-            Run(dataset, job, journal, NOTHING_ON_FILE, drawn_from, told, account, solver), folder
-        )
+        return first.go_on(journal, Past())
     except (*REFUSALS, MemoryError):
         if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
             withdraw(folder, made)
@@ -122,36 +174,75 @@ def release(
 def resume(
     folder: Path,
     dataset: PrivateDataset,
-    job: Job,
+    begun: Job | Asked,
     *,
+    check: Callable[[Job], None] = lambda job: None,
     progress: Progress | None = None,
     account: Account | None = None,
     solver: Solver | None = None,
 ) -> SyntheticRelease:
     """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
 
-    `job` is what `read_job(folder)` gave. The table must be the one that the run began with: the folder holds nothing by which
-    this could be checked, beyond n under replace-one (known limits).
+    `begun` is what `read_begun(folder)` gave. The table must be the one that the run began with: the folder holds nothing by
+    which this could be checked, beyond n under replace-one (known limits).
     """
     refuse_ended(folder)
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
     try:
         remove_unfinished(folder)
-        (folder / REQUEST).unlink(missing_ok=True)
-        contents = run_contents(contents, job.plan.size, job.plan.budget)
-        return play_run(
-            Run(dataset, job, journal, contents, Sources(), progress or Silent(), account, solver), folder
-        )
+        if isinstance(begun, Job):
+            (folder / REQUEST).unlink(missing_ok=True)
+        start = _Start(dataset, begun, folder, Sources(), check, progress or Silent(), account, solver)
+        return start.go_on(journal, Past(contents))
     finally:
         journal.close()
 
 
-def play_run(run: Run, folder: Path | None) -> SyntheticRelease:
-    """Play a run, continuing after what is on file, and write what it ends with."""
-    check_schema(run.dataset, run.job.schema)
-    outcome = algorithm_of(run.job.plan).driver().play(run)
-    with stage(run.progress, "writing records"):
-        return finish_release(run.job, folder, outcome)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start:
+    """A run that is about to be played; see `release`."""
+
+    dataset: PrivateDataset
+    begun: Job | Asked
+    folder: Path | None
+    sources: Sources
+    check: Callable[[Job], None]
+    progress: Progress
+    account: Account | None
+    solver: Solver | None
+
+    def go_on(self, journal: Journal, past: Past) -> SyntheticRelease:
+        """Play the run, continuing after what is on file, and write what it ends with."""
+        check_schema(self.dataset, self.begun.schema)
+        if isinstance(self.begun, Asked):
+            job = self._planned(self.begun, journal, past)
+        else:
+            job = self.begun
+            check_size_on_file(past, job.plan.size, job.plan.budget)
+        run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
+        outcome = play_run(algorithm_of(job.plan).driver(), run)
+        with stage(self.progress, "writing records"):
+            return finish_release(job, self.folder, outcome)
+
+    def _planned(self, asked: Asked, journal: Journal, past: Past) -> Job:
+        """Measure the number of records, unless it is on file, and return the job that is made with it."""
+        budget = asked.terms.budget()
+        known, noise = size_on_file(past, budget), self.sources.noise
+        with stage(self.progress, "counting records"):
+            size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
+        with stage(self.progress, "planning"):
+            job = _marked(job_of(asked, size, self.progress), self.sources)
+        self.check(job)
+        if self.folder is not None:
+            add_plan(self.folder, job)
+        return job
+
+
+def _marked(job: Job, sources: Sources) -> Job:
+    """Return the job, which says so where its draws are seeded or scripted."""
+    if is_trusted(sources.sampler, sources.noise, sources.words):
+        return job
+    return replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
 
 
 def refuse_ended(folder: Path) -> None:
@@ -168,18 +259,3 @@ def refuse_ended(folder: Path) -> None:
         )
     if (folder / RELEASE).exists():
         raise ReleaseFolderError(f"the run in {folder} has ended; there is nothing to resume")
-
-
-def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
-    """Refuse a drafted schema that nobody reviewed, unless the user accepts it; the release then records that.
-
-    Raises
-    ------
-    SchemaError
-        With what to do.
-    """
-    if schema.draft and not accepted:
-        raise SchemaError(
-            "the schema is a draft made from private data and not reviewed: its values and bins may tell about records. "
-            'Review it and set "draft": false in the file, or give --accept-draft, which the release then records'
-        )

@@ -15,9 +15,10 @@ from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
 from dpopt.releases.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
 from dpopt.releases.job import Job
-from dpopt.releases.measured_size import run_contents
-from dpopt.releases.outcome import Outcome
+from dpopt.releases.measured_size import check_size_on_file
+from dpopt.releases.run import Outcome, rebuild_run
 from dpopt.transcript.journal import read_journal
+from dpopt.transcript.past import Past
 
 INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)
 """What a release is rebuilt from. A replay copies these files as they are; their contents have the fingerprint in the
@@ -75,8 +76,9 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
 def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
     job = read_job(folder)
     with damage_as(TranscriptError, _contradiction(folder)):
-        contents = run_contents(read_journal(folder / TRANSCRIPT), job.plan.size, job.plan.budget)
-        outcome = algorithm_of(job.plan).driver().rebuild(job, contents)
+        past = Past(read_journal(folder / TRANSCRIPT))
+        check_size_on_file(past, job.plan.size, job.plan.budget)
+        outcome = rebuild_run(algorithm_of(job.plan).driver(), job, past)
     if outcome is None:
         raise TranscriptError(
             f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'"

@@ -15,9 +15,9 @@ from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError
 from dpopt.files.codec import encode
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Outcome
 from dpopt.releases.plan import DEFAULT_DELTA, Encoding
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.run import Outcome
 
 DECODING_RULE = (
     "categorical and boolean values as declared; a numeric bin by the representative that schema.json states for it "

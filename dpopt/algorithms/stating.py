@@ -17,9 +17,8 @@ from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import Auto
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.registry import algorithm_of, plan_of, predict
-from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.job import check_bits, check_rules, check_workload
+from dpopt.releases.job import check_bits, check_rules, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import measured_note
 from dpopt.releases.output_format import check_format
 from dpopt.releases.plan import Encoding, Plan

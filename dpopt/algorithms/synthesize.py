@@ -15,9 +15,8 @@ from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.registry import algorithm_of
-from dpopt.algorithms.release import refuse_ended, release, resume
+from dpopt.algorithms.release import job_of, refuse_ended, release, resume
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.sized_release import job_of, release_asked, resume_asked
 from dpopt.algorithms.stating import prepare, remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
@@ -109,7 +108,15 @@ def synthesize(
     asked = replace(asked, terms=published, form=_form(table, schema, how))
     check = partial(_check_job, engine=engine, told=told)
     if chosen.measures_size:
-        return release_asked(dataset, asked, folder, check=check, progress=told, account=account)
+        return release(
+            dataset,
+            asked,
+            folder,
+            check=check,
+            progress=told,
+            account=account,
+            solver=chosen.algorithm.own_solver,
+        )
     size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
     with stage(told, "planning"):
         job = job_of(asked, size, told)
@@ -198,17 +205,14 @@ def continue_run(
     require_solver_again(planned, solver)
     with stage(told, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
-    if isinstance(job, Asked):
-        check = partial(_check_job, engine=engine, told=told)
-        return resume_asked(
-            Path(folder), dataset, job, check=check, progress=told, account=account, solver=solver
+    if isinstance(job, Job):
+        needed = algorithm_of(job.plan).expected_memory(
+            job.plan, job.workload, streamed=engine != "memory", resumed=True
         )
-    needed = algorithm_of(job.plan).expected_memory(
-        job.plan, job.workload, streamed=engine != "memory", resumed=True
-    )
-    if needed is not None:
-        _tell(note_on_memory(needed, available_memory()), told)
-    return resume(Path(folder), dataset, job, progress=told, account=account, solver=solver)
+        if needed is not None:
+            _tell(note_on_memory(needed, available_memory()), told)
+    check = partial(_check_job, engine=engine, told=told)
+    return resume(Path(folder), dataset, job, check=check, progress=told, account=account, solver=solver)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

@@ -16,10 +16,10 @@ from dpopt.errors import PlanError
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Outcome
 from dpopt.releases.output_format import WIDE_FORMATS, WIDEST_TABLE
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
+from dpopt.releases.run import Outcome
 from dpopt.releases.wide_output import ones_of
 from dpopt.releases.write_answers import write_answers
 from dpopt.releases.write_records import write_records

@@ -6,9 +6,8 @@ May import: what `dpopt.algorithms` may.
 
 | file | what it holds |
 |---|---|
-| compare.py, one_run.py | every contestant on every case; one of them on one case, in a process of its own |
-| parts.py, cases.py | what a comparison is made of; cases from files and from transcripts |
-| judge.py | which claims a row, or another solver's row, contradicts |
-| tables.py, performance_profile.py | results.json, results.csv, the summary; the profile that the picture shows |
-| instances.py, clause_text.py | instances of the catalogue in models/, read from files |
+| compare.py | every contestant on every case, each in a process of its own |
+| parts.py, cases.py | what a comparison is made of, and which claims of a row are not so; cases from files and transcripts |
+| tables.py | results.json, results.csv, the summary; the profile that the picture shows |
+| instances.py | instances of the catalogue in models/, read from files |
 """

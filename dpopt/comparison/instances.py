@@ -7,9 +7,14 @@ A file states ``problem.sizes`` (number of codes of each attribute) and ``proble
     negated    true for the negation of the conjunction (default false)
     accepted   list of the numbers of true literals that make the clause true, in place of `negated`
 
-Larger instances are compact: sizes are text such as "20 3 8*2" (c*n: c attributes of n codes), clauses the text of
-`dpopt.comparison.clause_text`, with ``problem.accepted`` for the numbers of all of them. ``problem.rules`` are hard
-rules, one array for each parameter of `dpopt.schema.rules.threshold_circuit.ThresholdCircuit`.
+Larger instances are compact: sizes are text such as "20 3 8*2" (c*n: c attributes of n codes), clauses are text with a line
+for each: its weight, its literals "attribute=code" or "attribute!=code", and the accepted numbers of true literals after a
+colon, where they are not those that ``problem.accepted`` gives for the whole text:
+
+    2 17=3 20!=5 35=0
+    -1 4=1 17!=3 :0,1
+
+``problem.rules`` are hard rules, one array for each parameter of `dpopt.schema.rules.threshold_circuit.ThresholdCircuit`.
 
 Beside the problem stands what is known of it: ``optimum`` and ``how_known``; where the optimum is not known,
 ``best_known`` and ``bound`` (no record can be better); and ``record``, a record of that objective ("3=5 7=1": all other
@@ -23,16 +28,131 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.comparison.clause_text import clauses_from_text, record_from_text
 from dpopt.errors import ProgramError, SchemaError, WorkloadError
 from dpopt.files.reading import read_text
 from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+
+_LINE = re.compile(r"(-?\d{1,18})((?: \d{1,9}!?=\d{1,9})*)(?: :((?:\d{1,2}(?:,\d{1,2})*)?))?")
+_LITERAL = re.compile(r"(\d+)(!?)=(\d+)")
+_RECORD = re.compile(r"(?:\d{1,9}=\d{1,9}\s*)*")
+
+
+_Parsed: TypeAlias = tuple[int, list[tuple[int, bool, int]], Sequence[int] | None]
+"""Weight, literals (attribute, whether it has the code or has not, code), accepted numbers of true literals; None: all."""
+
+
+def clauses_from_text(text: str, accepted: Sequence[int] | None) -> tuple[Clauses, NDArray[np.int64]]:
+    """Return the clauses of a text, and their weights (m,).
+
+    Parameters
+    ----------
+    text
+        One line per clause.
+    accepted
+        Accepted numbers of true literals of the clauses that name none; None: those are conjunctions.
+
+    Raises
+    ------
+    ProgramError
+        A line is of another form, or accepts a number that it cannot have.
+    WorkloadError
+        A clause names an attribute twice.
+    """
+    parsed = []
+    for row, line in enumerate(text.strip("\n").splitlines()):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ProgramError(
+                f"clause {row} is {line!r:.60}; expected a weight and literals such as '2 17=3 20!=5'"
+            )
+        weight, found, own = match.groups()
+        numbers = accepted if own is None else [int(number) for number in own.split(",") if number]
+        literals = [(int(name), not negated, int(code)) for name, negated, code in _LITERAL.findall(found)]
+        parsed.append((int(weight), literals, numbers))
+    return _clauses(parsed)
+
+
+def text_from_clauses(
+    clauses: Clauses, weights: NDArray[np.int64], accepted: Sequence[int] | None = None
+) -> str:
+    """Return the text from which `clauses_from_text` reads these clauses, with the same agreed numbers."""
+    lines = []
+    for row, weight in enumerate(weights.tolist()):
+        used = clauses.attributes[row] >= 0
+        literals = [
+            f" {attribute}{'=' if sign else '!='}{value}"
+            for attribute, value, sign in zip(
+                clauses.attributes[row][used].tolist(),
+                clauses.values[row][used].tolist(),
+                clauses.signs[row][used].tolist(),
+                strict=True,
+            )
+        ]
+        mask = int(clauses.accepted[row])
+        numbers = [number for number in range(len(literals) + 1) if mask >> number & 1]
+        agreed = [len(literals)] if accepted is None else sorted(set(accepted))
+        own = "" if numbers == agreed else f" :{','.join(map(str, numbers))}"
+        lines.append(f"{weight}{''.join(literals)}{own}\n")
+    return "".join(lines)
+
+
+def record_from_text(text: str, attributes: int) -> NDArray[np.int32]:
+    """Return the record (d,) that a text of "attribute=code" gives; attributes that it leaves out have code 0.
+
+    Raises
+    ------
+    ProgramError
+        The text is of another form, or names an attribute that is not there.
+    """
+    if _RECORD.fullmatch(text.strip()) is None:
+        raise ProgramError(f"a record is text such as '3=5 7=1'; found {text!r:.60}")
+    record = np.zeros(attributes, dtype=np.int32)
+    for attribute, _, code in _LITERAL.findall(text):
+        if int(attribute) >= attributes:
+            raise ProgramError(f"the record names attribute {attribute}; there are {attributes}")
+        record[int(attribute)] = int(code)
+    return record
+
+
+def text_from_record(record: NDArray[np.int32]) -> str:
+    """Return the text from which `record_from_text` reads this record."""
+    named = np.flatnonzero(record)
+    return " ".join(
+        f"{attribute}={code}" for attribute, code in zip(named.tolist(), record[named].tolist(), strict=True)
+    )
+
+
+def _clauses(parsed: Sequence[_Parsed]) -> tuple[Clauses, NDArray[np.int64]]:
+    """Return clauses and their weights (m,)."""
+    widths = np.array([len(literals) for _, literals, _ in parsed], dtype=np.int64)
+    width = max(1, int(widths.max(initial=0)))
+    if width > LARGEST_WIDTH:
+        raise ProgramError(f"clause {int(widths.argmax())} has more than {LARGEST_WIDTH} literals")
+    used = np.arange(width) < widths[:, None]
+    flat = [literal for _, literals, _ in parsed for literal in literals]
+    attributes = np.full(used.shape, -1, dtype=np.int32)
+    values, signs = np.zeros(used.shape, dtype=np.int32), np.zeros(used.shape, dtype=np.bool_)
+    attributes[used] = [attribute for attribute, _, _ in flat]
+    values[used] = [code for _, _, code in flat]
+    signs[used] = [equal for _, equal, _ in flat]
+    masks = []
+    for row, (_, literals, accepted) in enumerate(parsed):
+        numbers = [len(literals)] if accepted is None else accepted
+        if any(not 0 <= number <= len(literals) for number in numbers):
+            raise ProgramError(
+                f"clause {row}: accepted numbers of true literals lie between 0 and {len(literals)}"
+            )
+        masks.append(sum(1 << number for number in set(numbers)))
+    weights = np.array([weight for weight, _, _ in parsed], dtype=np.int64)
+    return Clauses(attributes, values, signs, np.array(masks, dtype=np.uint32)), weights
+
 
 _RELATIONS = ("=", "!=")
 _CLAUSE_KEYS = {"weight", "literals", "negated", "accepted"}
@@ -117,7 +237,7 @@ def _problem(stated: object) -> MaxCsp:
             raise ProgramError("problem.accepted is a list of whole numbers")
         clauses, weights = clauses_from_text(rows, accepted)
     elif isinstance(rows, list) and accepted is None:
-        clauses, weights = _listed_clauses(rows)
+        clauses, weights = _clauses([_clause(row, number) for number, row in enumerate(rows)])
     else:
         raise ProgramError(
             "problem.clauses is a list of tables, or text; only with text there is problem.accepted"
@@ -189,21 +309,8 @@ def _record(stated: object, program: MaxCsp, best: int | None) -> NDArray[np.int
     return record
 
 
-def _listed_clauses(rows: Sequence[object]) -> tuple[Clauses, NDArray[np.int64]]:
-    clauses = [_clause(row, number) for number, row in enumerate(rows)]
-    width = max([len(literals) for _, literals, _ in clauses] + [1])
-    attributes = np.full((len(clauses), width), -1, dtype=np.int32)
-    values, signs = np.zeros_like(attributes), np.zeros(attributes.shape, dtype=np.bool_)
-    for row, (_, literals, _) in enumerate(clauses):
-        for place, (attribute, equal, value) in enumerate(literals):
-            attributes[row, place], values[row, place], signs[row, place] = attribute, value, equal
-    accepted = np.array([mask for _, _, mask in clauses], dtype=np.uint32)
-    weights = np.array([weight for weight, _, _ in clauses], dtype=np.int64)
-    return Clauses(attributes, values, signs, accepted), weights
-
-
-def _clause(row: object, number: int) -> tuple[int, list[tuple[int, bool, int]], int]:
-    """Return weight, literals and mask of accepted numbers of true literals."""
+def _clause(row: object, number: int) -> _Parsed:
+    """Return weight, literals and accepted numbers of true literals of a clause that is a table."""
     where = f"clause {number}"
     if not isinstance(row, dict) or not {"weight", "literals"} <= set(row) <= _CLAUSE_KEYS:
         raise ProgramError(f"{where} has weight, literals and at most one of negated and accepted")
@@ -212,10 +319,13 @@ def _clause(row: object, number: int) -> tuple[int, list[tuple[int, bool, int]],
         raise ProgramError(f"{where}: weight is a whole number, literals a list")
     if abs(weight) >= LARGEST_TOTAL_WEIGHT:
         raise ProgramError(f"{where}: the weight is 2**62 or more; scale the weights down")
-    if len(listed) > LARGEST_WIDTH:
-        raise ProgramError(f"{where} has {len(listed)} literals; at most {LARGEST_WIDTH} are possible")
     literals = [_literal(literal, where) for literal in listed]
-    return weight, literals, _mask(row, len(literals), where)
+    negated, accepted = row.get("negated", False), row.get("accepted")
+    if not isinstance(negated, bool):
+        raise ProgramError(f"{where}: negated is true or false")
+    if "accepted" in row and ("negated" in row or not _whole_numbers(accepted)):
+        raise ProgramError(f"{where}: accepted is a list of whole numbers, in place of negated")
+    return weight, literals, list(range(len(literals))) if negated else accepted
 
 
 def _literal(literal: object, where: str) -> tuple[int, bool, int]:
@@ -229,20 +339,6 @@ def _literal(literal: object, where: str) -> tuple[int, bool, int]:
                 )
             return attribute, relation == "=", value
     raise ProgramError(f'{where}: a literal is [attribute, "=" or "!=", code]; found {literal!r:.60}')
-
-
-def _mask(row: Mapping[str, object], width: int, where: str) -> int:
-    if "accepted" not in row:
-        negated = row.get("negated", False)
-        if not isinstance(negated, bool):
-            raise ProgramError(f"{where}: negated is true or false")
-        return (1 << width) - 1 if negated else 1 << width
-    counts = row["accepted"]
-    if "negated" in row or not _whole_numbers(counts) or not isinstance(counts, list):
-        raise ProgramError(f"{where}: accepted is a list of whole numbers, in place of negated")
-    if any(not 0 <= count <= width for count in counts):
-        raise ProgramError(f"{where}: accepted numbers of true literals lie between 0 and {width}")
-    return sum(1 << count for count in set(counts))
 
 
 def _whole_numbers(numbers: object) -> bool:

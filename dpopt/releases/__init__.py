@@ -11,7 +11,7 @@ In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt
 | wide_output.py | wide records of zeros and ones as files |
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
 | plan.py | what plans of all algorithms have in common, and checks of numbers that users give |
-| job.py, outcome.py, rounds.py | the public inputs of a run; what it ends with; what a round released |
+| job.py, run.py, rounds.py | the public inputs of a run; its steps, and what it ends with; what a round released |
 | measured_size.py | the number of records, where it is measured |
 | records.py | the synthetic records, as values |
 | output_format.py, write_answers.py, write_wide.py | formats and their limits; noisy answers and wide records as files |

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Account, Ledger
-from dpopt.errors import PlanError, WorkloadError
+from dpopt.errors import PlanError, SchemaError, WorkloadError
 from dpopt.files.json_files import sha256_of_json
 from dpopt.private.readers.binary.item_files import Items
 from dpopt.private.readers.table_reading import TableReading
@@ -221,3 +221,18 @@ def check_workload(workload: Workload, schema: Schema) -> None:
     raise WorkloadError(
         f"the workload was made for another schema; they differ first in the attributes {names}. Make it with this schema"
     )
+
+
+def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
+    """Refuse a drafted schema that nobody reviewed, unless the user accepts it; the release then records that.
+
+    Raises
+    ------
+    SchemaError
+        With what to do.
+    """
+    if schema.draft and not accepted:
+        raise SchemaError(
+            "the schema is a draft made from private data and not reviewed: its values and bins may tell about records. "
+            'Review it and set "draft": false in the file, or give --accept-draft, which the release then records'
+        )

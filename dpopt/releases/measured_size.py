@@ -16,8 +16,7 @@ from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import amount_for
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.size import SizeMeasurement
-from dpopt.errors import AccountingError, DpoptError, PlanError, TranscriptError
-from dpopt.files.codec import decode
+from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise
@@ -25,7 +24,8 @@ from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.public_facts import public_size
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.plan import LARGEST_SIZE
-from dpopt.transcript.journal import Entry, Journal, JournalContents, MemoryJournal
+from dpopt.transcript.journal import Journal, MemoryJournal
+from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
 
 LEAST_DEVIATIONS = 2.0
@@ -210,55 +210,33 @@ def measured_note(size: int, budget: Budget) -> str:
     )
 
 
-def split_contents(contents: JournalContents, budget: Budget) -> tuple[PastSize, JournalContents]:
-    """Return what a transcript says of the measured number of records, and what follows it.
-
-    Parameters
-    ----------
-    contents : JournalContents
-        Of a run whose number of records is measured.
-    budget : Budget
-        The whole budget.
+def size_on_file(past: Past, budget: Budget) -> PastSize:
+    """Return what a transcript says of the measured number of records, which comes before all else; `budget` is the whole one.
 
     Raises
     ------
     TranscriptError
         If its first entries are no such measurement, or are of another budget.
     """
-    past = PastSize()
-    for place, entry in enumerate(contents.entries, start=1):
-        try:
-            _read(past, entry, budget)
-        except (DpoptError, KeyError, TypeError, ValueError) as error:
-            raise TranscriptError(f"line {place} of the transcript: {error}") from error
-        if past.value is not None:
-            return past, replace(contents, entries=contents.entries[place:])
-    past.torn = past.torn or (contents.torn and bool(past.charges))
-    return past, JournalContents([], contents.length, torn=False)
 
-
-def _read(past: PastSize, entry: Entry, budget: Budget) -> None:
-    open_draw = bool(past.charges) and not past.torn
-    if entry["kind"] == "torn":  # a torn charge had paid for nothing yet
-        past.torn = bool(past.charges)
-    elif entry["kind"] == "charge" and not open_draw:
-        charge = decode(Charge, entry["charge"], "a charge", AccountingError)
-        if charge != SizeMeasurement.of(budget, len(past.charges) + 1).charge():
-            raise TranscriptError("the charge of the number of records is not that of the budget")
-        past.charges.append(charge)
-        past.torn = False
-    elif entry["kind"] == "measurement" and open_draw:
-        past.value = NoisyAnswers.from_json(entry, past.charges[-1])
-        if past.value.values.shape != (1,):
+    def check(value: NoisyAnswers) -> None:
+        if value.values.shape != (1,):
             raise TranscriptError("the number of records is one number")
-    else:
-        raise TranscriptError(
-            f"found {entry['kind']!r} where the number of records is measured; charge and value come before all else"
-        )
+
+    found = PastSize()
+    while found.value is None:
+        charge = SizeMeasurement.of(budget, len(found.charges) + 1).charge()
+        known = past.draw(MEASUREMENT, charge, on_file=check)
+        if not known.charged:
+            break
+        found = PastSize([*found.charges, charge], known.torn, known.value)
+        if not known.torn:
+            break
+    return found
 
 
-def run_contents(contents: JournalContents, size: int, budget: Budget) -> JournalContents:
-    """Return what a transcript holds of the run itself, behind the number of records that its plan was made with.
+def check_size_on_file(past: Past, size: int, budget: Budget) -> None:
+    """Pass over the number of records in a transcript, where the plan of this size and budget was made with a measured one.
 
     Raises
     ------
@@ -266,14 +244,13 @@ def run_contents(contents: JournalContents, size: int, budget: Budget) -> Journa
         If that is not the number on file, or cost something else.
     """
     if not budget.earlier:
-        return contents
-    past, rest = split_contents(contents, replace(budget, earlier=()))
+        return
+    found = size_on_file(past, replace(budget, earlier=()))
     if (
-        past.value is None
-        or tuple(past.charges) != budget.earlier
-        or _public(past.value, budget).number != size
+        found.value is None
+        or tuple(found.charges) != budget.earlier
+        or _public(found.value, budget).number != size
     ):
         raise TranscriptError(
             "the plan was made for another number of records than the one that the transcript begins with; restore the files"
         )
-    return rest

@@ -164,11 +164,10 @@ class Attribute:
         object.__setattr__(self, "values", tuple(0.0 if _is_zero(value) else value for value in self.values))
         seen: dict[str, Value] = {}
         for value in self.values:
-            if not isinstance(value, str | int | float) or (
-                isinstance(value, float) and not math.isfinite(value)
-            ):
+            if not isinstance(value, str | bool) and not is_number(value):
+                hint = "; declare the text of missing values under 'missing'" if value is None else ""
                 raise self._refusal(
-                    f"{value!r} cannot be a value; values are text, finite numbers, true or false"
+                    f"{value!r} cannot be a value; values are text, finite numbers, true or false{hint}"
                 )
             text = value_text(value)
             if text in seen:
@@ -195,6 +194,8 @@ class Attribute:
         object.__setattr__(self, "other", number)
 
     def _check_edges(self) -> None:
+        if not isinstance(self.integer, bool):
+            raise self._refusal(f"'integer' is true or false, found {self.integer!r}")
         if self.values:
             raise self._refusal("values belong to categorical attributes; a numeric one has edges")
         if len(self.edges) < 2:
@@ -289,6 +290,13 @@ class Attribute:
         if len(set(codes)) != len(codes):
             raise self._refusal("'occurring' names a code twice")
         return tuple(sorted(codes))
+
+
+def is_number(found: object) -> bool:
+    """Return whether something is a finite number; true and false are none."""
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return False
+    return isinstance(found, int) or math.isfinite(found)
 
 
 def _is_zero(value: object) -> bool:

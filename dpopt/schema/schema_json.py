@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from dpopt.errors import SchemaError
 from dpopt.files.json_files import json_list, json_object, refuse_unknown_keys, shown
-from dpopt.schema.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, value_text
+from dpopt.schema.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, is_number
 
 _COMMON = ("name", "type", "missing", "other", "occurring")
 _KEYS = {
@@ -58,22 +59,23 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     place = f"attribute {name!r}"
     kind = _kind(declared, place)
     refuse_unknown_keys(declared, _KEYS[kind], f"{place} ({kind.value})", SchemaError)
-    missing = declared.get("missing")
-    if missing is not None and not isinstance(missing, str):
-        raise SchemaError(
-            f"{place}: 'missing' is the text of a missing value, such as \"?\"; found {shown(missing)}"
-        )
+    for key in ("missing", "other"):
+        if declared.get(key, key) is None:
+            raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
+    common: dict[str, Any] = {key: declared.get(key) for key in ("missing", "other")}
     if kind is AttributeKind.NUMERIC:
-        attribute = _numeric(name, declared, missing, place)
+        attribute = Attribute(name, kind, **_numeric(declared, place), **common)
     elif kind is AttributeKind.BOOLEAN:
-        attribute = Attribute(name, kind, values=_boolean_values(declared, place), missing=missing)
+        attribute = Attribute(name, kind, values=_boolean_values(declared, place), **common)
     else:
-        attribute = _categorical(name, declared, missing, place)
-    if "other" in declared:
-        attribute = replace(attribute, other=_value(declared["other"], place))
+        if "values" not in declared:
+            raise SchemaError(f"{place}: the key 'values' is missing; list every value that can occur")
+        values: list[Any] = json_list(declared["values"], f"{place}: 'values'", SchemaError)
+        attribute = Attribute(name, kind, values=tuple(values), **common)
     if "occurring" not in declared:
         return attribute
-    return _with_occurring(attribute, json_list(declared["occurring"], f"{place}: 'occurring'", SchemaError))
+    listed = json_list(declared["occurring"], f"{place}: 'occurring'", SchemaError)
+    return replace(attribute, occurring=tuple(_occurring_code(attribute, item) for item in listed))
 
 
 def code_of(attribute: Attribute, value: object) -> int | None:
@@ -99,112 +101,60 @@ def _kind(declared: dict[str, object], place: str) -> AttributeKind:
     return AttributeKind(found)
 
 
-def _categorical(name: str, declared: dict[str, object], missing: str | None, place: str) -> Attribute:
-    if "values" not in declared:
-        raise SchemaError(f"{place}: the key 'values' is missing; list every value that can occur")
-    values = tuple(
-        _value(item, place) for item in json_list(declared["values"], f"{place}: 'values'", SchemaError)
-    )
-    return Attribute(name, AttributeKind.CATEGORICAL, values=values, missing=missing)
-
-
-def _boolean_values(declared: dict[str, object], place: str) -> tuple[Value, ...]:
+def _boolean_values(declared: dict[str, Any], place: str) -> tuple[Value, ...]:
     if ("false" in declared) != ("true" in declared):
         raise SchemaError(f"{place}: give both 'false' and 'true', or neither")
-    if "false" not in declared:
-        return (False, True)
-    return _value(declared["false"], place), _value(declared["true"], place)
+    return (declared["false"], declared["true"]) if "false" in declared else (False, True)
 
 
-def _numeric(name: str, declared: dict[str, object], missing: str | None, place: str) -> Attribute:
-    integer = declared.get("integer", False)
-    if not isinstance(integer, bool):
-        raise SchemaError(f"{place}: 'integer' is true or false, found {shown(integer)}")
+def _numeric(declared: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return what is declared of a numeric attribute beside what all have."""
     if "edges" in declared and ("bins" in declared or "range" in declared):
         raise SchemaError(f"{place}: give either 'edges', or 'bins' with 'range'")
-    if "edges" in declared:
-        edges = _numbers(declared["edges"], f"{place}: 'edges'")
-    elif "bins" in declared and "range" in declared:
-        edges = _equal_width_edges(declared["bins"], _numbers(declared["range"], f"{place}: 'range'"), place)
-    else:
-        raise SchemaError(f"{place}: a numeric attribute needs 'edges', or 'bins' with 'range'")
-    representatives = _numbers(declared.get("representatives", []), f"{place}: 'representatives'")
-    return Attribute(
-        name,
-        AttributeKind.NUMERIC,
-        edges=edges,
-        integer=integer,
-        representatives=representatives,
-        missing=missing,
-    )
+    numbers = {
+        key: tuple(json_list(declared.get(key, []), f"{place}: {key!r}", SchemaError))
+        for key in ("edges", "range", "representatives")
+    }
+    if "edges" not in declared:
+        if "bins" not in declared or "range" not in declared:
+            raise SchemaError(f"{place}: a numeric attribute needs 'edges', or 'bins' with 'range'")
+        numbers["edges"] = _equal_width_edges(declared["bins"], numbers["range"], place)
+    del numbers["range"]
+    return {**numbers, "integer": declared.get("integer", False)}
 
 
-def _equal_width_edges(bins: object, bounds: tuple[float, ...], place: str) -> tuple[float, ...]:
+def _equal_width_edges(bins: object, bounds: tuple[Any, ...], place: str) -> tuple[float, ...]:
     if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= LARGEST_SIZE:
         raise SchemaError(
             f"{place}: 'bins' is a whole number from 1 to {LARGEST_SIZE:,}, found {shown(bins)}"
         )
-    if len(bounds) != 2 or not bounds[0] < bounds[1]:
-        found = ", ".join(map(repr, bounds))
-        raise SchemaError(f"{place}: 'range' is [low, high] with low below high, found [{found}]")
+    if len(bounds) != 2 or not all(map(is_number, bounds)) or not bounds[0] < bounds[1]:
+        raise SchemaError(f"{place}: 'range' is [low, high] with low below high, found {shown(bounds)}")
     # The decimal text, not the binary value, so that tenths of [0, 0.3] come out as 0.1 and 0.2.
     low, high = (Fraction(repr(bound)) for bound in bounds)
-    return tuple(float(low + (high - low) * step / bins) for step in range(bins + 1))
+    try:
+        return tuple(float(low + (high - low) * step / bins) for step in range(bins + 1))
+    except OverflowError:  # whole numbers beyond every float
+        raise SchemaError(f"{place}: 'range' is not finite, found {shown(bounds)}") from None
 
 
-def _with_occurring(attribute: Attribute, listed: list[object]) -> Attribute:
-    codes = []
-    for item in listed:
-        code = _occurring_code(attribute, item)
-        if code is None:
-            numeric = attribute.kind is AttributeKind.NUMERIC
-            what = "a bin index or the missing text" if numeric else "a declared value or the missing text"
-            raise SchemaError(
-                f"attribute {attribute.name!r}: 'occurring' names {shown(item)}; expected {what}"
-            )
-        codes.append(code)
-    return replace(attribute, occurring=tuple(codes))
-
-
-def _occurring_code(attribute: Attribute, item: object) -> int | None:
-    if attribute.kind is not AttributeKind.NUMERIC or isinstance(item, str):
-        return code_of(attribute, item)
-    is_bin = isinstance(item, int) and not isinstance(item, bool) and 0 <= item < len(attribute.edges) - 1
-    return item if is_bin and isinstance(item, int) else None
+def _occurring_code(attribute: Attribute, item: object) -> int:
+    numeric = attribute.kind is AttributeKind.NUMERIC
+    if numeric and not isinstance(item, str):
+        is_bin = isinstance(item, int) and not isinstance(item, bool) and 0 <= item < len(attribute.edges) - 1
+        code = item if is_bin else None
+    else:
+        code = code_of(attribute, item)
+    if not isinstance(code, int):
+        what = "a bin index or the missing text" if numeric else "a declared value or the missing text"
+        raise SchemaError(f"attribute {attribute.name!r}: 'occurring' names {shown(item)}; expected {what}")
+    return code
 
 
 def _code_to_json(attribute: Attribute, code: int) -> Value:
     if attribute.missing is not None and code == attribute.missing_code:
         return attribute.missing
     return code if attribute.kind is AttributeKind.NUMERIC else attribute.values[code]
-
-
-def _value(item: object, place: str) -> Value:
-    if item is None:
-        raise SchemaError(
-            f"{place}: null cannot be a value; declare the text of missing values under 'missing'"
-        )
-    if not isinstance(item, str | int | float):
-        raise SchemaError(f"{place}: values are text, numbers, true or false; found {shown(item)}")
-    if isinstance(item, float) and not math.isfinite(item):
-        raise SchemaError(f"{place}: the value {value_text(item)} is not finite")
-    return item
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # a whole number beyond every float
-        return False
-
-
-def _numbers(items: object, place: str) -> tuple[float, ...]:
-    numbers = []
-    for item in json_list(items, place, SchemaError):
-        if isinstance(item, bool) or not isinstance(item, int | float) or not _is_finite(item):
-            raise SchemaError(f"{place}: expected finite numbers, found {shown(item)}")
-        numbers.append(item)
-    return tuple(numbers)
 
 
 def _plain(number: float) -> float | int:

@@ -17,7 +17,6 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.release import refuse_unreviewed
 from dpopt.algorithms.statement import Spending, privacy_statement
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import Noise
@@ -28,6 +27,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
+from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice

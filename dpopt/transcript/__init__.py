@@ -7,7 +7,7 @@ value is a `Released` type in `released.py`; its fields are its JSON form.
 
 | file | what it holds |
 |---|---|
-| journal.py | the journal: an append-only file of charge, draw and record |
+| journal.py, past.py | the journal: an append-only file of charge, draw and record; an earlier run read from it |
 | budget_ledger.py, budget_contents.py | the owner's budget over many releases, on file; what it holds, as values |
 | released.py | sampled queries, noisy answers, selections of every kind, and where noisy binary searches ended |
 """

@@ -107,8 +107,8 @@ def _load() -> None:
     import pandas as pd
     import pyarrow.csv  # noqa: F401
 
-    import dpopt.algorithms.measured.play
-    import dpopt.algorithms.multiplicative_weights.play
+    import dpopt.algorithms.measured.driver
+    import dpopt.algorithms.multiplicative_weights.driver
     import dpopt.algorithms.replay
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401

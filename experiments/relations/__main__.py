@@ -13,8 +13,7 @@ from typing import Any
 
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.release import release
-from dpopt.algorithms.sized_release import job_of, release_asked
+from dpopt.algorithms.release import job_of, release
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
@@ -111,7 +110,7 @@ def _one(
 ) -> dict[str, Any]:
     asked = Asked(settings, schema, workload)
     if settings.measures_size:
-        made = release_asked(dataset, asked, None)
+        made = release(dataset, asked, None)
     else:
         made = release(dataset, job_of(asked, PublicSize(rows, settings.budget()), Silent()), None)
     errors = evaluate(made, dataset)

@@ -25,7 +25,7 @@ from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Sources
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
 

@@ -21,6 +21,7 @@ from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
+from dpopt.releases.run import Sources
 from dpopt.releases.write_records import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
@@ -91,4 +92,4 @@ def seeded(seed: int = 1) -> ExactSampler:
 
 def small_release(folder: Path | None = None, **changes: Any) -> SyntheticRelease:
     """Play a small run that repeats."""
-    return release(dataset(), job(**changes), folder, sampler=seeded())
+    return release(dataset(), job(**changes), folder, sources=Sources(sampler=seeded()))

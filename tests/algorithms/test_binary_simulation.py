@@ -24,6 +24,7 @@ from dpopt.queries.workloads.workload import Workload, parse_workload, workload_
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.binary_population import binary_population
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import plan, seeded
 from tests.algorithms.test_release_with_rules import Notes
@@ -46,7 +47,12 @@ def errors_of_a_run(
     table: PrivateDataset, made: DualQueryPlan, asked: Workload, seed: int = 5
 ) -> tuple[float, float]:
     """Return the errors of a run on a table; its draws come from a seed."""
-    done = release(table, Job(made, asked.schema, asked, {"format": "npz"}, {}), None, sampler=seeded(seed))
+    done = release(
+        table,
+        Job(made, asked.schema, asked, {"format": "npz"}, {}),
+        None,
+        sources=Sources(sampler=seeded(seed)),
+    )
     found = non_private_errors(table, asked.queries, {"run": done.answers()})["run"]
     return found.max_error, found.mean_error
 

@@ -12,9 +12,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery import dqrs
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan, make_dqrs_plan
-from dpopt.algorithms.dualquery.driver import BestResponder, PastRound
+from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.options import DQRS, PlanRequest
@@ -27,9 +26,10 @@ from dpopt.queries.counting.kernels import count_clauses, count_on_records
 from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.rounds import Round
+from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
-from dpopt.transcript.journal import MemoryJournal
-from dpopt.transcript.released import SampledQueries
+from dpopt.transcript.journal import JournalContents, MemoryJournal
+from dpopt.transcript.past import Past
 from tests.algorithms.test_fem import SCHEMA, TABLE, WORKLOAD, N
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
 
@@ -77,7 +77,7 @@ def game_of(plan: DqrsPlan, seed: int) -> tuple[DqrsCurator, BestResponder, Memo
 
 def played(plan: DqrsPlan) -> tuple[list[Round], MemoryJournal, Ledger]:
     curator, responder, journal, ledger = game_of(plan, 1)
-    return dqrs.run(plan, curator, responder, journal), journal, ledger
+    return run(Walk(ledger, curator, journal), plan, responder), journal, ledger
 
 
 def test_queries_are_kept_and_the_records_answer_the_workload() -> None:
@@ -103,16 +103,9 @@ def test_queries_are_kept_and_the_records_answer_the_workload() -> None:
 def test_an_interrupted_run_continues_where_its_transcript_ends(stop: int) -> None:
     plan = plan_of(10, 20)
     rounds, journal, _ = played(plan)
-    past: list[PastRound] = []
-    for entry in journal.entries[:stop]:
-        if entry["kind"] == "charge":
-            past.append(PastRound([rounds[entry["round"] - 1].sampled.charge]))
-        elif entry["kind"] == "draw":
-            past[-1].sampled = SampledQueries.from_json(entry, past[-1].charges[0])
-        else:
-            past[-1].record = entry
+    past = Past(JournalContents(journal.entries[:stop], 0, torn=False))
     curator, responder, again, ledger = game_of(plan, 5)
-    resumed = dqrs.run(plan, curator, responder, again, past=past)
+    resumed = run(Walk(ledger, curator, again, past), plan, responder)
     assert len(resumed) == 10
     for mine, first in zip(resumed, rounds[: stop // 3], strict=False):
         assert mine.record.tolist() == first.record.tolist()

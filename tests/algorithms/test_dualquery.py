@@ -28,6 +28,7 @@ from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.rounds import Round
+from dpopt.releases.run import Walk
 from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import MemoryJournal
@@ -103,7 +104,10 @@ def play(asked: BestResponder, made: DualQueryPlan | None = None, queries: Workl
     )
     told: list[tuple[int, int]] = []
     rounds = run(
-        made, curator, asked, journal, on_round=lambda number, total, done: told.append((number, total))
+        Walk(ledger, curator, journal),
+        made,
+        asked,
+        on_round=lambda number, total, done: told.append((number, total)),
     )
     return Played(rounds, ledger, journal, told)
 
@@ -409,7 +413,7 @@ def wide_run(rule: FreeAttributes) -> tuple[list[Round], MemoryJournal]:
         limits=SolveLimits(work=20, seed=3),
         free_attributes=FreeAttributeRule(rule, WIDE_SCHEMA, Encoding.RECORDS, seed=0),
     )
-    return run(made, curator, asked, journal), journal
+    return run(Walk(ledger, curator, journal), made, asked), journal
 
 
 @pytest.mark.parametrize(("rule", "form"), [(FreeAttributes.FIRST, "ones"), (FreeAttributes.RANDOM, "bits")])

@@ -11,8 +11,7 @@ from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy
-from dpopt.algorithms.dualquery.plan import OneWayMeasurement
-from dpopt.algorithms.dualquery.planning import log_universe
+from dpopt.algorithms.dualquery.plan import OneWayMeasurement, log_universe
 from dpopt.algorithms.explain import costs, explain, explain_accuracy
 from dpopt.errors import AccountingError, PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes

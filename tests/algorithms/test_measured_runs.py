@@ -46,8 +46,8 @@ from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Sources
 from dpopt.releases.progress import Silent
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.measured_runs import CLAUSES, FIT, NoNoise, measured_job, noiseless, scripted

@@ -160,7 +160,7 @@ def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_
     budget = BudgetLedger.create(tmp_path / "budget", epsilon=100)
     asked: dict[str, Any] = {"algorithm": "noise", "accountant": "pure", "epsilon": 60.0, "predict": False}
     with (
-        mock.patch("dpopt.algorithms.sized_release.add_plan", side_effect=KeyboardInterrupt),
+        mock.patch("dpopt.algorithms.release.add_plan", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)

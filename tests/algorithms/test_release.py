@@ -9,13 +9,15 @@ import pytest
 
 from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
-from dpopt.algorithms.release import refuse_unreviewed, release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Silent
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, job, seeded, small_release
 
@@ -63,7 +65,7 @@ def test_an_attribute_named_weight_keeps_its_name_in_memory_and_on_file(tmp_path
     first, *rest = SCHEMA.attributes
     named = Schema((Attribute("weight", AttributeKind.CATEGORICAL, first.values), *rest))
     table = PrivateDataset.from_codes(named, list(codes().T))
-    finished = release(table, job(schema=named), tmp_path / "release", sampler=seeded())
+    finished = release(table, job(schema=named), tmp_path / "release", sources=Sources(sampler=seeded()))
     frame = finished.to_pandas()
     assert list(frame.columns) == ["weight", "age", "smoker", "town", "dpopt_weight"]
     assert finished.statement["records"]["weight_column"] == "dpopt_weight"
@@ -121,7 +123,7 @@ class Told(Silent):
 
 def test_stages_and_rounds_are_told() -> None:
     told = Told()
-    finished = release(dataset(), job(), None, sampler=seeded(), progress=told)
+    finished = release(dataset(), job(), None, sources=Sources(sampler=seeded()), progress=told)
     assert told.stages == ["counting exact answers", "playing rounds", "writing records"]
     assert set(told.seconds) == set(told.stages)
     assert all(seconds >= 0 for seconds in told.seconds.values())

@@ -33,6 +33,7 @@ from dpopt.releases.folder_files import (
     write_json,
 )
 from dpopt.releases.job import Job
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal
 from tests.algorithms.small_runs import AMPLE, SCHEMA, dataset, job, plan, seeded, small_release, workload
@@ -217,7 +218,7 @@ def test_a_plan_of_which_something_is_spent_stays_on_the_disk(
     def refuse(*_: object, **__: object) -> None:
         raise PlanError("too late")
 
-    monkeypatch.setattr("dpopt.algorithms.dualquery.play.run", refuse)
+    monkeypatch.setattr("dpopt.algorithms.dualquery.driver.run", refuse)
     with pytest.raises(PlanError, match="too late"):
         release(dataset(), job(), tmp_path / "release")
     assert (tmp_path / "release" / "transcript.jsonl").stat().st_size > 0
@@ -362,6 +363,6 @@ def test_the_journal_of_a_release_is_locked_while_it_runs(tmp_path: Path) -> Non
 
 
 def test_a_scripted_run_says_so_in_its_plan_file(tmp_path: Path) -> None:
-    release(dataset(), job(), tmp_path / "release", sampler=seeded())
+    release(dataset(), job(), tmp_path / "release", sources=Sources(sampler=seeded()))
     text = json.loads((tmp_path / "release" / "plan.json").read_text())
     assert text["statement"]["not_private"] == "draws came from a seeded or scripted source"

@@ -12,8 +12,7 @@ import pytest
 
 from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.past import read_past, reservation
-from dpopt.algorithms.fem import play as play_fem
+from dpopt.algorithms.fem import driver as fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
@@ -24,10 +23,12 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Silent
+from dpopt.releases.run import Sources, rebuild_run, reservation
 from dpopt.schema import Rule, at_most, equivalent, implies, literal
 from dpopt.schema.schema import Schema
 from dpopt.solvers import registry
 from dpopt.transcript.journal import read_journal
+from dpopt.transcript.past import Past
 from tests.algorithms.small_runs import (
     AMPLE,
     REPLACE,
@@ -66,7 +67,7 @@ CONTRADICTING = Schema(
 
 
 def released(schema: Schema = RULED, **changes: Any) -> Any:
-    return release(dataset(), job(schema=schema, **changes), None, sampler=seeded())
+    return release(dataset(), job(schema=schema, **changes), None, sources=Sources(sampler=seeded()))
 
 
 def obeys(schema: Schema, records: Any) -> bool:
@@ -188,8 +189,7 @@ def test_a_release_under_rules_replays_byte_for_byte_and_states_its_rules(tmp_pa
 
 def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
     release(dataset(), job(schema=SCHEMA), tmp_path / "out")  # without rules
-    past = read_past(read_journal(tmp_path / "out" / "transcript.jsonl"), job(schema=SCHEMA))
-    assert past.finished
+    assert load(tmp_path / "out").rounds
     file = tmp_path / "out" / "schema.json"
     declared = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**declared, "rules": RULED.to_json()["rules"]}), encoding="utf-8")
@@ -335,7 +335,7 @@ def test_a_batch_on_file_that_breaks_a_rule_is_noticed(algorithm: str, tmp_path:
     release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules
     contents = read_journal(out / "transcript.jsonl")
     ruled, plain = job_of(algorithm), job_of(algorithm, schema=SCHEMA)
-    assert play_fem.rebuild(plain, contents) is not None
+    assert rebuild_run(fem, plain, Past(contents)) is not None
     contents.entries[0] = reservation(ruled)
     with pytest.raises(TranscriptError, match="breaks the rule"):
-        play_fem.rebuild(ruled, contents)
+        rebuild_run(fem, ruled, Past(contents))

@@ -12,6 +12,7 @@ from dpopt.algorithms import run_log as module
 from dpopt.algorithms.run_log import RunLog
 from dpopt.errors import PlanError
 from dpopt.releases.progress import Pace, Silent, Together, stage
+from dpopt.releases.run import Sources
 from tests.algorithms.small_runs import small_release
 
 
@@ -107,7 +108,7 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
     from tests.algorithms.small_runs import dataset, job, seeded
 
     log = RunLog(tmp_path / "run.log")
-    made = release(dataset(), job(), tmp_path / "out", sampler=seeded(), progress=log)
+    made = release(dataset(), job(), tmp_path / "out", sources=Sources(sampler=seeded()), progress=log)
     log.close()
     rounds = [line for line in lines(tmp_path / "run.log") if line["event"] == "round"]
     assert [line["round"] for line in rounds] == [done.sampled.round for done in made.rounds]

@@ -28,14 +28,14 @@ from dpopt.algorithms.small_database.accuracy import (
     nearest,
     vc_dimension,
 )
+from dpopt.algorithms.small_database.driver import LOST
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.algorithms.small_database.planning import (
     make_small_database_plan,
     proven_small_database,
 )
-from dpopt.algorithms.small_database.play import LOST
 from dpopt.algorithms.small_database.universe import Universe, answers_on_each
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import PlanError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
@@ -357,31 +357,3 @@ def test_a_torn_draw_stays_charged_and_is_never_made_again(tmp_path: Path, part:
             resume(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
         assert not selected.called
     assert "stays charged" in LOST
-
-
-@pytest.mark.parametrize(
-    ("place", "change", "message"),
-    [
-        (2, {"counts": [1]}, "records|elements"),
-        (2, {"elements": [0, 1], "counts": [2, 2]}, "the database has 4 records, the plan says 3"),
-        (2, {"elements": [99], "counts": [3]}, "element 99"),
-        (2, {"elements": [1, 0], "counts": [1, 2]}, "increasing"),
-        (2, {"kind": "selection"}, "unknown kind"),
-        (1, {"kind": "finish"}, "ends before"),
-    ],
-)
-def test_a_transcript_that_contradicts_itself_is_refused(
-    tmp_path: Path, place: int, change: dict[str, object], message: str
-) -> None:
-    from dpopt.transcript.journal import FileJournal
-
-    run(tmp_path / "a")
-    changed = [dict(entry) for entry in entries(tmp_path / "a")]
-    changed[place].update(change)
-    (tmp_path / "a" / "transcript.jsonl").unlink()
-    journal = FileJournal(tmp_path / "a" / "transcript.jsonl")
-    for entry in changed:
-        journal.append(entry)
-    journal.close()
-    with pytest.raises(TranscriptError, match=message):
-        replay(tmp_path / "a", tmp_path / "b")

@@ -48,6 +48,7 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Silent
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver
 from tests.algorithms.small_runs import (
@@ -127,7 +128,7 @@ def tables(folder: Path) -> dict[str, AnyTable]:
 
 def test_every_form_of_a_table_gives_the_same_release(tmp_path: Path) -> None:
     results = {
-        name: release(read_table(table, SCHEMA), job(), None, sampler=seeded())
+        name: release(read_table(table, SCHEMA), job(), None, sources=Sources(sampler=seeded()))
         for name, table in tables(tmp_path).items()
     }
     first = results.pop("CSV")
@@ -422,7 +423,7 @@ def interrupted(folder: Path) -> Path:
 
     made = Job(plan(), SCHEMA, workload(), {"rows": 5}, {})
     with pytest.raises(StopError):
-        release(dataset(), made, folder, sampler=Stopping())
+        release(dataset(), made, folder, sources=Sources(sampler=Stopping()))
     return folder
 
 

@@ -16,305 +16,283 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, total_rho
-from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement, dualquery_plan
+from dpopt.accounting.size import SIZE
+from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.measured.plan import ADAPTIVE, PROJECTION
 from dpopt.algorithms.release import release, resume
-from dpopt.algorithms.release_folder import read_job
-from dpopt.algorithms.replay import load, replay
-from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
-from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
+from dpopt.algorithms.release_folder import read_begun, read_job
+from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.errors import PlanError, PrivateDataError, ReleaseFolderError, TranscriptError
 from dpopt.releases.job import Job
-from dpopt.releases.plan import FreeAttributes
-from dpopt.transcript.journal import read_journal
-from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions, dataset_of
+from dpopt.transcript.journal import line_of, read_journal
+from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
+from tests.crash_runs import (
+    HOW,
+    Killed,
+    World,
+    charged_of,
+    check,
+    cut_off,
+    finish,
+    go_on,
+    label_of,
+    labels_of,
+    steps_of,
+)
+from tests.tiny_jobs import JOBS, SCHEMA, TABLE, asked_job, dualquery_job, measured_job
+from tests.tiny_runs import dataset_of
 
-SCHEMA = bits_schema(2)
-WORKLOAD = conjunctions(SCHEMA, "a", "!a b", "b")
-TABLE: Table = ((0, 1), (1, 1), (1, 0), (0, 1))
-
-
-def make_job(rounds: int, *, one_way: bool = False) -> Job:
-    """Return a job whose budget is exactly what its plan costs: one charge more would not fit."""
-    plan = DualQueryPlan(
-        rounds=rounds,
-        draws=2,
-        step=Decimal("0.5"),
-        size=len(TABLE),
-        relation=REPLACE,
-        budget=Budget(None, 1e-6, 1e9, Accountant.ZCDP),
-        attributes=2,
-        free_attributes=FreeAttributes.ESTIMATED if one_way else FreeAttributes.RANDOM,
-        one_way=OneWayMeasurement(3.0, gaussian=True) if one_way else None,
-        work=5,
-    )
-    exact = Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP)
-    return Job(replace(plan, budget=exact), SCHEMA, WORKLOAD, {"format": "csv", "rows": None}, {})
+MEASURED_FIRST = "noise, number of records measured"
+EVERY = pytest.mark.parametrize("name", JOBS)
 
 
-class Killed(BaseException):
-    """Stands for a kill: nothing in dpopt may catch it."""
+def begun_of(name: str) -> Job | Asked:
+    return asked_job() if name == MEASURED_FIRST else JOBS[name]()
 
 
-@dataclass
-class World:
-    """Counts what is drawn and what is written, and kills at one chosen step.
-
-    Steps are the calls of os.write and os.fsync and the renames of files, in their order. A kill at a write comes before it,
-    after a part of it, or after all of it.
-    """
-
-    kill_at: int | None = None
-    how: str = "before"
-    step: int = 0
-    drawn: Counter[int] = field(default_factory=Counter)
-    seen: Counter[str] = field(default_factory=Counter)
-
-    @contextmanager
-    def going(self) -> Iterator[None]:
-        write, move = os.write, Path.replace
-        world = self
-
-        class Counting(ExactSampler):
-            def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
-                world.drawn[weights.observed + 1] += 1
-                return super().draw(weights, draws)
-
-        def writing(file: int, data: bytes) -> int:
-            def part(length: int) -> int:
-                if length:
-                    world._note(data)
-                return write(file, data[:length])
-
-            world._step(
-                {
-                    "before": lambda: None,
-                    "within": lambda: part(len(data) // 2),
-                    "after": lambda: part(len(data)),
-                }
-            )
-            return part(len(data))
-
-        def moving(path: Path, target: Path) -> Path:
-            world._step({"before": lambda: None, "within": lambda: None, "after": lambda: move(path, target)})
-            return move(path, target)
-
-        def flushing(file: int) -> None:
-            world._step(dict.fromkeys(("before", "within", "after"), lambda: None))
-
-        with (
-            mock.patch("os.write", writing),
-            mock.patch("os.fsync", flushing),
-            mock.patch.object(Path, "replace", moving),
-            mock.patch("dpopt.private.curators.dualquery_curator.ExactSampler", Counting),
-            mock.patch("dpopt.private.curators.door.ExactSampler", Counting),
-        ):
-            yield
-
-    def _note(self, data: bytes) -> None:
-        with suppress(ValueError):
-            entry = json.loads(data)["entry"]
-            if entry["kind"] in {"draw", "measurement"}:
-                self.seen[
-                    "one-way marginals" if entry["kind"] == "measurement" else f"round {entry['round']}"
-                ] += 1
-
-    def _step(self, at: dict[str, object]) -> None:
-        self.step += 1
-        if self.step - 1 == self.kill_at:
-            at[self.how]()  # type: ignore[operator]
-            raise Killed
-
-
-def go_on(folder: Path, job: Job, world: World) -> SyntheticRelease | None:
-    """Begin or continue a run; None if it was killed."""
-    dataset = dataset_of(SCHEMA, TABLE)
-    try:
-        with world.going():
-            if not (folder / "plan.json").exists():  # killed before anything could be spent
-                assert (
-                    not (folder / "transcript.jsonl").exists()
-                    or not (folder / "transcript.jsonl").stat().st_size
-                )
-                shutil.rmtree(folder, ignore_errors=True)
-                return release(dataset, job, folder)
-            return resume(folder, dataset, read_job(folder))
-    except Killed:
-        close_files_in(folder)
-        return None
-
-
-def close_files_in(folder: Path) -> None:
-    """Close what a killed process would no longer hold open, and with it the journal's lock."""
-    for descriptor in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):
-            if descriptor.readlink().is_relative_to(folder):
-                os.close(int(descriptor.name))
-
-
-def check(folder: Path, job: Job, made: SyntheticRelease, seen: Counter[str]) -> None:
-    """Everything that was seen is charged, the total is within the reserved budget, and the release can be replayed."""
-    charged = Counter(charge.label for charge in made.ledger.entries)
-    assert not seen - charged, f"seen {seen}, charged {charged}"
-    assert job.plan.budget.covers(made.ledger.spent())
-    assert made.ledger.is_private
-    lost = dualquery_plan(job.plan).rounds - len(made.rounds)
-    repeated = sum(charged.values()) - len(charged)
-    assert [done.sampled.round for done in made.rounds] == list(range(1, len(made.rounds) + 1))
-    assert lost in {repeated, repeated + 1}
-    target = folder.with_name("replayed")
-    shutil.rmtree(target, ignore_errors=True)
-    replay(folder, target)
-    written = {path.name: path.read_bytes() for path in target.iterdir()}
-    assert written == {
-        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")
-    }
-
-
-def kill_steps(folder: Path, job: Job) -> int:
-    """Return how many steps a run has without a kill."""
-    world = World()
-    made = go_on(folder, job, world)
-    assert made is not None
-    check(folder, job, made, world.seen)
-    assert world.drawn == dict.fromkeys(range(1, dualquery_plan(job.plan).rounds + 1), 1)
-    shutil.rmtree(folder)
-    return world.step
-
-
-@pytest.mark.parametrize("how", ["before", "within", "after"])
-@pytest.mark.parametrize("one_way", [False, True])
-def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(
-    tmp_path: Path, how: str, one_way: bool
-) -> None:
-    job = make_job(3, one_way=one_way)
-    folder = tmp_path / "release"
-    for kill_at in range(kill_steps(folder, job)):
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("name", [*JOBS, MEASURED_FIRST])
+def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(tmp_path: Path, name: str, how: str) -> None:
+    begun, folder = begun_of(name), tmp_path / "release"
+    killed = again = 0
+    for kill_at in range(steps_of(folder, begun)):
         shutil.rmtree(folder, ignore_errors=True)
         first, second = World(kill_at, how), World()
-        if go_on(folder, job, first) is None and not (folder / "release.json").exists():
-            made = go_on(folder, job, second)
-            assert made is not None
-            check(folder, job, made, first.seen + second.seen)
+        if go_on(folder, begun, first) is None and not (folder / "release.json").exists():
+            killed += 1
+            made = finish(folder, begun, second)
+            seen = first.seen + second.seen
+            if made is not None:
+                check(folder, made, seen)
+                again += sum(charged_of(made).values()) > len(charged_of(made))
+                again += any(label.startswith(f"{SIZE}, draw 2") for label in charged_of(made))
+            assert all(times == 1 for label, times in seen.items() if not _drawn_again(name, label))
+    assert killed > 2 * len(first.drawn)
+    assert again == (how == "within") * {"dualquery": 2, "dqrs": 2, MEASURED_FIRST: 1}.get(
+        name.removesuffix(" with one-way marginals"), 0
+    )
 
 
-def test_two_kills_at_any_steps_cost_nothing_that_is_not_charged(tmp_path: Path) -> None:
-    job = make_job(3)
-    folder = tmp_path / "release"
-    steps = kill_steps(folder, job)
+def _drawn_again(name: str, label: str) -> bool:
+    """Return whether a torn draw of this label is made again, and charged again."""
+    return name.startswith(("dualquery", "dqrs")) and label.startswith("round")
+
+
+@pytest.mark.parametrize("name", ["dualquery", "fem", ADAPTIVE, "mwem, marginals"])
+def test_two_kills_at_any_steps_cost_nothing_that_is_not_charged(tmp_path: Path, name: str) -> None:
+    begun, folder = begun_of(name), tmp_path / "release"
+    steps = steps_of(folder, begun)
     generator = np.random.default_rng(1)
-    for kill_at, how in itertools.product(range(steps), ("before", "within", "after")):
+    finished = 0
+    begin, times = (0, 3) if name == "dualquery" else (8, 1)
+    for kill_at, how in itertools.product(range(begin, steps), HOW):
         shutil.rmtree(folder, ignore_errors=True)
-        worlds = [World(kill_at, how)]
-        if go_on(folder, job, worlds[0]) is not None or (folder / "release.json").exists():
+        first = World(kill_at, how)
+        if go_on(folder, begun, first) is not None or (folder / "release.json").exists():
             continue
-        kept = shutil.copytree(folder, tmp_path / "kept", dirs_exist_ok=False)
-        for again in generator.integers(0, steps, 3).tolist():
+        kept = shutil.copytree(folder, tmp_path / "kept")
+        most = steps if name == "dualquery" else steps - kill_at
+        for again in generator.integers(0, most, times).tolist():
             shutil.rmtree(folder)
             shutil.copytree(kept, folder)
-            later = [World(again, str(generator.choice(["before", "within", "after"]))), World()]
-            made = go_on(folder, job, later[0])
+            worlds = [first, World(again, str(generator.choice(HOW)))]
+            try:
+                made = go_on(folder, begun, worlds[1])
+            except PlanError:  # all was lost; `finish` says more of it
+                continue
             if made is None and not (folder / "release.json").exists():
-                made = go_on(folder, job, later[1])
+                worlds.append(World())
+                made = finish(folder, begun, worlds[2])
             if made is not None:
-                check(folder, job, made, worlds[0].seen + later[0].seen + later[1].seen)
+                finished += 1
+                check(folder, made, sum((world.seen for world in worlds), Counter[str]()))
         shutil.rmtree(kept)
+    assert finished > 5
 
 
-def test_a_run_that_forgets_torn_draws_does_not_pass_the_check(tmp_path: Path) -> None:
+@EVERY
+def test_a_run_that_forgets_torn_draws_does_not_pass_the_check(tmp_path: Path, name: str) -> None:
     """The check has teeth: without the mark of a torn draw it is made twice for one charge."""
-    job = make_job(3)
-    folder = tmp_path / "release"
-    caught = 0
-    with mock.patch("dpopt.algorithms.dualquery.past._Reader.tear"):
-        for kill_at in range(kill_steps(folder, job)):
+    begun, folder, caught, drawn = begun_of(name), tmp_path / "release", 0, 0
+    with mock.patch("dpopt.transcript.past.Past._is_torn", return_value=False):
+        for kill_at in range(steps_of(folder, begun)):
             shutil.rmtree(folder, ignore_errors=True)
             first, second = World(kill_at, "within"), World()
-            if go_on(folder, job, first) is None and not (folder / "release.json").exists():
-                with suppress(TranscriptError):
-                    made = go_on(folder, job, second)
-                    assert made is not None
-                    charged = Counter(charge.label for charge in made.ledger.entries)
-                    caught += bool((first.seen + second.seen) - charged)
-    assert caught == 3
+            if go_on(folder, begun, first) is None and not (folder / "release.json").exists():
+                made = go_on(folder, begun, second)
+                assert made is not None
+                drawn = max(drawn, len(first.seen + second.seen))
+                caught += bool((first.seen + second.seen) - charged_of(made))
+    assert caught == drawn > 0
 
 
-def transcript_of(tmp_path: Path, job: Job) -> tuple[Path, list[bytes]]:
+def whole_run(tmp_path: Path, begun: Job | Asked) -> tuple[Path, list[bytes]]:
+    """Return the folder of a finished run, and the lines of its transcript."""
     folder = tmp_path / "whole"
-    release(dataset_of(SCHEMA, TABLE), job, folder)
+    assert go_on(folder, begun, World()) is not None
     return folder, (folder / "transcript.jsonl").read_bytes().splitlines(keepends=True)
 
 
-def cut_off(whole: Path, folder: Path, data: bytes) -> Path:
-    """Return a copy of a release folder that was interrupted when the transcript had come so far."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(whole, folder)
-    for name in ("release.json", "synthetic.csv"):
-        (folder / name).unlink()
-    (folder / "transcript.jsonl").write_bytes(data)
-    return folder
-
-
-@pytest.mark.parametrize("one_way", [False, True])
-def test_a_transcript_cut_off_anywhere_is_continued(tmp_path: Path, one_way: bool) -> None:
+@EVERY
+def test_a_transcript_cut_off_anywhere_is_continued(tmp_path: Path, name: str) -> None:
     """After every entry, and within every line: at its first byte, in its middle, before its end."""
-    job = make_job(3, one_way=one_way)
-    whole, lines = transcript_of(tmp_path, job)
-    kinds = [json.loads(text)["entry"] for text in lines]
+    begun = JOBS[name]()
+    whole, lines = whole_run(tmp_path, begun)
+    entries = [json.loads(text)["entry"] for text in lines]
+    played = {label for entry in entries if (label := label_of(entry)) is not None}
     for number in range(len(lines) + 1):
-        before = b"".join(lines[:number])
-        next_line = lines[number] if number < len(lines) else b""
-        for length in sorted({0, 1, len(next_line) // 2, max(0, len(next_line) - 1)} if next_line else {0}):
-            folder = cut_off(whole, tmp_path / "cut", before + next_line[:length])
-            on_file = [entry for entry in kinds[:number] if entry["kind"] in {"draw", "measurement"}]
-            torn = [kinds[number]] if length and kinds[number]["kind"] in {"draw", "measurement"} else []
-            seen = Counter(
-                f"round {entry['round']}" if entry["kind"] == "draw" else "one-way marginals"
-                for entry in on_file + torn
-            )
+        before, following = b"".join(lines[:number]), lines[number] if number < len(lines) else b""
+        lengths = {0, 1, len(following) // 2, max(0, len(following) - 1)} if following else {0}
+        for length in sorted(lengths):
+            folder = cut_off(whole, tmp_path / "cut", before + following[:length])
+            on_file = [label for entry in entries[:number] if (label := label_of(entry)) is not None]
+            torn = label_of(entries[number]) if length else None
             world = World()
-            made = go_on(folder, job, world)
-            assert made is not None
-            check(folder, job, made, seen + world.seen)
+            made = finish(folder, begun, world)
             after = (folder / "transcript.jsonl").read_bytes()
             assert after.startswith(before), "what is on file stays on file"
-            for entry in on_file:
-                if entry["kind"] == "draw":
-                    assert world.drawn[entry["round"]] == 0, "a draw on file is not drawn again"
-            given_up = sum(entry["kind"] == "draw" for entry in torn)
-            assert len(made.rounds) == 3 - given_up
+            assert not set(world.drawn) & set(on_file), "a draw on file is not made again"
+            if made is None:
+                continue
+            check(folder, made, Counter(on_file) + Counter([torn] if torn else []) + world.seen)
+            if isinstance(begun.plan, DualQueryPlan):
+                lost = torn is not None and torn.startswith("round")
+                assert len(made.rounds) == 3 - lost
+                continue
+            assert torn not in world.drawn, "what may have been seen is not drawn again"
+            if begun.plan.algorithm != "pmw":
+                skipped = {torn.removeprefix("selection of ")} if torn and "selection" in torn else set()
+                skipped = set() if name == "fem" else skipped
+                assert set(world.drawn) == played - {*on_file, torn} - skipped
+            if number == len(lines):
+                assert differing_files(whole, folder) == []
 
 
-def test_a_charge_without_its_draw_pays_for_it(tmp_path: Path) -> None:
-    job = make_job(3)
-    whole, lines = transcript_of(tmp_path, job)
-    folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:5]))  # reserve, round 1, the charge of round 2
+@EVERY
+def test_a_charge_without_its_draw_pays_for_it(tmp_path: Path, name: str) -> None:
+    begun = JOBS[name]()
+    whole, lines = whole_run(tmp_path, begun)
+    kinds = [json.loads(text)["entry"]["kind"] for text in lines]
+    for number, kind in enumerate(kinds):
+        if kind != "charge":
+            continue
+        folder = cut_off(whole, tmp_path / "cut", b"".join(lines[: number + 1]))
+        world = World()
+        made = go_on(folder, begun, world)
+        assert made is not None
+        assert sorted(charged_of(made)) == sorted(labels_of(begun))
+        assert all(times == 1 for times in world.drawn.values())
+        assert [entry["kind"] for entry in read_journal(folder / "transcript.jsonl").entries] == kinds
+
+
+@EVERY
+def test_another_table_is_refused_when_a_run_goes_on(tmp_path: Path, name: str) -> None:
+    whole, lines = whole_run(tmp_path, JOBS[name]())
+    folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:2]))
+    with pytest.raises(PrivateDataError, match="has 3 records but the plan was made for n = 4"):
+        resume(folder, dataset_of(SCHEMA, TABLE[:-1]), read_job(folder))
+    assert (folder / "transcript.jsonl").read_bytes() == b"".join(lines[:2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"), [("selection", {"candidate": 7}), ("measurement", {"values": [1]})]
+)
+def test_a_draw_on_file_that_does_not_fit_stops_the_run_before_anything_is_drawn(
+    tmp_path: Path, kind: str, change: dict[str, Any]
+) -> None:
+    job = measured_job(ADAPTIVE)
+    whole, lines = whole_run(tmp_path, job)
+    entries = [json.loads(text)["entry"] for text in lines]
+    place = next(number for number, entry in enumerate(entries) if entry["kind"] == kind)
+    edited = [*entries[:place], {**entries[place], **change}]
+    folder = cut_off(whole, tmp_path / "cut", b"".join(map(line_of, edited)))
     world = World()
-    made = go_on(folder, job, world)
+    with pytest.raises(TranscriptError, match="no candidate of this plan|values on file"):
+        go_on(folder, job, world)
+    assert world.drawn == {}
+
+
+def test_fitted_records_on_file_are_taken_as_they_are(tmp_path: Path) -> None:
+    """A run that was stopped after its fit fits nothing again, and gives the same release."""
+    job = measured_job(PROJECTION)
+    whole, lines = whole_run(tmp_path, job)
+    folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:-1]))
+    with mock.patch("dpopt.algorithms.measured.fitting.fit", side_effect=AssertionError("fitted again")):
+        assert go_on(folder, job, World()) is not None
+    assert differing_files(whole, folder) == []
+
+
+def test_a_run_that_stopped_early_charges_all_that_it_could_have_played(tmp_path: Path) -> None:
+    """With alpha 1 the first measurement ends the run; a transcript that says otherwise is refused."""
+    job = multiplicative_job(multiplicative_plan("pmw", rounds=5, alpha=1.0), SCHEMA)
+    folder = tmp_path / "release"
+    made = go_on(folder, job, World())
     assert made is not None
-    assert world.drawn == {2: 1, 3: 1}
-    assert [charge.label for charge in made.ledger.entries] == ["round 1", "round 2", "round 3"]
-    assert [entry["kind"] for entry in read_journal(folder / "transcript.jsonl").entries[4:7]] == [
-        "charge",
-        "draw",
-        "record",
+    assert [charge.label for charge in made.ledger.entries][:2] == ["selection of round 1", "round 1"]
+    assert len(made.ledger.entries) == 10
+    assert not made.ledger.unspent
+    assert made.ledger.spent() == job.plan.budget.spent(job.plan.charges())
+    section = made.statement["multiplicative_weights"]
+    assert (section["rounds_played"], section["rounds_planned"], section["stopped_early"]) == (1, 5, True)
+    check(folder, made, Counter())
+    entries = [dict(one) for one in read_journal(folder / "transcript.jsonl").entries]
+    entries[-2]["stopped_early"] = False
+    (folder / "transcript.jsonl").write_bytes(b"".join(map(line_of, entries)))
+    with pytest.raises(TranscriptError, match="does not say that it stopped early"):
+        replay(folder, tmp_path / "again")
+
+
+def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) -> None:
+    """Killed between the value and the plan, a run goes on with the value on file and draws no other."""
+    folder = tmp_path / "release"
+    with (
+        mock.patch("dpopt.algorithms.release.add_plan", side_effect=Killed),
+        pytest.raises(Killed),
+    ):
+        release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
+    (value,) = [
+        entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry
     ]
+    begun = read_begun(folder)
+    assert isinstance(begun, Asked)
+    assert begun == replace(asked_job(), workload=begun.workload)
+    with mock.patch(
+        "dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")
+    ):
+        made = resume(folder, dataset_of(SCHEMA, TABLE), begun)
+    assert [made.job.plan.size] == value
+
+
+@pytest.mark.parametrize("damage", ["another value", "no value", "another charge"])
+def test_a_transcript_of_another_number_is_refused(tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "release"
+    release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
+    plan = folder / "plan.json"
+    text = plan.read_text()
+    size = f'"size": {read_begun(folder).plan.size}'  # type: ignore[union-attr]
+    assert size in text
+    if damage == "another value":
+        plan.write_text(text.replace(size, '"size": 77'))
+    else:
+        lines = (folder / "transcript.jsonl").read_bytes().splitlines(keepends=True)
+        kept = lines[:1] + lines[2:] if damage == "no value" else lines[1:]
+        (folder / "transcript.jsonl").write_bytes(b"".join(kept))
+    with pytest.raises(TranscriptError):
+        replay(folder, tmp_path / "again")
 
 
 def test_a_torn_draw_is_charged_twice_and_the_last_round_given_up(tmp_path: Path) -> None:
-    job = make_job(3)
-    whole, lines = transcript_of(tmp_path, job)
+    job = dualquery_job(3)
+    whole, lines = whole_run(tmp_path, job)
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:5]) + lines[5][:9])
     made = go_on(folder, job, World())
     assert made is not None
@@ -326,8 +304,8 @@ def test_a_torn_draw_is_charged_twice_and_the_last_round_given_up(tmp_path: Path
 
 
 def test_a_torn_draw_of_the_last_round_is_lost(tmp_path: Path) -> None:
-    job = make_job(3)
-    whole, lines = transcript_of(tmp_path, job)
+    job = dualquery_job(3)
+    whole, lines = whole_run(tmp_path, job)
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:8]) + lines[8][:9])
     world = World()
     made = go_on(folder, job, world)
@@ -339,8 +317,8 @@ def test_a_torn_draw_of_the_last_round_is_lost(tmp_path: Path) -> None:
 
 def test_each_further_torn_draw_costs_a_further_round(tmp_path: Path) -> None:
     """Round 1 torn, its repetition torn too, then the repetition of that: rounds 5 and 4 are given up."""
-    job = make_job(5)
-    whole, lines = transcript_of(tmp_path, job)
+    job = dualquery_job(5)
+    whole, lines = whole_run(tmp_path, job)
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:2]) + lines[2][:4])
     assert go_on(folder, job, World()) is not None
     again = (folder / "transcript.jsonl").read_bytes().splitlines(keepends=True)
@@ -362,8 +340,8 @@ def test_each_further_torn_draw_costs_a_further_round(tmp_path: Path) -> None:
 
 
 def test_a_torn_measurement_is_lost_and_not_made_again(tmp_path: Path) -> None:
-    job = make_job(3, one_way=True)
-    whole, lines = transcript_of(tmp_path, job)
+    job = dualquery_job(3, one_way=True)
+    whole, lines = whole_run(tmp_path, job)
     assert json.loads(lines[2])["entry"]["kind"] == "measurement"
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:2]) + lines[2][:9])
     world = World()
@@ -374,23 +352,23 @@ def test_a_torn_measurement_is_lost_and_not_made_again(tmp_path: Path) -> None:
 
 
 def test_a_run_that_lost_its_only_round_says_so(tmp_path: Path) -> None:
-    job = make_job(1)
-    whole, lines = transcript_of(tmp_path, job)
+    job = dualquery_job(1)
+    whole, lines = whole_run(tmp_path, job)
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:2]) + lines[2][:9])
     with pytest.raises(PlanError, match="without a single record"):
         go_on(folder, job, World())
 
 
 def test_a_finished_run_is_not_resumed(tmp_path: Path) -> None:
-    folder, _ = transcript_of(tmp_path, make_job(2))
+    folder, _ = whole_run(tmp_path, dualquery_job(2))
     with pytest.raises(ReleaseFolderError, match="there is nothing to resume"):
         resume(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
 
 
 def test_a_run_whose_transcript_is_gone_is_not_begun_again(tmp_path: Path) -> None:
     """It may have drawn; without the transcript nobody can tell."""
-    job = make_job(2)
-    whole, _ = transcript_of(tmp_path, job)
+    job = dualquery_job(2)
+    whole, _ = whole_run(tmp_path, job)
     folder = cut_off(whole, tmp_path / "cut", b"")
     (folder / "transcript.jsonl").unlink()
     with pytest.raises(TranscriptError, match="there is no transcript.jsonl to continue"):
@@ -398,8 +376,8 @@ def test_a_run_whose_transcript_is_gone_is_not_begun_again(tmp_path: Path) -> No
 
 
 def test_a_damaged_line_stops_a_resumed_run_before_anything_is_drawn(tmp_path: Path) -> None:
-    job = make_job(3)
-    whole, lines = transcript_of(tmp_path, job)
+    job = dualquery_job(3)
+    whole, lines = whole_run(tmp_path, job)
     broken = lines[2].replace(b'"round":1', b'"round":2')
     folder = cut_off(whole, tmp_path / "cut", b"".join([*lines[:2], broken, *lines[3:5]]))
     world = World()
@@ -410,7 +388,7 @@ def test_a_damaged_line_stops_a_resumed_run_before_anything_is_drawn(tmp_path: P
 
 def test_a_full_disk_keeps_what_was_drawn(tmp_path: Path) -> None:
     """Every write may be the one that fails; after making room the run goes on."""
-    job = make_job(2)
+    job = dualquery_job(2)
     write = os.write
     for number in range(8):
         folder = tmp_path / f"release{number}"
@@ -430,7 +408,7 @@ def test_a_full_disk_keeps_what_was_drawn(tmp_path: Path) -> None:
         second = World()
         made = go_on(folder, job, second)
         assert made is not None
-        check(folder, job, made, first.seen + second.seen)
+        check(folder, made, first.seen + second.seen)
         assert len(made.rounds) == 2
 
 
@@ -438,7 +416,7 @@ MANY = 150
 CHILD = """
 import sys
 from pathlib import Path
-from tests.boundary.test_crash_protocol import SCHEMA, TABLE, make_job
+from tests.tiny_jobs import SCHEMA, TABLE, dualquery_job
 from tests.tiny_runs import dataset_of
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
@@ -448,7 +426,7 @@ dataset = dataset_of(SCHEMA, TABLE)
 if (folder / "plan.json").exists():
     resume(folder, dataset, read_job(folder))
 else:
-    release(dataset, make_job(rounds), folder)
+    release(dataset, dualquery_job(rounds), folder)
 """
 
 
@@ -491,5 +469,5 @@ def test_runs_that_are_really_killed_go_on_to_a_release_within_the_budget(
     made = load(folder)
     entries = read_journal(folder / "transcript.jsonl").entries
     drawn = Counter(f"round {entry['round']}" for entry in entries if entry["kind"] == "draw")
-    check(folder, make_job(MANY), made, drawn)
+    check(folder, made, drawn)
     assert max(drawn.values()) == 1

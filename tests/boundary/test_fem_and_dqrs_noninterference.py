@@ -110,7 +110,7 @@ class Script:
             mock.patch.object(ExactSampler, "draw", sampled),
             mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
             # Records of a batch are searched one by one: the watcher sees them in their order.
-            mock.patch("dpopt.algorithms.fem.play.THREADS", 1),
+            mock.patch("dpopt.algorithms.fem.driver.THREADS", 1),
         ):
             yield
 
@@ -135,7 +135,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
-            mock.patch("dpopt.algorithms.dualquery.play.legal_record", return_value=LEGAL),
+            mock.patch("dpopt.algorithms.dualquery.driver.legal_record", return_value=LEGAL),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"

@@ -44,7 +44,7 @@ from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Sources
+from dpopt.releases.run import Sources
 from tests.algorithms.measured_runs import moved_by
 from tests.boundary.test_noninterference import (
     RULED,

@@ -28,7 +28,7 @@ from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.releases.outcome import Sources
+from dpopt.releases.run import Sources
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.boundary.test_noninterference import RULED, SCHEMA, SIZE, Watcher, contents, tables, watched
 from tests.tiny_runs import REPLACE

@@ -27,8 +27,8 @@ from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Sources
 from dpopt.releases.progress import Silent
+from dpopt.releases.run import Sources
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, dataset_of
 
 SCHEMA = bits_schema(3)

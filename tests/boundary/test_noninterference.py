@@ -44,6 +44,7 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.progress import Figures
+from dpopt.releases.run import Sources
 from dpopt.schema import Rule, equivalent, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -190,7 +191,7 @@ class Public:
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
             mock.patch(
-                "dpopt.algorithms.dualquery.play.legal_record",
+                "dpopt.algorithms.dualquery.driver.legal_record",
                 return_value=np.array([0, 0, 0], dtype=np.int32),
             ),
             mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=ScriptedNoise(self.noise)),
@@ -198,7 +199,13 @@ class Public:
         ):
             folder = Path(temporary) / "release"
             with watched(watcher):
-                release(dataset, job, folder, sampler=ScriptedSampler(self.script), progress=watcher)
+                release(
+                    dataset,
+                    job,
+                    folder,
+                    sources=Sources(sampler=ScriptedSampler(self.script)),
+                    progress=watcher,
+                )
             if self.cut is not None:
                 self._resume(folder, dataset, watcher)
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
@@ -460,7 +467,7 @@ def test_a_run_with_scripted_draws_says_that_it_is_not_private(tmp_path: Path) -
     )
     dataset = PrivateDataset.from_codes(SCHEMA, [np.array([0, 1])] * 3)
     job = Job(plan, SCHEMA, WORKLOAD, {"format": "csv", "rows": None}, {})
-    made = release(dataset, job, tmp_path / "r", sampler=ScriptedSampler([[0], [1]]))
+    made = release(dataset, job, tmp_path / "r", sources=Sources(sampler=ScriptedSampler([[0], [1]])))
     assert not made.ledger.is_private
     assert made.statement["privacy"]["private"] is False
     assert made.statement["privacy"]["epsilon"] is None

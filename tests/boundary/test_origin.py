@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeGuard
 
 import pytest
 
@@ -19,24 +18,14 @@ RELEASED = {
     "SelectedDatabase",
     "SelectedCandidate",
 }
-ORIGINS = {"private", "transcript"}
-# Where a saved transcript is read: `from_json` and nothing else.
-READERS = {
-    "dpopt/algorithms/fem/driver.py",
-    "dpopt/algorithms/measured/past.py",
-    "dpopt/releases/measured_size.py",
-    "dpopt/algorithms/multiplicative_weights/past.py",
-    "dpopt/algorithms/dualquery/past.py",
-    "dpopt/algorithms/small_database/play.py",
-}
+ORIGINS = {"private", "transcript"}  # where they are drawn, and where a saved transcript is read
 FILES = source_files()
 
 
-def constructions(tree: ast.Module, *, reads_transcripts: bool = False) -> list[str]:
+def constructions(tree: ast.Module) -> list[str]:
     """Return the places where a released type could be constructed.
 
-    That is any mention of the type which is not an import, an annotation, a class pattern or a check of the type; for a
-    file that reads saved transcripts, not a call of `from_json` either.
+    That is any mention of the type which is not an import, an annotation, a class pattern or a check of the type.
     """
     names = {
         alias.asname or alias.name
@@ -46,8 +35,6 @@ def constructions(tree: ast.Module, *, reads_transcripts: bool = False) -> list[
         if alias.name in RELEASED
     } | RELEASED
     harmless = {id(part) for node in _harmless(tree) for part in ast.walk(node)}
-    if reads_transcripts:
-        harmless |= {id(node.value) for node in ast.walk(tree) if _is_from_json(node)}
     return [
         f"line {node.lineno}: {ast.unparse(node)}"
         for node in ast.walk(tree)
@@ -55,10 +42,6 @@ def constructions(tree: ast.Module, *, reads_transcripts: bool = False) -> list[
         and (node.id if isinstance(node, ast.Name) else node.attr) in names
         and id(node) not in harmless
     ]
-
-
-def _is_from_json(node: ast.AST) -> TypeGuard[ast.Attribute]:
-    return isinstance(node, ast.Attribute) and node.attr == "from_json"
 
 
 def _harmless(tree: ast.Module) -> Iterator[ast.AST]:
@@ -88,7 +71,7 @@ def test_released_values_are_constructed_only_on_the_private_side_or_from_a_tran
         f"{file.path}, {place}"
         for file in FILES
         if file.room not in ORIGINS
-        for place in constructions(file.tree, reads_transcripts=file.path in READERS)
+        for place in constructions(file.tree)
     ]
     assert found == []
 
@@ -122,10 +105,6 @@ def test_the_private_side_does_construct_them() -> None:
     assert "private" in {file.room for file in FILES if constructions(file.tree)}
 
 
-def test_each_file_said_to_read_transcripts_does_so() -> None:
-    assert {file.path for file in FILES if file.room not in ORIGINS and constructions(file.tree)} == READERS
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -157,8 +136,3 @@ def test_a_construction_is_found_however_it_is_written(code: str) -> None:
 )
 def test_a_mention_of_the_type_is_no_construction(code: str) -> None:
     assert not constructions(ast.parse(code))
-
-
-def test_a_reader_of_transcripts_may_call_from_json_only() -> None:
-    assert not constructions(ast.parse("SampledQueries.from_json(entry, charge)"), reads_transcripts=True)
-    assert constructions(ast.parse("SampledQueries(1, a, b, c)"), reads_transcripts=True)

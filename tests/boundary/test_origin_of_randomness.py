@@ -19,7 +19,7 @@ from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Sources
+from dpopt.releases.run import Sources
 from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, workload
 from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
 

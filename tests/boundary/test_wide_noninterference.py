@@ -21,6 +21,7 @@ from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Silent
+from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from tests.tiny_runs import REPLACE
 from tests.wide_tables import FILES, some_cells
@@ -64,7 +65,13 @@ def left_by(seed: int, layout: str, script: list[list[int]], file_format: str) -
             Path(folder) / "table", some_cells(ROWS, WIDTH, seed=seed, share=0.01 + seed % 7 / 10)
         )
         dataset = read_binary_table(Path(folder) / "table", SCHEMA, reading)
-        release(dataset, job, Path(folder) / "out", sampler=ScriptedSampler(script), progress=watched)
+        release(
+            dataset,
+            job,
+            Path(folder) / "out",
+            sources=Sources(sampler=ScriptedSampler(script)),
+            progress=watched,
+        )
         files: dict[str, object] = {path.name: path.read_bytes() for path in (Path(folder) / "out").iterdir()}
     return {**files, "told": watched.seen, "printed": printed.getvalue()}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dpopt.comparison.judge import judged
-from dpopt.comparison.parts import CaseFacts, Comparison, Row
+from dpopt.comparison.parts import CaseFacts, Comparison, Row, judged
 from dpopt.programs import SolveLimits
 
 

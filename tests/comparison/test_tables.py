@@ -1,12 +1,76 @@
+"""What is shown of a comparison: claims that are not so, profiles, tables."""
+
 from __future__ import annotations
 
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from dpopt.comparison.tables import RESULTS, TABLE, summary, to_csv, to_json, write_results
+import pytest
+
+from dpopt.comparison.parts import DEFECT, Row, claims_what_is_not_so, judged
+from dpopt.comparison.tables import (
+    RESULTS,
+    TABLE,
+    distance,
+    profile_over_distance,
+    profile_over_time,
+    summary,
+    to_csv,
+    to_json,
+    write_results,
+)
 from tests.comparison.comparisons import comparison
+
+
+def test_a_value_above_the_proven_bound_is_a_defect_of_dpopt_and_no_solvers_fault() -> None:
+    row = judged(Row("a", "s", "optimal", "", value=9), 9, 7, None)
+    assert row.remarks[0].startswith(
+        f"{DEFECT}the proven bound 7 is below a value that was reached, 9: please report this"
+    )
+    assert "proven optimal" not in row.remarks
+    assert not claims_what_is_not_so(row)
+
+
+def test_no_row_is_proven_optimal_by_a_bound_that_another_one_disproves() -> None:
+    row = judged(Row("a", "s", "time limit", "", value=7), 9, 7, None)
+    assert "proven optimal" not in row.remarks
+    assert "it proves nothing about this row" in row.remarks[0]
+    assert judged(Row("a", "s", "time limit", "", value=7), 7, 7, None).remarks == ("proven optimal",)
+
+
+@pytest.mark.parametrize(
+    ("value", "best", "per_cent"),
+    [(100, 100, 0.0), (90, 100, 10.0), (101, 100, 0.0), (-3, -2, 50.0), (-1, 0, 100.0), (0, 0, 0.0)],
+)
+def test_a_distance_is_a_share_of_the_best_value(value: int, best: int, per_cent: float) -> None:
+    assert distance(value, best) == per_cent
+
+
+def test_the_profile_over_time_is_the_share_of_cases_brought_close() -> None:
+    profile = profile_over_time(comparison())
+    assert profile.cases == 2
+    shares = [profile.share("good", at) for at in (0.05, 0.1, 0.99, 1.0, 5.0)]
+    assert shares == [0.0, 0.0, 0.0, 1.0, 1.0]  # 199 of 200 is within 1 %
+    assert profile.share("quick", 5.0) == 0.0
+    assert profile_over_time(comparison(), within=10.0).share("quick", 0.1) == 0.5
+    assert profile_over_time(comparison(), within=0.0).share("good", 1.0) == 0.5
+
+
+def test_the_profile_over_distance_is_the_share_of_final_values() -> None:
+    profile = profile_over_distance(comparison())
+    assert [profile.share("good", at) for at in (0.0, 1.0)] == [1.0, 1.0]
+    assert [profile.share("quick", at) for at in (0.0, 9.9, 10.0, 1e6)] == [0.0, 0.0, 0.5, 0.5]
+
+
+def test_a_case_without_any_known_value_counts_for_nobody() -> None:
+    made = comparison()
+    made.facts[1] = replace(made.facts[1], best_value=None)
+    profile = profile_over_distance(made)
+    assert profile.cases == 1
+    assert profile.share("good", 0.0) == 1.0
 
 
 def test_the_json_holds_limits_cases_and_rows_with_their_gaps() -> None:

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.comparison.clause_text import (
+from dpopt.comparison.instances import (
+    Instance,
     clauses_from_text,
+    read_instance,
     record_from_text,
     text_from_clauses,
     text_from_record,
 )
-from dpopt.comparison.instances import Instance, read_instance
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models import AsMip, Formulation, best_response, point_from_record, record_from_point
 from dpopt.programs import Capability, MaxCsp, SolveLimits, Termination, certify

@@ -1,3 +1,5 @@
+"""Encoded records: what fits the schema, what is refused, and what may be known of them in public."""
+
 from __future__ import annotations
 
 import copy
@@ -9,9 +11,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpopt.errors import PrivacyBoundaryError, PrivateDataError
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError, SchemaError
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.tables.dataset import PrivateDataset, least_dtype
+from dpopt.private.tables.public_facts import check_schema, public_size
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema import Attribute, AttributeKind, Schema
@@ -153,3 +157,28 @@ def test_columns_of_zeros_and_ones_need_their_schema_and_no_record() -> None:
             PrivateDataset.from_binary(schema, columns)
     empty = SparseColumns(0, np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.uint32))
     assert PrivateDataset.from_binary(Schema.binary(3), empty)._rows == 0
+
+
+TWO_CODES = Schema((Attribute("a", AttributeKind.CATEGORICAL, ("x", "y")),))
+OTHER = Schema((Attribute("a", AttributeKind.CATEGORICAL, ("y", "x")),))
+DATASET = PrivateDataset.from_codes(TWO_CODES, [np.array([0, 1, 1])])
+REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
+
+
+def test_the_size_is_read_off_the_table_under_replace_one_only() -> None:
+    assert public_size(DATASET, REPLACE, None) == 3
+    assert public_size(DATASET, ADD_REMOVE, 10) == 10
+
+
+def test_a_declared_size_belongs_to_add_remove() -> None:
+    with pytest.raises(PlanError, match="n0 belongs to add-remove"):
+        public_size(DATASET, REPLACE, 10)
+    with pytest.raises(PlanError, match="needs a fixed public n0"):
+        public_size(DATASET, ADD_REMOVE, None)
+
+
+def test_a_table_read_by_another_schema_is_refused() -> None:
+    check_schema(DATASET, TWO_CODES)
+    check_schema(DATASET, Schema(TWO_CODES.attributes, draft=True))
+    with pytest.raises(SchemaError, match="read by another schema"):
+        check_schema(DATASET, OTHER)

@@ -123,11 +123,9 @@ def test_a_resumed_run_keeps_from_the_draw_on_file() -> None:
     after, _, _ = curator_on(FIFTY, relation=REPLACE, script=[[4, 5]], words=ScriptedWords(words), size=50)
     charges = [sampled.charge for sampled in draws]
     entries = [entry for entry in journal.entries if entry["kind"] == "draw"]
-    after.remember(
-        [SampledQueries.from_json(entry, charge) for entry, charge in zip(entries, charges, strict=True)]
-    )
-    for charge in charges:
+    for entry, charge in zip(entries, charges, strict=True):
         after.recall(charge, drawn=True)
+        after.remember(SampledQueries.from_json(entry, charge))
         after.observe(X)
     assert after._distances.tolist() == before._distances.tolist()
     assert signed_queries(after.draw_queries(3)).tolist() == [1, 4, 5]

@@ -85,7 +85,7 @@ def test_nothing_is_selected_twice() -> None:
         lambda: curator.select_candidate(candidates, records=6),
         lambda: curator.select_database(multisets(), reach=Decimal(1)),
     ):
-        with pytest.raises(BudgetError, match="selects once"):
+        with pytest.raises(BudgetError, match="drawn before"):
             again()
 
 

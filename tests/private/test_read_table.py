@@ -1,4 +1,4 @@
-"""What values become: texts, numbers, truth values and missing values, from every kind of table."""
+"""What values become: texts, numbers, truth values and missing values, from every kind of table; what repairs are called."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.read_table import read_table
-from dpopt.private.readers.table_reading import OnInvalid, TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading, parse_on_invalid
 from dpopt.schema import Attribute, AttributeKind, Schema
 from dpopt.schema.attribute import Value, value_text
 from tests.strategies import schemas
@@ -499,3 +499,29 @@ def test_objects_without_a_plain_text_are_refused() -> None:
     frame = pd.DataFrame({"a": pd.Series([b"x", "x"], dtype=object)})
     with pytest.raises(PrivateDataError, match="row 1: a value of type bytes has no text"):
         read_table(frame, Schema((Attribute("a", AttributeKind.CATEGORICAL, ("x",)),)))
+
+
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("error", OnInvalid.ERROR),
+        ("clip", OnInvalid.CLIP),
+        ("other", OnInvalid.OTHER),
+        ("drop", OnInvalid.DROP),
+        ("clip,other", OnInvalid.CLIP | OnInvalid.OTHER),
+        ("clip,drop", OnInvalid.CLIP | OnInvalid.DROP),
+        (" Other , clip ", OnInvalid.CLIP | OnInvalid.OTHER),
+    ],
+)
+def test_a_policy_is_read_from_its_words(text: str, policy: OnInvalid) -> None:
+    assert parse_on_invalid(text) == policy
+    assert parse_on_invalid(policy.text) == policy
+    assert policy.is_total == ("other" in text.lower() or "drop" in text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "keep", "clip,", "clip other", "error,clip", "other,drop", "error,drop"]
+)
+def test_other_words_are_refused(text: str) -> None:
+    with pytest.raises(SchemaError, match="on-invalid"):
+        parse_on_invalid(text)

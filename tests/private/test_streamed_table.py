@@ -1,11 +1,11 @@
-"""Tables that stay in their files: the same answers and the same refusals as in memory, and files that must not change."""
+"""Tables read in parts: counts, refusals and messages are those of the table in memory."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable
+from dpopt.private.engines.open_dataset import Engine, check_engine, open_dataset, parse_engine
+from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable, one_ahead
 from dpopt.private.evaluation import broken_rules as rule_report
 from dpopt.private.evaluation.broken_rules import broken_rows
 from dpopt.private.readers import batch_reader
@@ -24,10 +25,10 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.watched_files import WatchedFiles
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.private.tables.dataset import Codes
+from dpopt.private.tables.dataset import Codes, PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.packing_kernels import pack_columns
-from dpopt.schema import Rule, implies, literal
+from dpopt.schema import Rule, Schema, implies, literal
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 from tests.private.tables_in_files import (
     ROWS,
@@ -278,3 +279,103 @@ def test_row_groups_are_cut_into_parts_in_order(tmp_path: Path) -> None:
         [("a.parquet", (0, 1, 2, 3), 1_100), ("c.parquet", (0, 1), 340)],
         [("c.parquet", (2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 1_560)],
     ]
+
+
+def noted(number: int, made: list[int], *, fail_at: int = -1) -> Generator[int, None, None]:
+    try:
+        for item in range(number):
+            if item == fail_at:
+                raise ValueError("this item cannot be made")
+            made.append(item)
+            yield item
+    finally:
+        made.append(-1)  # closed
+
+
+def test_items_come_in_order_and_the_next_one_is_made_meanwhile() -> None:
+    made: list[int] = []
+    begun = threading.Event()
+
+    def items() -> Generator[int, None, None]:
+        yield 0
+        begun.set()
+        yield 1
+
+    ahead = one_ahead(items())
+    assert next(ahead) == 0
+    assert begun.wait(20)  # while item 0 is in use, and without asking for the next one
+    assert list(ahead) == [1]
+    assert list(one_ahead(noted(0, made))) == []
+    assert list(one_ahead(noted(5, made))) == [0, 1, 2, 3, 4]
+
+
+def test_no_more_than_one_item_is_made_in_advance() -> None:
+    made: list[int] = []
+    for item in one_ahead(noted(6, made)):
+        assert len(made) <= item + 2 or made[-1] == -1
+    assert made == [0, 1, 2, 3, 4, 5, -1]
+
+
+def test_what_making_an_item_raises_comes_after_the_items_before_it() -> None:
+    made: list[int] = []
+    ahead = one_ahead(noted(5, made, fail_at=2))
+    assert [next(ahead), next(ahead)] == [0, 1]
+    with pytest.raises(ValueError, match="this item cannot be made"):
+        next(ahead)
+    assert made == [0, 1, -1]
+
+
+def test_closing_ends_the_thread_and_closes_the_items() -> None:
+    made: list[int] = []
+    ahead = one_ahead(noted(5, made))
+    assert next(ahead) == 0
+    ahead.close()
+    assert made == [0, 1, -1]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("read-ahead")]
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("memory", Engine("memory")),
+        (" stream ", Engine("stream")),
+        ("dask:4", Engine("dask", workers=4)),
+        ("dask:tcp://10.0.0.7:8786", Engine("dask", address="tcp://10.0.0.7:8786")),
+        ("dask:tls://host.example:8786", Engine("dask", address="tls://host.example:8786")),
+        ("dask:localhost:1234", Engine("dask", address="tls://localhost:1234")),
+        ("dask:tls://[::1]:8786", Engine("dask", address="tls://[::1]:8786")),
+    ],
+)
+def test_engines_are_named(text: str, engine: Engine) -> None:
+    assert parse_engine(text) == engine
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "disk", "memory:2", "stream:", "dask", "dask:", "dask:-1", "dask:x", "dask:http://h:80", "dask:h:"],
+)
+def test_other_names_are_refused(text: str) -> None:
+    with pytest.raises(PlanError, match="is not known; expected memory, stream, dask:N"):
+        parse_engine(text)
+
+
+@pytest.mark.parametrize("number", ["0", "257", "999999"])
+def test_the_number_of_processes_is_bounded(number: str) -> None:
+    with pytest.raises(PlanError, match="start 1 to 256 worker processes"):
+        parse_engine(f"dask:{number}")
+
+
+def test_wide_tables_of_zeros_and_ones_are_held_in_memory() -> None:
+    wide = Schema.binary(1_000)
+    assert check_engine("memory", wide) == Engine("memory")
+    for text in ("stream", "dask:2"):
+        with pytest.raises(PlanError, match="wide table of zeros and ones"):
+            check_engine(text, wide)
+
+
+def test_a_table_is_opened_by_the_engine_that_is_named(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "t.csv", frame(20))
+    assert type(open_dataset(path, SCHEMA)) is PrivateDataset
+    shares: list[float] = []
+    assert type(open_dataset(path, SCHEMA, engine="stream", progress=shares.append)) is StreamedTable
+    assert shares[-1] == 1.0

@@ -271,13 +271,9 @@ def test_a_budget_for_persons_needs_a_table_that_is_read_so(tmp_path: Path) -> N
 # --- no release can leave it out -------------------------------------------------------------------------------------
 
 DRIVERS = {"releases", "algorithms", "synopses"}
-WITHOUT_AN_ACCOUNT = {  # what plays on public populations, and reads transcripts again
+WITHOUT_AN_ACCOUNT = {  # what plays on public populations
     "dpopt/algorithms/dualquery/simulation.py",
     "dpopt/algorithms/measured/simulation.py",
-    *(
-        f"dpopt/algorithms/{name}/play.py"
-        for name in ("dualquery", "fem", "measured", "multiplicative_weights", "small_database")
-    ),
 }
 
 
@@ -305,7 +301,7 @@ def test_ledgers_are_made_in_one_place() -> None:
     assert {path for path, _ in _calls({"Ledger"})} == {"dpopt/releases/ledgers.py"}
 
 
-def test_a_ledger_without_an_account_is_for_public_populations_and_old_transcripts() -> None:
+def test_a_ledger_without_an_account_is_for_public_populations() -> None:
     without = {
         path
         for path, call in _calls({"reserved_ledger", "ledger"})

@@ -6,9 +6,8 @@ Source: Gaboardi et al. 2014 (DualQuery); Vietri et al. 2020 (DQRS).
 |---|---|
 | plan.py, planning.py, budget_fit.py | the plan, and the way to it from a budget |
 | accuracy.py, simulation.py, binary_simulation.py | what a plan promises and is predicted to do, on wide tables too |
-| driver.py, play.py, past.py, statement.py | the rounds; from a job to an outcome; what an earlier run left on file |
-| dqrs.py, dqrs_plan.py | DQRS, which draws fewer queries anew |
+| driver.py, statement.py | the rounds, played or read again; what they certify |
+| dqrs_plan.py | DQRS, which draws fewer queries anew |
 | free_attributes.py | what fills attributes that no drawn query speaks of |
-| round_figures.py | the log of a run, a line for each round |
 | certified_accuracy.py | what bounds on the rounds prove of a run |
 """

@@ -7,13 +7,19 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from math import sqrt
+from typing import Any
 
+from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, largest_rounds
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.options import DualQuery, PlanRequest
+from dpopt.accounting.measurements import one_way_scale
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.options import DrawnOptions, DualQuery, PlanRequest
 from dpopt.errors import PlanError
+from dpopt.releases.plan import Encoding, FreeAttributes
 
+ONE_WAY_SHARE = 0.05
+"""Share of the budget that noisy one-way marginals get when free attributes are estimated."""
 DEFAULT_STEP = Decimal("1.4")
 SPARSE_STEP = Decimal("2.5")
 DENSE_STEP = Decimal("0.4")
@@ -216,3 +222,39 @@ def largest_number(allowed: Callable[[int], bool], most: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if allowed(middle) else (low, middle)
     return low
+
+
+def base_fields(request: PlanRequest[DrawnOptions], attributes: int) -> dict[str, Any]:
+    """Return the fields of a plan of one round and one draw that a request gives to both DualQuery and DQRS."""
+    asked = request.options
+    estimated = asked.free_attributes == FreeAttributes.ESTIMATED.value
+    return {
+        "rounds": 1,
+        "draws": 1,
+        "step": DEFAULT_STEP,
+        "size": request.size,
+        "relation": request.relation,
+        "budget": request.budget,
+        "attributes": attributes,
+        "free_attributes": FreeAttributes(asked.free_attributes),
+        "encoding": Encoding(asked.record_encoding),
+        "one_way": one_way_measurement(request, attributes) if estimated else None,
+        "solver": asked.solver_name,
+        "work": asked.work,
+        "seconds": asked.time_limit,
+        "seed": asked.seed,
+    }
+
+
+def one_way_measurement(request: PlanRequest[DrawnOptions], attributes: int) -> OneWayMeasurement:
+    """Give one-way marginals a twentieth of the budget: of rho under zCDP, of epsilon elsewhere."""
+    budget, gaussian = request.budget, request.budget.accountant is Accountant.ZCDP
+    amount = budget.amount / (budget.group**2 if gaussian else budget.group)
+    if amount <= 0:
+        raise PlanError(
+            "estimated free attributes need a positive budget; use --free-attributes first or random"
+        )
+    scale = one_way_scale(
+        attributes, amount=ONE_WAY_SHARE * amount, gaussian=gaussian, relation=request.relation
+    )
+    return OneWayMeasurement(scale, gaussian)

@@ -11,8 +11,7 @@ from typing import Any
 
 from dpopt.algorithms.dualquery.accuracy import proven_error
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.plan import dualquery_plan
-from dpopt.algorithms.dualquery.planning import log_universe
+from dpopt.algorithms.dualquery.plan import dualquery_plan, log_universe
 from dpopt.releases.job import Job
 
 DEFAULT_FAILURE = 0.05

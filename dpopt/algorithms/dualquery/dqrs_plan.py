@@ -12,7 +12,7 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
-from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, largest_number
+from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, base_fields, largest_number
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_fields
 from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.errors import AccountingError, PlanError
@@ -116,8 +116,6 @@ def make_dqrs_plan(request: PlanRequest[DQRS], workload: Workload) -> DqrsPlan:
     PlanError
         If the numbers that the user fixed cost more than the budget, or the budget is too small for two rounds.
     """
-    from dpopt.algorithms.dualquery.planning import base_fields
-
     attributes = len(workload.schema)
     asked = request.options
     given_rounds, given_draws, step = asked.numbers

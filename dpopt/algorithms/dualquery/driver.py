@@ -1,4 +1,4 @@
-"""DualQuery: the driver, in the paper's order.
+"""DualQuery and DQRS: the driver, in the paper's order.
 
 Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Algorithm 1, with the sign that makes the game converge (the data
 player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
@@ -7,17 +7,22 @@ player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_plan
+from dpopt.algorithms.dualquery.statement import dualquery_sections
 from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response, read_record
+from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
@@ -25,33 +30,20 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult, Termination
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
+from dpopt.releases.job import Job
 from dpopt.releases.kept_records import codes_of, kept, record_from_json
+from dpopt.releases.progress import Figures, stage
+from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
+from dpopt.releases.rule_conflicts import legal_record, require_rules_taken
+from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
-from dpopt.transcript.journal import Entry, Journal
-from dpopt.transcript.released import SampledQueries
+from dpopt.transcript.journal import Entry
+from dpopt.transcript.past import DRAW, MEASUREMENT
+from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
-
-@dataclass(slots=True, eq=False)
-class PastRound:
-    """One round as found on file.
-
-    Attributes
-    ----------
-    charges : list of Charge
-        The first one as planned; each further one repeats a torn draw and was paid by giving up the then last round.
-    sampled : SampledQueries or None
-        The draw that followed.
-    record : Entry or None
-        The record that followed.
-    torn : bool
-        Whether the draw was being written when the journal was torn: part of it may have been seen.
-    """
-
-    charges: list[Charge]
-    sampled: SampledQueries | None = None
-    record: Entry | None = None
-    torn: bool = False
+THREADS = 2
+"""Threads of a best response; the local search gives the same record with any number of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +161,7 @@ def recertify(
         If the record does not fit the schema, breaks a rule, or its recorded objective is not its exact one.
     """
     try:
+        number = _whole(entry["round"])
         found = record_from_json(entry["record"], sizes)
         objective = _whole(entry["objective"])
         bound = None if entry["bound"] is None else _whole(entry["bound"])
@@ -178,6 +171,8 @@ def recertify(
         raise TranscriptError(f"round {sampled.round}: {error}") from error
     except (KeyError, TypeError) as error:
         raise TranscriptError(f"round {sampled.round}: the record on file is damaged: {error!r}") from error
+    if number != sampled.round:
+        raise TranscriptError(f"the record of round {number} follows the draw of round {sampled.round}")
     problem = best_response(clauses, sizes, sampled, rules)
     certificate = certify(problem, codes_of(found))
     if certificate.broken_rules:
@@ -201,28 +196,22 @@ def recertify(
 
 
 def run(
+    walk: Walk[Curator],
     plan: DualQueryPlan,
-    curator: Curator,
     responder: BestResponder,
-    journal: Journal,
     *,
-    past: Sequence[PastRound] = (),
     on_round: Callable[[int, int, Round], None] = lambda number, rounds, done: None,
 ) -> list[Round]:
     """Play the rounds of a plan, continuing after those on file.
 
     Parameters
     ----------
+    walk : Walk
+        The private side is told each record and gives released values only.
     plan : DualQueryPlan
-        Rounds T and draws s; the charges are reserved in the curator's ledger.
-    curator : Curator
-        The private side. It is told each record and gives released values only.
+        Rounds T and draws s.
     responder : BestResponder
         The public side.
-    journal : Journal
-        Gets each record; the curator writes charges and draws.
-    past : sequence of PastRound
-        Rounds on file, when a run is resumed.
     on_round : callable
         Called as ``on_round(number, rounds, done)`` after each round.
 
@@ -234,42 +223,153 @@ def run(
     """
     rounds: list[Round] = []
     charges = list(plan.charges()[-plan.rounds :])
-    for sampled, entry in _recalled(plan, curator, past, charges):
-        if entry is None:
-            done = responder.respond(sampled, hint=rounds[-1].record if rounds else None)
-            journal.append(done.to_json(), wait=False)
-        else:
-            done = recertify(responder.clauses, responder.sizes, sampled, entry, responder.rules)
-        curator.observe(done.record)
-        rounds.append(done)
-        on_round(len(rounds), len(charges), done)
     while len(rounds) < len(charges):
-        sampled = curator.draw_queries(plan.draws)  # charged, then drawn, then on file
-        done = responder.respond(sampled, hint=rounds[-1].record if rounds else None)  # public from here on
-        journal.append(done.to_json(), wait=False)  # the next charge's write makes it safe
-        curator.observe(done.record)  # nothing comes back
+        sampled = _drawn(walk, plan, len(rounds) + 1, charges)  # charged, then drawn, then on file
+        if sampled is None:
+            break
+        done = _answered(walk, responder, sampled, rounds[-1].record if rounds else None)  # public
+        if walk.plays:
+            walk.curator.observe(done.record)  # nothing comes back
         rounds.append(done)
         on_round(len(rounds), len(charges), done)
     return rounds
 
 
-def _recalled(
-    plan: DualQueryPlan, curator: Curator, past: Sequence[PastRound], charges: list[Charge]
-) -> Iterator[tuple[SampledQueries, Entry | None]]:
-    """Yield the rounds on file, with the last one's draw completed where it is missing.
+def _drawn(
+    walk: Walk[Curator], plan: DualQueryPlan, number: int, charges: list[Charge]
+) -> SampledQueries | None:
+    """Return what a round draws. A torn draw is made again where a later round can be given up for it; None where none is left.
 
     `charges` holds the rounds still to be played; rounds given up are taken off its end.
     """
-    for number, known in enumerate(past, start=1):
-        for repeat, charge in enumerate(known.charges):
-            last = repeat == len(known.charges) - 1
-            drawn = not last or known.sampled is not None or known.torn
-            curator.recall(charge, given_up=charges.pop() if repeat else None, drawn=drawn)
-        if known.sampled is not None:
-            yield known.sampled, known.record
-        elif not known.torn:
-            yield curator.complete_draw(), None
-        elif number < len(charges):
-            yield curator.repeat_draw(plan.draws, given_up_round=len(charges), given_up=charges.pop()), None
-        else:
-            charges.pop()  # the last round's draw is lost, and no later round is left to pay for another
+    charge = charges[number - 1]
+
+    def remember(sampled: SampledQueries) -> None:
+        if walk.plays:
+            walk.curator.remember(sampled)
+
+    def draw(again: bool) -> SampledQueries:  # noqa: FBT001
+        return walk.curator.complete_draw() if again else walk.curator.draw_queries(plan.draws)
+
+    sampled = walk.draw(DRAW, charge, draw, round=number, on_file=remember)
+    while sampled is None and number < len(charges):
+        last = len(charges)
+        given_up = charges.pop()
+
+        def repeat(again: bool, last: int = last, given_up: Charge = given_up) -> SampledQueries:  # noqa: FBT001
+            if again:
+                return walk.curator.complete_draw()
+            return walk.curator.repeat_draw(plan.draws, given_up_round=last, given_up=given_up)
+
+        sampled = walk.draw(DRAW, charge, repeat, round=number, given_up=(last, given_up), on_file=remember)
+    return sampled
+
+
+def _answered(
+    walk: Walk[Curator],
+    responder: BestResponder,
+    sampled: SampledQueries,
+    hint: NDArray[np.int32] | None,
+) -> Round:
+    """Return the record of a round, certified again where it is on file; the next charge's write makes it safe."""
+    clauses, sizes, rules = responder.clauses, responder.sizes, responder.rules
+    return walk.public(
+        "record",
+        read=lambda entry: recertify(clauses, sizes, sampled, entry, rules),
+        make=lambda: responder.respond(sampled, hint=hint),
+        write=Round.to_json,
+        wait=False,
+    )
+
+
+Prepared = tuple[Solver, Solver, NDArray[np.int32] | None]
+"""The solver, the one that answers where it fails, and a record that obeys the rules, None where there are none."""
+NO_SOLVERS: Prepared = (cast("Solver", None), cast("Solver", None), None)
+"""For a transcript that is only read: no solver is asked, and none is loaded."""
+
+
+def prepare(run: Run) -> Prepared:
+    """Return the solvers, and a record that obeys the rules where there are any; refuses rules that they cannot take."""
+    from dpopt.solvers.registry import get_solver
+
+    job = run.job
+    solver, search, rules = run.clause_solver(), get_solver("local-search"), job.record_rules()
+    if not rules.number_of_rules:
+        return solver, search, None
+    require_rules_taken(solver, rules, job.record_sizes())
+    return solver, search, legal_record(rules, job.record_sizes())
+
+
+def open_door(run: Run, ledger: Ledger) -> Curator:
+    """Return the private side of DualQuery, or of DQRS."""
+    job, sources, plan = run.job, run.sources, dualquery_plan(run.job.plan)
+    given: dict[str, Any] = {
+        "size": plan.size,
+        "step": plan.step,
+        "marginals": job.workload.marginals,
+        "record_clauses": job.record_clauses(),
+        "sampler": sources.sampler,
+        "noise": sources.noise,
+        "progress": run.progress.share,
+    }
+    with stage(run.progress, "counting exact answers"):
+        if isinstance(plan, DqrsPlan):
+            given |= {"margin": plan.margin, "words": sources.words}
+            return DqrsCurator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
+        return Curator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
+
+
+def play(job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
+    """Play the rounds of a plan; the one-way marginals first, where it measures them."""
+    plan = dualquery_plan(job.plan)
+    solver, search, legal = prepared or NO_SOLVERS
+    responder = BestResponder(
+        clauses=job.record_clauses(),
+        sizes=job.record_sizes(),
+        solver=solver,
+        fallback=search,
+        limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
+        free_attributes=FreeAttributeRule(
+            plan.free_attributes, job.schema, plan.encoding, seed=plan.seed, marginals=_one_way(walk, plan)
+        ),
+        rules=job.record_rules(),
+        legal=legal,
+    )
+
+    def told(number: int, total: int, done: Round) -> None:
+        walk.progress.figures(lambda: figures_of_round(plan, walk.ledger, done))
+        walk.progress.round(number, total, (done.certificate.objective or 0) / plan.draws)
+
+    with stage(walk.progress, "playing rounds"):
+        rounds = run(walk, plan, responder, on_round=told)
+    records = SyntheticRecords.of([done.kept for done in rounds])
+    return Outcome(walk.ledger, records, rounds, sections=dualquery_sections(job, rounds))
+
+
+def _one_way(walk: Walk[Curator], plan: DualQueryPlan) -> NoisyAnswers | None:
+    """Measure the one-way marginals where the plan says so; a torn measurement is lost, for it may have been seen."""
+    if plan.one_way is None:
+        return None
+    scale, gaussian = plan.one_way.scale, plan.one_way.gaussian
+
+    def measure(again: bool) -> NoisyAnswers:  # noqa: FBT001
+        ask = walk.curator.complete_one_way if again else walk.curator.measure_one_way
+        return ask(scale=scale, gaussian=gaussian)
+
+    return walk.draw(MEASUREMENT, plan.charges()[0], measure, round=0)
+
+
+def figures_of_round(plan: DualQueryPlan, ledger: Ledger, done: Round) -> Figures:
+    """Return what a round came to, for the owner's log: its best response, and what has been spent so far."""
+    return {
+        "algorithm": plan.algorithm,
+        "draws": plan.draws,
+        "objective": done.certificate.objective,
+        "bound": done.certificate.bound,
+        "solver": done.solver,
+        "stopped": done.stopped,
+        "fallback": done.fallback,
+        "from_file": done.solve_seconds is None,
+        "solve_seconds": None if done.solve_seconds is None else round(done.solve_seconds, 6),
+        **spent_so_far(ledger),
+    }

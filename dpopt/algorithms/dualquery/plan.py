@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import log
 from typing import Any
+
+import numpy as np
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import plan_charges
@@ -24,6 +28,7 @@ from dpopt.releases.plan import (
     is_positive,
     whole_number,
 )
+from dpopt.schema.schema import Schema
 
 ALGORITHM = "dualquery"
 
@@ -249,3 +254,13 @@ def dualquery_plan(plan: Plan) -> DualQueryPlan:
     if not isinstance(plan, DualQueryPlan):
         raise PlanError(f"expected a release of dualquery, found one of {plan.algorithm}")
     return plan
+
+
+def log_universe(schema: Schema, encoding: Encoding) -> float:
+    """Return ln |X|: X holds the records of the schema, or all 0/1 vectors over its flat columns if records are free bits."""
+    if encoding is Encoding.BITS:
+        return schema.number_of_columns * log(2)
+    sizes, counts = np.unique(schema.sizes, return_counts=True)
+    terms = zip(sizes.tolist(), counts.tolist(), strict=True)
+    # Exact sums, rounded once at the end: what `math.fsum` over all attributes gives, without a loop over them.
+    return float(sum((Fraction(log(size)) * count for size, count in terms), Fraction(0)))

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from math import log, sqrt
 from typing import Any
 
-import numpy as np
-
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.measurements import one_way_scale
 from dpopt.algorithms.dualquery.accuracy import proven_error
 from dpopt.algorithms.dualquery.budget_fit import (
     DEFAULT_STEP,
@@ -20,18 +15,16 @@ from dpopt.algorithms.dualquery.budget_fit import (
     MOST_DRAWS,
     SPARSE_STEP,
     BudgetFit,
+    base_fields,
     is_sparse,
     largest_number,
 )
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.options import DrawnOptions, DualQuery, PlanRequest
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
+from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy
-from dpopt.schema.schema import Schema
+from dpopt.releases.plan import Encoding, PlanBy
 
-ONE_WAY_SHARE = 0.05
-"""Share of the budget that noisy one-way marginals get when free attributes are estimated."""
 _LEAST_DENSE_DRAWS = 50
 
 
@@ -79,52 +72,6 @@ def _rule(request: PlanRequest[DualQuery], workload: Workload) -> str:
     if _dense_draws(request, workload) is not None:
         return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
     return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"
-
-
-def log_universe(schema: Schema, encoding: Encoding) -> float:
-    """Return ln |X|: X holds the records of the schema, or all 0/1 vectors over its flat columns if records are free bits."""
-    if encoding is Encoding.BITS:
-        return schema.number_of_columns * log(2)
-    sizes, counts = np.unique(schema.sizes, return_counts=True)
-    terms = zip(sizes.tolist(), counts.tolist(), strict=True)
-    # Exact sums, rounded once at the end: what `math.fsum` over all attributes gives, without a loop over them.
-    return float(sum((Fraction(log(size)) * count for size, count in terms), Fraction(0)))
-
-
-def base_fields(request: PlanRequest[DrawnOptions], attributes: int) -> dict[str, Any]:
-    """Return the fields of a plan of one round and one draw that a request gives to both DualQuery and DQRS."""
-    asked = request.options
-    estimated = asked.free_attributes == FreeAttributes.ESTIMATED.value
-    return {
-        "rounds": 1,
-        "draws": 1,
-        "step": DEFAULT_STEP,
-        "size": request.size,
-        "relation": request.relation,
-        "budget": request.budget,
-        "attributes": attributes,
-        "free_attributes": FreeAttributes(asked.free_attributes),
-        "encoding": Encoding(asked.record_encoding),
-        "one_way": one_way_measurement(request, attributes) if estimated else None,
-        "solver": asked.solver_name,
-        "work": asked.work,
-        "seconds": asked.time_limit,
-        "seed": asked.seed,
-    }
-
-
-def one_way_measurement(request: PlanRequest[DrawnOptions], attributes: int) -> OneWayMeasurement:
-    """Give one-way marginals a twentieth of the budget: of rho under zCDP, of epsilon elsewhere."""
-    budget, gaussian = request.budget, request.budget.accountant is Accountant.ZCDP
-    amount = budget.amount / (budget.group**2 if gaussian else budget.group)
-    if amount <= 0:
-        raise PlanError(
-            "estimated free attributes need a positive budget; use --free-attributes first or random"
-        )
-    scale = one_way_scale(
-        attributes, amount=ONE_WAY_SHARE * amount, gaussian=gaussian, relation=request.relation
-    )
-    return OneWayMeasurement(scale, gaussian)
 
 
 def _least_bound(

@@ -32,6 +32,7 @@ from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.population import public_population
 from dpopt.releases.public_population.public_choice import permutation, public_stream
 from dpopt.releases.public_population.public_table import has_binary_population
+from dpopt.releases.run import Walk
 from dpopt.transcript.journal import MemoryJournal
 
 MOST_QUERIES = 200_000
@@ -281,7 +282,7 @@ def _simulate(
         limits=SolveLimits(work=SWEEPS, seed=seed),
         free_attributes=FreeAttributeRule(stand_in.free_attributes, schema, plan.encoding, seed=seed),
     )
-    rounds = run(stand_in, curator, responder, journal, on_round=on_round)
+    rounds = run(Walk(ledger, curator, journal), stand_in, responder, on_round=on_round)
     records = np.ascontiguousarray(np.stack([done.record for done in rounds]))
     truth = count_clauses(pack_columns(columns, schema.sizes, clauses), clauses, schema.offsets) / ROWS
     found = count_on_records(coded, records, sizes) / len(rounds)

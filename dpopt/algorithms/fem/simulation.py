@@ -17,10 +17,8 @@ from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Run, Sources
-from dpopt.releases.progress import Silent
 from dpopt.releases.public_population.public_table import public_table
-from dpopt.transcript.journal import JournalContents, MemoryJournal
+from dpopt.releases.run import Run, Sources, play_run
 
 ROWS = 20_000
 MOST_QUERIES = 1_000_000
@@ -51,7 +49,7 @@ def predict_fem(
 
 
 def _simulate(plan: FemPlan, workload: Workload, seed: int, fill: float | None) -> tuple[float, float]:
-    from dpopt.algorithms.fem.play import play
+    from dpopt.algorithms.fem import driver
 
     schema = workload.schema
     dataset = public_table(workload, ROWS, seed=seed, fill=fill)
@@ -68,16 +66,7 @@ def _simulate(plan: FemPlan, workload: Workload, seed: int, fill: float | None) 
         seed=seed,
     )
     job = Job(stand_in, schema, workload, {}, {})
-    outcome = play(
-        Run(
-            dataset,
-            job,
-            MemoryJournal(keep=False),
-            JournalContents([], 0, torn=False),
-            Sources(words=SeededWords(seed)),
-            Silent(),
-        )
-    )
+    outcome = play_run(driver, Run(job, dataset, sources=Sources(words=SeededWords(seed))))
     if outcome.records is None:
         raise PlanError("a simulation of FEM ended without records; please report this")
     weights = outcome.records.multiplicity.astype(np.float64)

@@ -3,7 +3,7 @@
 | file | what it holds |
 |---|---|
 | plan.py, planning.py, candidates.py | the plans, the way to them from a budget; marginals that may be selected |
-| driver.py, play.py, past.py | the measurements; from a job to an outcome; what an earlier run left on file |
+| driver.py | the measurements, made or read again, and what is released of them |
 | fitting.py | records fitted to noisy counts |
 | accuracy.py, simulation.py | what a plan promises and is predicted to do |
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp, log, prod, sqrt
 from typing import Any
 
-from dpopt.algorithms.dualquery.planning import log_universe
+from dpopt.algorithms.dualquery.plan import log_universe
 from dpopt.algorithms.measured.plan import NOISE, PROJECTION, MeasuredPlan
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding

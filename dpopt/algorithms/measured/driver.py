@@ -9,39 +9,32 @@ exponential mechanism selects a marginal that the records answer badly, it is me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.measured.candidates import candidate_marginals, domains_of, expected_errors
-from dpopt.algorithms.measured.past import MeasuredPast, PastDraw
+from dpopt.algorithms.measured.fitting import Answered, RecordFitter, read_records, records_entry
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedMeasurement
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.arrays import frozen
+from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections.selection import Selection
+from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
+from dpopt.releases.progress import stage
+from dpopt.releases.rule_conflicts import legal_record
+from dpopt.releases.run import Outcome, Run, Walk
+from dpopt.transcript.journal import Entry
+from dpopt.transcript.past import MEASUREMENT, SELECTION
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-
-Drawn = TypeVar("Drawn", NoisyAnswers, SelectedMarginal)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answered:
-    """Queries and their noisy counts.
-
-    Attributes
-    ----------
-    queries : MarginalSet or Clauses
-    answers : NoisyAnswers
-    """
-
-    queries: MarginalSet | Clauses
-    answers: NoisyAnswers
 
 
 class Fitter(Protocol):
@@ -87,61 +80,26 @@ def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
             )
 
 
-def answered_on_file(plan: MeasuredPlan, workload: Workload, past: MeasuredPast) -> list[Answered]:
-    """Return the measurements that a transcript holds, with what they counted; lost ones are left out."""
-    candidates = candidate_marginals(plan, workload)
-    planned = {one.name: one for one in plan.measurements}
-    answered: list[Answered] = []
-    selected: SelectedMarginal | None = None
-    for known in past.draws:
-        if isinstance(known.value, SelectedMarginal):
-            selected = known.value
-            if candidates is None or not 0 <= selected.candidate < len(candidates):
-                raise TranscriptError(
-                    f"round {selected.round} selects marginal {selected.candidate}, which is no candidate of this plan"
-                )
-        elif isinstance(known.value, NoisyAnswers):
-            queries: MarginalSet | Clauses
-            if known.value.name in planned:
-                queries = planned_queries(workload, planned[known.value.name])
-            elif candidates is not None and selected is not None:
-                queries = candidates.take([selected.candidate])
-            else:
-                raise TranscriptError(f"{known.value.name!r} was measured, which the plan does not know")
-            size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
-            if len(known.value.values) != size:
-                raise TranscriptError(
-                    f"{known.value.name!r} has {len(known.value.values):,} values on file, its queries are {size:,}"
-                )
-            answered.append(Answered(queries, known.value))
-    return answered
-
-
 def measure(
+    walk: Walk[MeasuringCurator],
     plan: MeasuredPlan,
     workload: Workload,
-    curator: MeasuringCurator,
     fitter: Fitter | None,
     *,
-    past: MeasuredPast,
     on_measurement: Callable[[int, int], None] = lambda number, total: None,
-    on_round: Callable[[int, int, str], None] = lambda number, rounds, what: None,
 ) -> list[Answered]:
     """Make the measurements of a plan, continuing after those on file.
 
     Parameters
     ----------
+    walk : Walk
+        The private side gives released values only.
     plan : MeasuredPlan
-        Its charges are reserved in the curator's ledger.
     workload : Workload
-    curator : MeasuringCurator
-        The private side; it gives released values only.
     fitter : Fitter or None
         The public side, which a plan with selections needs.
-    past : MeasuredPast
-        What is on file, when a run is resumed.
-    on_measurement, on_round : callable
-        Called after each planned measurement, and after each round with the marginal that it selected.
+    on_measurement : callable
+        Called after each planned measurement.
 
     Returns
     -------
@@ -149,13 +107,8 @@ def measure(
         In the order of the plan. A draw that was torn on file may have been seen in part: it stays charged and is left out.
     """
     answered: list[Answered] = []
-    draws = list(past.draws)
     for number, planned in enumerate(plan.measurements, start=1):
-        queries = planned_queries(workload, planned)
-        measurement = Measurement(planned.name, queries, planned.scale, plan.gaussian)
-        values = _measured(curator, measurement, 0, draws)
-        if values is not None:
-            answered.append(Answered(queries, values))
+        _measure(walk, plan, planned_queries(workload, planned), plan.charge_of(planned), 0, answered)
         on_measurement(number, len(plan.measurements))
     if plan.selections is None or fitter is None:
         return answered
@@ -165,50 +118,172 @@ def measure(
     penalties = expected_errors(plan, candidates)
     for number in range(1, plan.selections.rounds + 1):
         score = plan.selections.score(number)
+        selection = Selection(number, candidates, score, penalties[score], plan.selections.step)
         selected = _selected(
-            curator,
-            Selection(number, candidates, score, penalties[score], plan.selections.step),
-            lambda: fitter.improve(answered),
-            draws,
+            walk, plan.charge_of_selection(number), selection, lambda: fitter.improve(answered)
         )
         if selected is None:
             continue
         queries = candidates.take([selected.candidate])
-        name = plan.selected_name(number)
-        values = _measured(
-            curator, Measurement(name, queries, plan.selections.scale, plan.gaussian), number, draws
-        )
-        if values is not None:
-            answered.append(Answered(queries, values))
+        _measure(walk, plan, queries, plan.charge_of_selected(number), number, answered)
         attributes = [workload.schema.attributes[a].name for a in queries.attributes_of(0)]
-        on_round(number, plan.selections.rounds, " x ".join(attributes))
+        walk.step(number, plan.selections.rounds, " x ".join(attributes))
     return answered
 
 
-def _measured(
-    curator: MeasuringCurator, measurement: Measurement, number: int, draws: list[PastDraw]
-) -> NoisyAnswers | None:
-    """Return the values of a measurement, from file where they are there; None where they are lost."""
-    if not draws:
-        return curator.measure(measurement, round=number)
-    known = draws.pop(0)
-    curator.recall(known.charge, drawn=known.torn or known.value is not None)
-    if known.torn or isinstance(known.value, NoisyAnswers):
-        return known.value if isinstance(known.value, NoisyAnswers) else None
-    return curator.complete_measure(measurement, round=number)
+def _measure(
+    walk: Walk[MeasuringCurator],
+    plan: MeasuredPlan,
+    queries: MarginalSet | Clauses,
+    charge: Charge,
+    number: int,
+    answered: list[Answered],
+) -> None:
+    """Add the values of a measurement to what is answered, unless they are lost; its name is the label of its charge."""
+    measurement = Measurement(charge.label, queries, plan.scale_of(charge.label), plan.gaussian)
+
+    def draw(again: bool) -> NoisyAnswers:  # noqa: FBT001
+        ask = walk.curator.complete_measure if again else walk.curator.measure
+        return ask(measurement, round=number)
+
+    def check(values: NoisyAnswers) -> None:
+        if (values.noise, values.scale) != (plan.noise, measurement.scale):
+            raise TranscriptError(
+                f"{values.name!r} has {values.noise} noise of scale {values.scale!r} on file, the plan says {plan.noise} "
+                f"noise of scale {measurement.scale!r}"
+            )
+        size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+        if len(values.values) != size:
+            raise TranscriptError(
+                f"{values.name!r} has {len(values.values):,} values on file, its queries are {size:,}"
+            )
+
+    values = walk.draw(MEASUREMENT, charge, draw, round=number, on_file=check)
+    if values is not None:
+        answered.append(Answered(queries, values))
 
 
 def _selected(
-    curator: MeasuringCurator,
+    walk: Walk[MeasuringCurator],
+    charge: Charge,
     selection: Selection,
     records: Callable[[], tuple[NDArray[np.int32], NDArray[np.int64]]],
-    draws: list[PastDraw],
 ) -> SelectedMarginal | None:
-    """Return what a round selects, from file where it is there; None where it is lost."""
-    if not draws:
-        return curator.select(selection, *records())
-    known = draws.pop(0)
-    curator.recall(known.charge, drawn=known.torn or known.value is not None)
-    if known.torn or isinstance(known.value, SelectedMarginal):
-        return known.value if isinstance(known.value, SelectedMarginal) else None
-    return curator.complete_select(selection, *records())
+    """Return what a round selects; None where it is lost."""
+
+    def draw(again: bool) -> SelectedMarginal:  # noqa: FBT001
+        ask = walk.curator.complete_select if again else walk.curator.select
+        return ask(selection, *records())
+
+    def check(selected: SelectedMarginal) -> None:
+        if selected.candidate >= len(selection.candidates):
+            raise TranscriptError(
+                f"round {selected.round} selects marginal {selected.candidate}, which is no candidate of this plan"
+            )
+
+    return walk.draw(SELECTION, charge, draw, round=selection.round, on_file=check)
+
+
+def open_door(run: Run, ledger: Ledger) -> MeasuringCurator:
+    """Return the private side; it counts when it measures."""
+    sources, size = run.sources, run.job.plan.size
+    return MeasuringCurator(
+        run.dataset, ledger, run.journal, size=size, noise=sources.noise, words=sources.words
+    )
+
+
+def play(
+    job: Job,
+    walk: Walk[MeasuringCurator],
+    prepared: tuple[NDArray[np.int32] | None, Solver | None] | None,
+) -> Outcome:
+    """Make the measurements of a plan, and fit records to them, which is post-processing."""
+    plan = _plan(job)
+    if not walk.plays:
+        check_sensitivities(plan, job.workload)
+    fitter = None if plan.fit is None else RecordFitter(job, plan, *(prepared or (None, None)))
+    with stage(walk.progress, "measuring"):
+        answered = measure(
+            walk,
+            plan,
+            job.workload,
+            fitter,
+            on_measurement=lambda number, total: walk.progress.share(number / total),
+        )
+    sections: dict[str, object] = {"measured": _section(plan, answered, walk.lost)}
+    if fitter is None:
+        if not answered:
+            raise PlanError(
+                "the measurement was torn by an interruption: it stays charged, and there is nothing to release"
+            )
+        shares = np.concatenate([one.answers.values for one in answered]) / plan.size
+        return Outcome(walk.ledger, None, answers=shares, sections=sections)
+
+    def fitted() -> Entry:
+        with stage(walk.progress, "fitting records"):
+            return records_entry(job, answered, fitter.finish(answered, on_step=walk.progress.step))
+
+    entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
+    records, certificate = read_records(job, answered, entry)
+    return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate})
+
+
+def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
+    """Return a record that obeys the rules, None where there are none, and the solver that was given as such."""
+    check_sensitivities(_plan(run.job), run.job.workload)
+    return _legal(run.job), run.solver
+
+
+def _legal(job: Job) -> NDArray[np.int32] | None:
+    """Return a record (d,) that obeys the rules, of codes that may occur; None where there are no rules.
+
+    Found before anything is reserved, so that no budget is spent on a run that could not fit any record.
+
+    Raises
+    ------
+    RulesError
+        If there is none among all codes.
+    PlanError
+        If none was found among the codes that may occur.
+    """
+    from dpopt.inference.records.problem import FitProblem, FitSettings
+    from dpopt.inference.records.start import start_records
+
+    rules, sizes = job.record_rules(), job.record_sizes()
+    found = legal_record(rules, sizes)
+    if not rules.number_of_rules:
+        return None
+    problem = FitProblem(sizes, (), rules, domains_of(job.workload))
+    if not problem.illegal(found[None, :]).any():
+        return found
+    laws = problem.allowed_columns() / np.repeat(problem.domains.counts, sizes)
+    try:
+        return frozen(start_records(problem, FitSettings(records=1), None, laws)[0], np.int32)
+    except ProgramError as error:
+        raise PlanError(
+            "no record of codes that occur was found that obeys the rules: 'occurring' and the rules may contradict each "
+            "other. Leave ',occurring' out of the workload, or use --algorithm dualquery"
+        ) from error
+
+
+def _plan(job: Job) -> MeasuredPlan:
+    if not isinstance(job.plan, MeasuredPlan):
+        raise PlanError(
+            f"expected a plan of noise, projection or adaptive, found one of {job.plan.algorithm}"
+        )
+    return job.plan
+
+
+def _section(plan: MeasuredPlan, answered: Sequence[Answered], lost: int) -> dict[str, object]:
+    """Return what was measured, and how much was lost to interruptions."""
+    scales = [one.answers.scale for one in answered]
+    planned = {one.name for one in plan.measurements}
+    return {
+        "measurements": len(answered),
+        "counts": sum(len(one.answers.values) for one in answered),
+        "noise": plan.noise,
+        "smallest_scale": min(scales, default=None),
+        "largest_scale": max(scales, default=None),
+        "selected": sum(one.answers.name not in planned for one in answered),
+        "lost_to_interruptions": lost,
+    }

@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.candidates import domains_of
-from dpopt.algorithms.measured.driver import Answered
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted, FitTerm
 from dpopt.programs.solver import Solver
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
 from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry
+from dpopt.transcript.released import NoisyAnswers
 
 OWN_SEARCH, PROVER = "local-search", "cp-sat"
 """Column generation has a search of its own for new records; bounds are proven by an exact solver."""
@@ -30,6 +32,20 @@ UNITS = 10**9
 """Weights of records are kept as whole numbers of billionths."""
 _QUICK_SWEEPS = 3
 _TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answered:
+    """Queries and their noisy counts.
+
+    Attributes
+    ----------
+    queries : MarginalSet or Clauses
+    answers : NoisyAnswers
+    """
+
+    queries: MarginalSet | Clauses
+    answers: NoisyAnswers
 
 
 def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:

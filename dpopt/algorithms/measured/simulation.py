@@ -16,7 +16,6 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.simulation import CLOSED_FORM, PredictedError
 from dpopt.algorithms.measured.driver import measure
 from dpopt.algorithms.measured.fitting import RecordFitter, merged
-from dpopt.algorithms.measured.past import MeasuredPast
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.evaluation.errors import non_private_errors
@@ -28,6 +27,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
 from dpopt.releases.public_population.public_table import public_table
+from dpopt.releases.run import Walk
 from dpopt.transcript.journal import MemoryJournal
 
 ROWS = 20_000
@@ -113,16 +113,17 @@ def _simulate(plan: MeasuredPlan, workload: Workload, seed: int, fill: float | N
     stand_in = _scaled(plan, ROWS)
     job = Job(stand_in, schema, workload, {}, {})
     ledger = reserved_ledger(stand_in.budget, stand_in.relation, stand_in.charges(), None)
+    journal = MemoryJournal(keep=False)
     curator = MeasuringCurator(
         dataset,
         ledger,
-        MemoryJournal(keep=False),
+        journal,
         size=ROWS,
         noise=PublicNoise(seed),
         words=SeededWords(seed),
     )
     fitter = None if stand_in.fit is None else RecordFitter(job, stand_in)
-    answered = measure(stand_in, workload, curator, fitter, past=MeasuredPast())
+    answered = measure(Walk(ledger, curator, journal), stand_in, workload, fitter)
     found: Answers
     if fitter is None:
         found = np.concatenate([one.answers.values for one in answered]) / ROWS

@@ -4,6 +4,6 @@
 |---|---|
 | plan.py, planning.py | the plans, and the way to them from a budget |
 | universe.py, learner.py | the universe, and the distribution that learns |
-| driver.py, play.py, past.py | the rounds; from a job to an outcome; what an earlier run left on file |
+| driver.py | the rounds, played or read again, and what they release |
 | accuracy.py, simulation.py | what a plan promises and is predicted to do |
 """

@@ -19,10 +19,8 @@ from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Run, Sources
-from dpopt.releases.progress import Silent
 from dpopt.releases.public_population.public_table import public_table
-from dpopt.transcript.journal import JournalContents, MemoryJournal
+from dpopt.releases.run import Run, Sources, play_run
 
 ROWS = 20_000
 MOST_WORK = 10**9
@@ -57,7 +55,7 @@ def predict_multiplicative(
 def _simulate(
     plan: MultiplicativePlan, workload: Workload, seed: int, fill: float | None
 ) -> tuple[float, float]:
-    from dpopt.algorithms.multiplicative_weights.play import play
+    from dpopt.algorithms.multiplicative_weights import driver
 
     schema = workload.schema
     dataset = public_table(workload, ROWS, seed=seed, fill=fill)
@@ -72,15 +70,13 @@ def _simulate(
         else Budget(1e99, 0.0, None, Accountant.PURE),
         seed=seed,
     )
-    outcome = play(
+    outcome = play_run(
+        driver,
         Run(
-            dataset,
             Job(stand_in, schema, workload, {}, {}),
-            MemoryJournal(keep=False),
-            JournalContents([], 0, torn=False),
-            Sources(noise=PublicNoise(seed), words=SeededWords(seed)),
-            Silent(),
-        )
+            dataset,
+            sources=Sources(noise=PublicNoise(seed), words=SeededWords(seed)),
+        ),
     )
     if outcome.records is None:
         raise PlanError("a simulation of multiplicative weights ended without records; please report this")

@@ -4,7 +4,7 @@
 |---|---|
 | plan.py, planning.py | the plan, and the way to it from a budget |
 | universe.py | the databases that are drawn from |
-| play.py | from a job to an outcome |
+| driver.py | the selection, made or read again, and what it releases |
 | accuracy.py, simulation.py | what a plan promises and is predicted to do |
 | net_release.py | a draw from a net that a user gives |
 """

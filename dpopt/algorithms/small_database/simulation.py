@@ -19,10 +19,8 @@ from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.outcome import Run, Sources
-from dpopt.releases.progress import Silent
 from dpopt.releases.public_population.public_table import public_table
-from dpopt.transcript.journal import JournalContents, MemoryJournal
+from dpopt.releases.run import Run, Sources, play_run
 
 ROWS = 20_000
 MOST_SIMULATED = 1e11
@@ -49,7 +47,7 @@ def predict_small_database(
 def _simulate(
     plan: SmallDatabasePlan, workload: Workload, seed: int, fill: float | None
 ) -> tuple[float, float]:
-    from dpopt.algorithms.small_database.play import play
+    from dpopt.algorithms.small_database import driver
 
     schema = workload.schema
     dataset = public_table(workload, ROWS, seed=seed, fill=fill)
@@ -65,15 +63,9 @@ def _simulate(
         budget=Budget(None, 1e-9, 1e99, Accountant.ZCDP),
         seed=seed,
     )
-    outcome = play(
-        Run(
-            dataset,
-            Job(stand_in, schema, workload, {}, {}),
-            MemoryJournal(keep=False),
-            JournalContents([], 0, torn=False),
-            Sources(words=SeededWords(seed)),
-            Silent(),
-        )
+    outcome = play_run(
+        driver,
+        Run(Job(stand_in, schema, workload, {}, {}), dataset, sources=Sources(words=SeededWords(seed))),
     )
     if outcome.records is None:
         raise PlanError("a simulation of smalldb ended without records; please report this")

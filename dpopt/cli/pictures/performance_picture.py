@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpopt.cli.pictures.picture_file import save_picture
-from dpopt.comparison.performance_profile import (
+from dpopt.comparison.tables import (
     WITHIN,
     Profile,
     profile_over_distance,

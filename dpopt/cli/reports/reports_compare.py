@@ -9,9 +9,8 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from dpopt.cli.reports.reports import console
-from dpopt.comparison.one_run import MARKS
-from dpopt.comparison.performance_profile import WITHIN
-from dpopt.comparison.tables import summary
+from dpopt.comparison.compare import MARKS
+from dpopt.comparison.tables import WITHIN, summary
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Comparison, Row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TypedDict, Unpack
 
@@ -71,21 +71,23 @@ class DqrsCurator(Curator):
         super().__init__(dataset, clauses, ledger, journal, size=size, step=step, **more)
         self._margin = margin
         self._kept = KeptQueries(step, margin, size, self._weights.table)
-        self._on_file_draws: dict[int, SampledQueries] = {}
         self._held = np.empty(0, dtype=np.int64)
         self._distances = np.empty(0, dtype=np.int64)
 
-    def remember(self, drawn: Sequence[SampledQueries]) -> None:
-        """Take note of the draws on file, when a run is resumed; they are public."""
-        self._on_file_draws = {sampled.round: sampled for sampled in drawn}
+    def remember(self, drawn: SampledQueries) -> None:
+        """Take note of the draw on file of the next round: the round after it may keep what was drawn.
+
+        Raises
+        ------
+        TranscriptError
+            If they are not as many queries as were charged.
+        """
+        self._held = signed_queries(drawn)
 
     def observe(self, record: NDArray[np.int32]) -> None:
         """Take note of a synthetic record; nothing comes back."""
         from dpopt.queries.counting.kernels import satisfied
 
-        sampled = self._on_file_draws.pop(self._round, None)
-        if sampled is not None:
-            self._held = signed_queries(sampled)
         answers = satisfied(self._record_clauses, record)
         changes = self._weights.changes(self._held, answers)
         # More records than n0 can take A above 1; such a query is kept like one with A = 1.

@@ -156,6 +156,9 @@ class Curator(Door[PrivateDataset]):
         expected = self._one_way_charge(scale, gaussian=gaussian)
         return self._one_way(scale, self._recalled(expected, "the planned measurement"), gaussian=gaussian)
 
+    def remember(self, drawn: SampledQueries) -> None:
+        """Take note of a draw on file, when a run is resumed; it is public, and every round draws afresh."""
+
     def observe(self, record: NDArray[np.int32]) -> None:
         """Take note of a synthetic record; nothing comes back."""
         from dpopt.queries.counting.kernels import satisfied

@@ -220,22 +220,20 @@ class DistributedTable(TableInFiles):
             )
         files = WatchedFiles.of(source.files)
         positions = tuple(column_positions(source, schema.names))
-        made = object.__new__(cls)
         own = workers()
         file_names = source.names if isinstance(source, CsvFilesSource) else source.file_names
         shares = _shares(source, own)
-        for name, value in (
-            ("_schema", schema),
-            ("_table", table),
-            ("_how", how),
-            ("_source", source),
-            ("_shares", shares),
-            ("_part_rows", np.array([_rows_of(part) for part in shares], dtype=np.int64)),
-            ("_reading", Reading(schema, how, source.title, file_names, positions)),
-            ("_files", files),
-            ("_workers", own),
-        ):
-            object.__setattr__(made, name, value)
+        made = cls._holding(
+            _schema=schema,
+            _table=table,
+            _how=how,
+            _source=source,
+            _shares=shares,
+            _part_rows=np.array([_rows_of(part) for part in shares], dtype=np.int64),
+            _reading=Reading(schema, how, source.title, file_names, positions),
+            _files=files,
+            _workers=own,
+        )
         if not shares:  # then no worker tells whether the types of the columns can be read
             BatchReader.first_pass(source, schema, how).read_through()
         found: dict[int, PartRead] = {}

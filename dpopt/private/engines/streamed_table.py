@@ -242,18 +242,15 @@ class StreamedTable(TableInFiles):
         reader.refuse_what_does_not_fit()
         refuse_without_rows(source, reader.rows, how)
         kept = reader.kept_rows()
-        made = object.__new__(cls)
-        for name, value in (
-            ("_schema", schema),
-            ("_rows", reader.rows if kept is None else kept.number),
-            ("_rows_read", reader.rows),
-            ("_kept", kept),
-            ("_table", table),
-            ("_how", how),
-            ("_files", files),
-        ):
-            object.__setattr__(made, name, value)
-        return made
+        return cls._holding(
+            _schema=schema,
+            _rows=reader.rows if kept is None else kept.number,
+            _rows_read=reader.rows,
+            _kept=kept,
+            _table=table,
+            _how=how,
+            _files=files,
+        )
 
     def _count(
         self,

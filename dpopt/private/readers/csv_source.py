@@ -137,7 +137,7 @@ class CsvFile:
         """
         source = CsvSource(self.path, None if self.header else names, self.form)
         if source.names != names:
-            raise _other_columns(source.title)
+            raise _other_columns(source.title, source.names)
         return source
 
 
@@ -161,7 +161,7 @@ class CsvFilesSource:
         self.names = self._sources[0].names
         for source in self._sources[1:]:
             if source.names != self.names:
-                raise _other_columns(source.title, self._sources[0], source)
+                raise _other_columns(source.title, source.names, self._sources[0])
         self._rows = np.zeros(len(paths), dtype=np.int64)
 
     def pieces(
@@ -212,19 +212,14 @@ def faults_of(source: CsvSource) -> list[str]:
     return [f"{source.title}: {fault}" for fault in source.faults()]
 
 
-def _other_columns(
-    title: str, first: CsvSource | None = None, other: CsvSource | None = None
-) -> PrivateDataError:
-    what = "has other columns than the first file"
-    if first is not None and other is not None:
-        differ = next(
-            (pair for pair in zip(first.names, other.names, strict=False) if pair[0] != pair[1]), None
-        )
-        what = (
-            f"has {len(other.names)} columns, and {first.title} has {len(first.names)}"
-            if differ is None
-            else f"has the column {shown(differ[1])} where {first.title} has {shown(differ[0])}"
-        )
+def _other_columns(title: str, names: Sequence[str], first: CsvSource | None = None) -> PrivateDataError:
+    if first is None:
+        what = "has other columns than the first file"
+    elif len(names) != len(first.names):
+        what = f"has {len(names)} columns, and {first.title} has {len(first.names)}"
+    else:
+        own, other = next(pair for pair in zip(names, first.names, strict=True) if pair[0] != pair[1])
+        what = f"has the column {shown(own)} where {first.title} has {shown(other)}"
     return PrivateDataError(
         f"{title} {what}; all files in the folder need the same columns in the same order, and each a line of their names, or "
         "none of them"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -107,7 +108,7 @@ def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableR
                 "record on each line) or --layout pairs (a user and an item on each line), or save the table as npz, "
                 "mtx or bits"
             )
-        return reading.as_layout(told)
+        return replace(reading, layout=told)
     if told is not reading.layout and (
         told is not None or reading.layout in {Layout.NPZ, Layout.MTX, Layout.BITS}
     ):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.text_fields import Malformed, TextForm, fields_of, is_packed
+from dpopt.private.readers.text_fields import EXAMPLES, Malformed, TextForm, fields_of, is_packed
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.decision_lists.families import ELSE, ListFamily, RowKind
 
@@ -36,7 +36,6 @@ _FORMS = {
     RowKind.CONJUNCTIONS: "x3 & !x7",
 }
 _LITERAL = re.compile(r"(!?)\s*([^\s!:,|&]+)")
-_EXAMPLES = 3
 _WHOLE_LINES = TextForm(separators="", quotes=False)
 _END = -1  # the number of "else" among variables
 
@@ -82,7 +81,7 @@ def read_lists(lists: AnyLists, family: ListFamily, encoding: str = "utf-8") -> 
     known = {name: number for number, name in enumerate(family.variables)}
     meanings = np.array([_meaning(one, known, family.kind) for one in different], dtype=np.int64)
     rows = np.repeat(np.arange(len(counts)), counts)
-    faults = _Faults(title, family, numbers, rows, codes, different)
+    faults = _Rows(title, family, numbers, rows, codes, different)
     variables, positive, outputs = meanings[codes].T
     faults.refuse(variables < _END, "is no part of a row")
     if family.kind is RowKind.LISTS:
@@ -120,39 +119,33 @@ def _arrays(
     return number, sign, bits
 
 
-class _Faults:
-    """What does not fit, told with line and text."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The parts of all rows, as far as messages need them."""
 
-    def __init__(
-        self,
-        title: str,
-        family: ListFamily,
-        numbers: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        codes: NDArray[np.int64],
-        different: list[str],
-    ) -> None:
-        self._title, self._family, self._different = title, family, different
-        self._numbers, self._rows, self._codes = numbers, rows, codes
+    title: str
+    family: ListFamily
+    lines: NDArray[np.int64]  # of each row
+    rows: NDArray[np.int64]  # of each part
+    codes: NDArray[np.int64]  # of each part, among the different texts
+    different: list[str]
 
     def refuse(self, bad: NDArray[np.bool_], reason: str) -> None:
-        """Refuse the rows with these parts."""
-        rows, firsts = np.unique(self._rows[bad], return_index=True)
+        """Refuse the rows with these parts, told with line and text."""
+        rows, firsts = np.unique(self.rows[bad], return_index=True)
         if not rows.size:
             return
         parts = np.flatnonzero(bad)[firsts]
         told = [
-            f"line {self._numbers[row]}: {shown(self._different[self._codes[part]])} {reason}"
-            for row, part in zip(rows[:_EXAMPLES], parts[:_EXAMPLES], strict=True)
+            f"line {self.lines[row]}: {shown(self.different[self.codes[part]])} {reason}"
+            for row, part in zip(rows[:EXAMPLES], parts[:EXAMPLES], strict=True)
         ]
-        if rows.size > _EXAMPLES:
-            told.append(f"and {rows.size - _EXAMPLES:,} more lines")
-        family = self._family
-        names = ", ".join(family.variables[:_EXAMPLES]) + (
-            ", ..." if len(family.variables) > _EXAMPLES else ""
-        )
+        if rows.size > EXAMPLES:
+            told.append(f"and {rows.size - EXAMPLES:,} more lines")
+        family = self.family
+        names = ", ".join(family.variables[:EXAMPLES]) + (", ..." if len(family.variables) > EXAMPLES else "")
         raise PrivateDataError(
-            f"{self._title} does not fit the declaration\n"
+            f"{self.title} does not fit the declaration\n"
             + "\n".join(f"  {one}" for one in told)
             + f"\n  expected: up to {family.length} literals on the variables {names}, as in {_FORMS[family.kind]}"
         )

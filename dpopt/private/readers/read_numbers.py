@@ -91,10 +91,7 @@ class HalfspacePoints(Closed):
             "is the zero vector (or the centre of the bounds), which is on no side of any halfspace",
             "remove such records, or declare other bounds",
         )
-        made = object.__new__(cls)
-        object.__setattr__(made, "_coordinates", freeze(rounded))
-        object.__setattr__(made, "_rows", len(rounded))
-        return made
+        return cls._holding(_coordinates=freeze(rounded), _rows=len(rounded))
 
 
 def read_points(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import enum
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -117,12 +118,13 @@ MOST_ROWS_PER_PERSON = 10**6
 LARGEST_FIRST_ITEM = 10**15
 """Numbers of items are read digit by digit in 64 bits; ten times this one is far from their end."""
 
-_TAKERS: Mapping[str, tuple[Layout, ...]] = {
-    "first_item": (Layout.BASKETS, Layout.PAIRS),
-    "pair_columns": (Layout.PAIRS,),
-    "header": (Layout.PAIRS,),
-    "on_invalid": (Layout.BASKETS, Layout.PAIRS),
+_TAKERS: Mapping[str, tuple[str, tuple[Layout, ...]]] = {
+    "first_item": ("the number of the first item (--first-item)", (Layout.BASKETS, Layout.PAIRS)),
+    "pair_columns": ("a choice of two columns (--pair-columns)", (Layout.PAIRS,)),
+    "header": ("a file without a header line (--no-header)", (Layout.PAIRS,)),
+    "on_invalid": ("leaving out what is no item (--on-invalid other)", (Layout.BASKETS, Layout.PAIRS)),
 }
+"""What an option of wide tables is, and the layouts that take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +191,10 @@ class TableReading:
     def __post_init__(self) -> None:
         if self.layout is not None:
             object.__setattr__(self, "layout", Layout.named(self.layout))
-        first = self.first_item
-        if first is not None and (
-            isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= LARGEST_FIRST_ITEM
-        ):
+        if self.first_item is not None and not _is_whole(self.first_item, 0, LARGEST_FIRST_ITEM):
             raise SchemaError(
-                f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found {shown(first)}"
+                f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found "
+                f"{shown(self.first_item)}"
             )
         if self.pair_columns is not None:
             object.__setattr__(self, "pair_columns", _two_columns(self.pair_columns))
@@ -212,11 +212,11 @@ class TableReading:
             object.__setattr__(self, "column_names", _texts(self.column_names))
         object.__setattr__(self, "on_invalid", parse_on_invalid(self.on_invalid))
         self._check_person()
-        for name, takers in _TAKERS.items():
-            if self.layout is not None and self.layout not in takers and getattr(self, name) != _USUAL[name]:
+        usual = {field.name: field.default for field in fields(self)}
+        for name, (option, takers) in _TAKERS.items():
+            if self.layout is not None and self.layout not in takers and getattr(self, name) != usual[name]:
                 raise SchemaError(
-                    f"{_OPTIONS[name]} is for the layout {' or '.join(takers)}, and the layout here is "
-                    f"{self.layout}; leave it out"
+                    f"{option} is for the layout {' or '.join(takers)}, and the layout here is {self.layout}; leave it out"
                 )
 
     def _check_person(self) -> None:
@@ -229,10 +229,9 @@ class TableReading:
             return
         if not isinstance(self.person, str) or not self.person:
             raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
-        most = self.rows_per_person
-        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS_PER_PERSON:
+        if not _is_whole(self.rows_per_person, 1, MOST_ROWS_PER_PERSON):
             raise SchemaError(
-                f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found {shown(most)}"
+                f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found {shown(self.rows_per_person)}"
             )
 
     @property
@@ -344,16 +343,6 @@ class TableReading:
             decimal=self.decimal,
         )
 
-    def as_layout(self, layout: Layout) -> TableReading:
-        """Return the same with a layout that was found.
-
-        Raises
-        ------
-        SchemaError
-            If that layout does not take what the user says.
-        """
-        return replace(self, layout=layout)
-
     def for_publication(self, schema: Schema) -> TableReading:
         """Return the same with numbers in place of the names of columns that the schema does not use."""
         if self.column_names is None:
@@ -367,9 +356,10 @@ class TableReading:
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        said |= {"on_invalid": self.on_invalid.text}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
+        written = {field.name: getattr(self, field.name) for field in fields(self)}
+        lists = {name: list(found) for name, found in written.items() if isinstance(found, tuple)}
+        layout = None if self.layout is None else str(self.layout)
+        return {**written, **lists, "layout": layout, "on_invalid": self.on_invalid.text}
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:
@@ -392,18 +382,10 @@ class TableReading:
 
 
 _NAMED = 5
-_USUAL: Mapping[str, object] = {
-    "first_item": None,
-    "pair_columns": None,
-    "header": True,
-    "on_invalid": OnInvalid.ERROR,
-}
-_OPTIONS = {
-    "first_item": "the number of the first item (--first-item)",
-    "pair_columns": "a choice of two columns (--pair-columns)",
-    "header": "a file without a header line (--no-header)",
-    "on_invalid": "leaving out what is no item (--on-invalid other)",
-}
+
+
+def _is_whole(found: object, least: int, most: float) -> bool:
+    return isinstance(found, int) and not isinstance(found, bool) and least <= found <= most
 
 
 def _separator(given: object) -> str:
@@ -447,7 +429,7 @@ def _two_columns(given: object) -> tuple[int, int]:
     fits = (
         isinstance(given, tuple)
         and len(given) == 2
-        and all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in given)
+        and all(_is_whole(one, 1, math.inf) for one in given)
         and given[0] != given[1]
     )
     if not fits:

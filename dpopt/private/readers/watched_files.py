@@ -11,17 +11,6 @@ from dpopt.errors import PrivateDataError
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """What the file system says of a file."""
-
-    device: int
-    number: int
-    size: int
-    modified: int  # nanoseconds
-    changed: int  # nanoseconds, of contents or properties
-
-
-@dataclass(frozen=True, slots=True)
 class WatchedFiles:
     """Files and their state when the first pass began.
 
@@ -29,7 +18,7 @@ class WatchedFiles:
     """
 
     paths: tuple[Path, ...]
-    _states: tuple[_State, ...] = field(repr=False)
+    _states: tuple[tuple[int, ...], ...] = field(repr=False)
 
     @classmethod
     def of(cls, paths: Sequence[Path]) -> WatchedFiles:
@@ -66,7 +55,8 @@ _WHILE = (
 )
 
 
-def _state(path: Path) -> _State:
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what the file system says of a file: which it is, its size, when contents or properties changed."""
     try:
         found = path.stat()
     except OSError as problem:
@@ -75,4 +65,4 @@ def _state(path: Path) -> _State:
         raise PrivateDataError(
             f"{str(path)!r} is no regular file and can be read once only; save it as a file, or use --engine memory"
         )
-    return _State(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -37,12 +37,7 @@ class BinCounts(Closed):
         PrivateDataError
             If the schema has no such attribute.
         """
-        names = dataset._schema.names
-        if attribute not in names:
-            raise PrivateDataError(f"found no attribute {attribute!r}; the schema has {', '.join(names)}")
-        position = names.index(attribute)
-        size = int(dataset._schema.sizes[position])
-        return cls._of(np.bincount(dataset._columns[position], minlength=size), dataset._rows, 1)
+        return cls.of_columns(dataset, (attribute,))
 
     @classmethod
     def of_columns(cls, dataset: PrivateDataset, attributes: tuple[str, ...]) -> BinCounts:
@@ -101,8 +96,5 @@ class BinCounts(Closed):
 
     @classmethod
     def _of(cls, counts: NDArray[np.integer], rows: int, bins_of_a_record: int) -> BinCounts:
-        made = object.__new__(cls)
-        object.__setattr__(made, "_counts", freeze(np.array(counts, dtype=np.int64)))
-        object.__setattr__(made, "_rows", rows)
-        object.__setattr__(made, "_bins_of_a_record", bins_of_a_record)
-        return made
+        own = freeze(np.array(counts, dtype=np.int64))
+        return cls._holding(_rows=rows, _counts=own, _bins_of_a_record=bins_of_a_record)

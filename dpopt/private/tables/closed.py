@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from dpopt.errors import PrivacyBoundaryError
 
@@ -25,6 +25,14 @@ class Closed:
     def __init__(self, *_: object, **__: object) -> None:
         _refuse(self, "an empty one was asked for; make it with read_table(...) or by a method of its own")
 
+    @classmethod
+    def _holding(cls, **held: object) -> Self:
+        """Return a holder of these values, by the names of its slots; only methods of the type call it."""
+        made = object.__new__(cls)
+        for name, value in held.items():
+            object.__setattr__(made, name, value)
+        return made
+
     @property
     def _public(self) -> object:
         """What is public of these records: all but scale and relation that the charge of a measurement may depend on."""
@@ -33,13 +41,12 @@ class Closed:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: contents refused>"
 
-    def __str__(self) -> str:
-        return f"<{type(self).__name__}: contents refused>"
+    __str__ = __repr__
 
     def __format__(self, specification: str) -> str:
         if specification:
             _refuse(self, "it cannot be formatted")
-        return f"<{type(self).__name__}: contents refused>"
+        return repr(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -59,8 +66,7 @@ class Closed:
     def __iter__(self) -> NoReturn:
         _refuse(self, "its records cannot be listed")
 
-    def __reversed__(self) -> NoReturn:
-        _refuse(self, "its records cannot be listed")
+    __reversed__ = __iter__
 
     def __contains__(self, item: object) -> NoReturn:
         _refuse(self, "whether it holds a record is not told")
@@ -80,8 +86,7 @@ class Closed:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         _refuse(self, "it cannot be pickled or sent to another process")
 
-    def __getstate__(self) -> NoReturn:
-        _refuse(self, "it cannot be pickled or sent to another process")
+    __getstate__ = __reduce__
 
     def __copy__(self) -> NoReturn:
         _refuse(self, "it cannot be copied")

@@ -70,7 +70,7 @@ class PrivateDataset(Closed):
                 raise PrivateDataError(
                     f"column {name!r} has {column.size} codes, column {names[0]!r} has {rows}"
                 )
-        return cls._made(schema, encoded, rows)
+        return cls._holding(_schema=schema, _columns=encoded, _rows=rows)
 
     @classmethod
     def from_binary(cls, schema: Schema, columns: BinaryColumns) -> Self:
@@ -93,15 +93,7 @@ class PrivateDataset(Closed):
                 f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes (Schema.binary); "
                 f"found {len(schema):,} attributes"
             )
-        return cls._made(schema, columns, columns.rows)
-
-    @classmethod
-    def _made(cls, schema: Schema, columns: Sequence[Codes], rows: int) -> Self:
-        made = object.__new__(cls)
-        object.__setattr__(made, "_schema", schema)
-        object.__setattr__(made, "_columns", columns)
-        object.__setattr__(made, "_rows", rows)
-        return made
+        return cls._holding(_schema=schema, _columns=columns, _rows=columns.rows)
 
     def _parts(self, attributes: Sequence[int]) -> Iterator[list[Codes]]:
         """Yield the codes of some attributes, one array each, for the first rows, then for the next ones, to the end."""

@@ -75,18 +75,18 @@ class PrivateLists(Closed):
             raise PrivateDataError(f"found a variable that is none of the {len(family.variables)} declared")
         if not np.isin(outputs, (0, 1)).all():
             raise PrivateDataError("found an output that is neither 0 nor 1")
-        made = object.__new__(cls)
         own_variables = np.array(variables, dtype=np.int32)
         own_positive = np.array(positive, dtype=np.bool_)
         own_bits = np.array(bits, dtype=np.uint8)
         normalised(own_variables, own_positive, own_bits, np.ascontiguousarray(lengths, dtype=np.int64))
         _check_kind(family, own_bits, lines)
-        object.__setattr__(made, "_family", family)
-        object.__setattr__(made, "_rows", rows)
-        object.__setattr__(made, "_variables", freeze(own_variables))
-        object.__setattr__(made, "_positive", freeze(own_positive))
-        object.__setattr__(made, "_bits", freeze(own_bits))
-        return made
+        return cls._holding(
+            _family=family,
+            _rows=rows,
+            _variables=freeze(own_variables),
+            _positive=freeze(own_positive),
+            _bits=freeze(own_bits),
+        )
 
 
 def _check_kind(family: ListFamily, bits: NDArray[np.uint8], lines: NDArray[np.integer] | None) -> None:

@@ -8,15 +8,14 @@ attributes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from dpopt.errors import SchemaError
-from dpopt.schema.attribute import number_text
+from dpopt.schema.attribute import is_number, number_text
 from dpopt.schema.rules.values import (
     SHOWN,
     Named,
     as_json,
-    is_number,
     require_name,
     require_one_of,
     require_value,
@@ -90,31 +89,32 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class _Joined:
+    """Formulas joined by a word."""
+
+    parts: tuple[Formula, ...]
+    WORD: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", formulas(self.parts, self.WORD))
+
+    def describe(self) -> str:
+        """Return the formula in words."""
+        return f" {self.WORD} ".join(_bracketed(part) for part in self.parts)
+
+
+class AllOf(_Joined):
     """True if every part is."""
 
-    parts: tuple[Formula, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", formulas(self.parts, "and"))
-
-    def describe(self) -> str:
-        """Return the formula in words."""
-        return " and ".join(_bracketed(part) for part in self.parts)
+    __slots__ = ()
+    WORD = "and"
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(_Joined):
     """True if one part is, or more."""
 
-    parts: tuple[Formula, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", formulas(self.parts, "or"))
-
-    def describe(self) -> str:
-        """Return the formula in words."""
-        return " or ".join(_bracketed(part) for part in self.parts)
+    __slots__ = ()
+    WORD = "or"
 
 
 @dataclass(frozen=True, slots=True)

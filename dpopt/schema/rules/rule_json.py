@@ -6,7 +6,7 @@ object with the keys of one form. docs/rules.md shows every form.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from dpopt.errors import SchemaError
 from dpopt.files.json_files import json_list, json_object, refuse_unknown_keys, shown
@@ -24,7 +24,6 @@ from dpopt.schema.rules.formula import (
     LinearSum,
     Literal,
     Negation,
-    Term,
 )
 from dpopt.schema.rules.rule import Combinations, Determines, Forbid, Form, Ordering, Rule
 from dpopt.schema.rules.values import Bin, Named
@@ -68,17 +67,15 @@ def rule_from_json(item: object, number: int) -> Rule:
     """
     place = f"rule number {number + 1}"
     declared = dict(json_object(item, place, SchemaError))
-    name = declared.pop("name", "")
-    if not isinstance(name, str) or ("name" in json_object(item, place, SchemaError) and not name):
+    named, name = "name" in declared, declared.pop("name", "")
+    if not isinstance(name, str) or (named and not name):
         raise SchemaError(f"{place}: 'name' is text that is not empty, found {shown(name)}; or leave it out")
     place += f" ({name!r})" if name else ""
-    head = _head(declared, _RULE_KEYS | _FORMULA_KEYS, place, also="'name'")
     try:
-        form = _FORMS[head](declared, place) if head in _FORMS else _formula(declared, place, 1)
-        return Rule(form, name)
+        head = _head(declared, _RULE_KEYS | _FORMULA_KEYS, "a rule", also="'name'")
+        return Rule(_form(head, declared), name)
     except SchemaError as problem:
-        text = str(problem)
-        raise SchemaError(text if text.startswith(place) else f"{place}: {text}") from problem
+        raise SchemaError(f"{place}: {problem}") from problem
 
 
 def formula_to_json(formula: Formula) -> object:  # noqa: PLR0911  one for each form
@@ -147,170 +144,115 @@ def _expression_to_json(expression: Expression) -> object:
     return {"count": _formulas_to_json(expression.parts)} if isinstance(expression, Count) else expression
 
 
-def _head(declared: dict[str, object], forms: dict[str, tuple[str, ...]], place: str, also: str = "") -> str:
+def _head(declared: dict[str, object], forms: dict[str, tuple[str, ...]], what: str, also: str = "") -> str:
     """Return the key that tells the form, after checking the other keys."""
     heads = [key for key in declared if key in forms]
     if len(heads) != 1:
         every = dict.fromkeys(key for keys in forms.values() for key in keys)
-        refuse_unknown_keys(declared, every, place, SchemaError)
+        refuse_unknown_keys(declared, every, what, SchemaError)
         found = "more than one: " + ", ".join(heads) if heads else f"none of them in {shown(declared)}"
         extra = f" (and {also} if wanted)" if also else ""
-        raise SchemaError(f"{place}: expected the keys of one form out of {', '.join(forms)}{extra}; {found}")
-    keys = forms[heads[0]]
-    refuse_unknown_keys(declared, keys, place, SchemaError)
+        raise SchemaError(f"expected the keys of one form out of {', '.join(forms)}{extra}; {found}")
+    head, keys = heads[0], forms[heads[0]]
+    refuse_unknown_keys(declared, keys, repr(head), SchemaError)
     for key in keys:
+        if key in _OPTIONAL and declared.get(key, key) is None:
+            raise SchemaError(f"{key!r} is null; leave it out, or say which")
         if key not in declared and key not in _OPTIONAL:
-            raise SchemaError(f"{place}: {heads[0]!r} needs the key {key!r} beside it")
-    return heads[0]
+            raise SchemaError(f"{head!r} needs the key {key!r} beside it")
+    return head
 
 
-def _formula(item: object, place: str, depth: int) -> Formula:  # noqa: PLR0911  one for each form
+# What the types of rules and formulas check themselves is not checked here.
+
+
+def _form(head: str, declared: dict[str, Any]) -> Form:
+    match head:
+        case "require":
+            return _formula(declared[head], 1)
+        case "forbid":
+            return Forbid(_formula(declared[head], 1))
+        case "forbidden" | "allowed":
+            rows = _values(declared["combinations"])
+            return Combinations(declared[head], rows, allowed=head == "allowed")
+        case "determines":
+            names: list[Any] = json_list(declared[head], "'determines'", SchemaError)
+            if len(names) != 2:
+                raise SchemaError(f"'determines' names two attributes, found {len(names)}")
+            both_ways = declared.get("both_ways", False)
+            return Determines(names[0], names[1], _values(declared["mapping"]), both_ways)
+        case "ordered":
+            if "by" not in declared:
+                raise SchemaError('say how bins are compared, "by": "representative" or "every value"')
+            options = {key: declared[key] for key in ("strict", "missing") if key in declared}
+            return Ordering(declared[head], declared["by"], **options)
+        case _:
+            return _formula(declared, 1)
+
+
+def _formula(item: object, depth: int) -> Formula:  # noqa: PLR0911  one for each form
     if depth > DEEPEST:
-        raise SchemaError(f"{place}: formulas are nested more than {DEEPEST} deep; split the rule")
+        raise SchemaError(f"formulas are nested more than {DEEPEST} deep; split the rule")
     if isinstance(item, list):
-        return _literal(item, place)
+        if len(item) != 3:
+            raise SchemaError(f"a literal is [name, relation, value], found {shown(item)}")
+        return Literal(item[0], item[1], _values(item[2]))
     if not isinstance(item, dict):
         raise SchemaError(
-            f"{place}: expected a literal [name, relation, value] or a formula {{...}}, found {shown(item)}"
+            f"expected a literal [name, relation, value] or a formula {{...}}, found {shown(item)}"
         )
-    head = _head(item, _FORMULA_KEYS, place)
+    head = _head(item, _FORMULA_KEYS, "a formula")
     match head:
         case "and":
-            return AllOf(_formulas(item[head], place, depth))
+            return AllOf(_formulas(item[head], depth))
         case "or":
-            return AnyOf(_formulas(item[head], place, depth))
+            return AnyOf(_formulas(item[head], depth))
         case "not":
-            return Negation(_formula(item[head], place, depth + 1))
+            return Negation(_formula(item[head], depth + 1))
         case "if":
-            then = _formula(item["then"], place, depth + 1)
-            return Implication(_formula(item["if"], place, depth + 1), then)
+            return Implication(_formula(item[head], depth + 1), _formula(item["then"], depth + 1))
         case "iff":
-            sides = _formulas(item[head], place, depth)
+            sides = _formulas(item[head], depth)
             if len(sides) != 2:
-                raise SchemaError(f"{place}: 'iff' has two formulas, found {len(sides)}")
+                raise SchemaError(f"'iff' has two formulas, found {len(sides)}")
             return Equivalence(*sides)
         case "compare":
-            return _comparison(item, place, depth)
+            return _comparison(item, depth)
         case _:
-            number, parts = item[head], _formulas(item["of"], place, depth)
-            return Counting(head.replace("_", " "), number, parts)
+            return Counting(head.replace("_", " "), item[head], _formulas(item["of"], depth))
 
 
-def _formulas(item: object, place: str, depth: int) -> tuple[Formula, ...]:
-    listed = json_list(item, f"{place}: formulas", SchemaError)
-    return tuple(_formula(part, place, depth + 1) for part in listed)
+def _comparison(item: dict[str, Any], depth: int) -> Comparison:
+    parts = json_list(item["compare"], "'compare'", SchemaError)
+    if len(parts) != 3:
+        raise SchemaError(f"'compare' is [expression, relation, expression], found {shown(parts)}")
+    left, right = _expression(parts[0], depth), _expression(parts[2], depth)
+    return Comparison(left, parts[1], right, item.get("by"), item.get("missing"))  # type: ignore[arg-type]
 
 
-def _literal(item: list[object], place: str) -> Literal:
-    if len(item) != 3 or not isinstance(item[0], str) or not isinstance(item[1], str):
-        raise SchemaError(f"{place}: a literal is [name, relation, value], found {shown(item)}")
-    value = item[2]
-    if isinstance(value, list):
-        return Literal(item[0], item[1], tuple(_value(one, place) for one in value))
-    return Literal(item[0], item[1], _value(value, place))
+def _formulas(item: object, depth: int) -> tuple[Formula, ...]:
+    return tuple(_formula(part, depth + 1) for part in json_list(item, "formulas", SchemaError))
 
 
-def _value(item: object, place: str) -> Named:
-    if isinstance(item, dict):
-        if list(item) != ["bin"]:
-            raise SchemaError(f'{place}: expected a value or {{"bin": number}}, found {shown(item)}')
-        return Bin(item["bin"])
-    if item is not None and not isinstance(item, str | int | float):
-        raise SchemaError(f"{place}: expected a value, found {shown(item)}")
-    return item
-
-
-def _values(item: object, place: str) -> tuple[Named, ...]:
-    return tuple(_value(one, place) for one in (item if isinstance(item, list) else [item]))
-
-
-def _comparison(item: dict[str, object], place: str, depth: int) -> Comparison:
-    sides = json_list(item["compare"], f"{place}: 'compare'", SchemaError)
-    if len(sides) != 3 or not isinstance(sides[1], str):
-        raise SchemaError(f"{place}: 'compare' is [expression, relation, expression], found {shown(sides)}")
-    left, right = _expression(sides[0], place, depth), _expression(sides[2], place, depth)
-    return Comparison(left, sides[1], right, _text(item, "by", place), _text(item, "missing", place))
-
-
-def _expression(item: object, place: str, depth: int) -> Expression:
-    if not isinstance(item, list):
-        return _term(item, place, depth)
-    terms = []
-    for pair in item:
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], int | float):
-            raise SchemaError(f"{place}: a sum lists pairs [coefficient, term], found {shown(pair)}")
-        terms.append((pair[0], _term(pair[1], place, depth)))
-    return LinearSum(tuple(terms))
-
-
-def _term(item: object, place: str, depth: int) -> Term:
-    if isinstance(item, dict):
-        _head(item, {"count": ("count",)}, place)
-        return Count(_formulas(item["count"], place, depth))
-    if isinstance(item, str | int | float):
+def _values(item: object) -> Any:
+    """Return values with bins in place of {"bin": number}, and tuples in place of lists, at any depth."""
+    if isinstance(item, list):
+        return tuple(map(_values, item))
+    if not isinstance(item, dict):
         return item
-    raise SchemaError(
-        f'{place}: expected a number, the name of a numeric attribute, {{"count": [...]}} or a list of '
-        f"[coefficient, term]; found {shown(item)}"
-    )
+    if list(item) != ["bin"]:
+        raise SchemaError(f'expected a value or {{"bin": number}}, found {shown(item)}')
+    return Bin(item["bin"])
 
 
-def _text(declared: dict[str, object], key: str, place: str) -> str | None:
-    found = declared.get(key)
-    if key in declared and not isinstance(found, str):
-        raise SchemaError(f"{place}: {key!r} is text, found {shown(found)}")
-    return found if isinstance(found, str) else None
-
-
-def _truth(declared: dict[str, object], key: str, place: str) -> bool:
-    found = declared.get(key, False)
-    if not isinstance(found, bool):
-        raise SchemaError(f"{place}: {key!r} is true or false, found {shown(found)}")
-    return found
-
-
-def _attribute_names(item: object, place: str) -> tuple[str, ...]:
-    listed = json_list(item, f"{place}: names of attributes", SchemaError)
-    names = tuple(name for name in listed if isinstance(name, str))
-    if len(names) != len(listed):
-        raise SchemaError(f"{place}: expected names of attributes, found {shown(item)}")
-    return names
-
-
-def _rows(item: object, what: str, place: str) -> tuple[tuple[tuple[Named, ...], ...], ...]:
-    listed = json_list(item, f"{place}: {what}", SchemaError)
-    rows = [json_list(row, f"{place}: a row of {what}", SchemaError) for row in listed]
-    return tuple(tuple(_values(entry, place) for entry in row) for row in rows)
-
-
-def _combinations(declared: dict[str, object], place: str) -> Combinations:
-    allowed = "allowed" in declared
-    names = _attribute_names(declared["allowed" if allowed else "forbidden"], place)
-    return Combinations(names, _rows(declared["combinations"], "'combinations'", place), allowed)
-
-
-def _determines(declared: dict[str, object], place: str) -> Determines:
-    names = _attribute_names(declared["determines"], place)
-    if len(names) != 2:
-        raise SchemaError(f"{place}: 'determines' names two attributes, found {len(names)}")
-    rows = _rows(declared["mapping"], "'mapping'", place)
-    both = _truth(declared, "both_ways", place)
-    return Determines(names[0], names[1], rows, both)  # type: ignore[arg-type]  # two entries: checked there
-
-
-def _ordered(declared: dict[str, object], place: str) -> Ordering:
-    names, by = _attribute_names(declared["ordered"], place), _text(declared, "by", place)
-    if by is None:
-        raise SchemaError(f'{place}: say how bins are compared, "by": "representative" or "every value"')
-    missing = _text(declared, "missing", place)
-    return Ordering(names, by, _truth(declared, "strict", place), "holds" if missing is None else missing)
-
-
-_FORMS: dict[str, Callable[[dict[str, object], str], Form]] = {
-    "require": lambda declared, place: _formula(declared["require"], place, 1),
-    "forbid": lambda declared, place: Forbid(_formula(declared["forbid"], place, 1)),
-    "forbidden": _combinations,
-    "allowed": _combinations,
-    "determines": _determines,
-    "ordered": _ordered,
-}
+def _expression(item: Any, depth: int) -> Any:
+    if isinstance(item, list):
+        pairs = [
+            (pair[0], _expression(pair[1], depth)) if isinstance(pair, list) and len(pair) == 2 else pair
+            for pair in item
+        ]
+        return LinearSum(tuple(pairs))
+    if not isinstance(item, dict):
+        return item
+    _head(item, {"count": ("count",)}, "an expression")
+    return Count(_formulas(item["count"], depth))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -303,17 +304,8 @@ def starts(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     return freeze(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64))))
 
 
-NO_RULES = ThresholdCircuit(
-    (),
-    np.zeros(0, dtype=np.int64),
-    np.zeros(0, dtype=np.bool_),
-    np.zeros(0, dtype=np.int32),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(0, dtype=np.int32),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(0, dtype=np.int64),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(0, dtype=np.int32),
-    np.zeros(0, dtype=np.int64),
-)
+_NOTHING: list[Any] = [
+    np.zeros(int("starts" in field.name), dtype=np.int64) for field in fields(ThresholdCircuit)[1:]
+]
+NO_RULES = ThresholdCircuit((), *_NOTHING)
 """The circuit of no rules: every record obeys it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TypeAlias
 
 from dpopt.errors import SchemaError
 from dpopt.files.json_files import shown
-from dpopt.schema.attribute import Value, number_text, value_text
+from dpopt.schema.attribute import Value, is_number, number_text, value_text
 
 SHOWN = 6
 """Values or conditions that a text lists; further ones are counted."""
@@ -46,13 +45,6 @@ def as_json(found: object) -> str:
 def row_as_json(row: Sequence[object]) -> str:
     """Return a row of values as short JSON; several for one place stand in a list of their own, a single one does not."""
     return as_json([one[0] if isinstance(one, list | tuple) and len(one) == 1 else one for one in row])
-
-
-def is_number(found: object) -> bool:
-    """Return whether something is a finite number; true and false are none."""
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        return False
-    return isinstance(found, int) or math.isfinite(found)
 
 
 def require_one_of(found: object, known: tuple[str, ...], what: str) -> None:

@@ -185,10 +185,7 @@ def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
     _check_number(number)
     words.resize((number, length), refcheck=False)
     words.flags.writeable = False
-    made = object.__new__(BitTable)
-    object.__setattr__(made, "_rows", int(rows))
-    object.__setattr__(made, "_columns", BitColumns(int(rows), words))
-    return made
+    return BitTable._holding(_rows=int(rows), _columns=BitColumns(int(rows), words))
 
 
 class BitFileTable(PrivateDataset):

@@ -1,0 +1,336 @@
+"""A run of any algorithm: what is on file is taken from there, what is missing is made, charged first; and what it ends with.
+
+An algorithm is a function that asks a `Walk` for one step after the other, in the order of its paper. With a curator the walk
+makes what is not on file: the run is played, or resumed. Without one it stops there: a transcript is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Account, Ledger
+from dpopt.files.codec import encode
+from dpopt.private.curators.door import Door
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.selections.query_weights import QuerySampler
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.solver import Solver
+from dpopt.releases.job import Job
+from dpopt.releases.progress import Figures, Progress, Silent
+from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.rounds import Round
+from dpopt.transcript.journal import Entry, Journal, MemoryJournal
+from dpopt.transcript.past import Past
+
+_Curator = TypeVar("_Curator", bound=Door[Any])
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sources:
+    """Where draws come from; None stands for the operating system's generator and OpenDP. For tests, never private."""
+
+    sampler: QuerySampler | None = None
+    noise: Noise | None = None
+    words: RandomWords | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Everything that an algorithm plays with.
+
+    Attributes
+    ----------
+    job : Job
+    dataset : PrivateDataset
+    journal : Journal
+        Where charge, draw and record go.
+    past : Past
+        What is on file, when a run is resumed.
+    sources : Sources
+    progress : Progress
+    account : Account or None
+        From where the run is paid besides its own budget.
+    solver : Solver or None
+        The best-response solver, where it was given as such and not by name.
+    """
+
+    job: Job
+    dataset: PrivateDataset
+    journal: Journal = field(default_factory=lambda: MemoryJournal(keep=False))
+    past: Past = field(default_factory=Past)
+    sources: Sources = field(default_factory=Sources)
+    progress: Progress = field(default_factory=Silent)
+    account: Account | None = None
+    solver: Solver | None = None
+
+    def clause_solver(self) -> Solver:
+        """Return the best-response solver, made to take weighted clauses."""
+        from dpopt.releases.solver_choice import clause_solver  # a replay needs no solver, and loads none
+
+        return clause_solver(self.job.plan.solver if self.solver is None else self.solver)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a run ended with; a function of plan and transcript alone.
+
+    Attributes
+    ----------
+    ledger : Ledger
+        Everything that was charged.
+    records : SyntheticRecords or None
+        The synthetic records; None where noisy answers alone are released.
+    rounds : sequence of Round
+        Draw, record and certificate of each round of DualQuery or DQRS.
+    answers : (m,) float64 array or None
+        Answers of a release without records.
+    sections : Mapping
+        What the algorithm adds to release.json.
+    """
+
+    ledger: Ledger
+    records: SyntheticRecords | None
+    rounds: Sequence[Round] = ()
+    answers: NDArray[np.float64] | None = None
+    sections: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere
+    """A transcript that is only read holds no more, and the run has not ended."""
+
+
+class Walk(Generic[_Curator]):
+    """One run, step by step.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The whole plan is reserved in it.
+    curator : Door or None
+        The private side, which charges, draws and writes what is not on file; None where a transcript is read.
+    journal : Journal or None
+        Gets what is public; None where nothing is written.
+    past : Past, optional
+        What is on file.
+    progress : Progress, optional
+
+    Attributes
+    ----------
+    lost : int
+        Draws that were torn on file: part of them may have been seen, so they stay charged and are never made again.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        curator: _Curator | None,
+        journal: Journal | None,
+        past: Past | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.progress = progress or Silent()
+        self.lost = 0
+        self._curator, self._journal, self._past = curator, journal, past or Past()
+
+    @property
+    def plays(self) -> bool:
+        """Whether the run is played, and not only read."""
+        return self._curator is not None
+
+    @property
+    def curator(self) -> _Curator:
+        """The private side.
+
+        Raises
+        ------
+        NotEnded
+            If the transcript is only read.
+        """
+        if self._curator is None:
+            raise NotEnded
+        return self._curator
+
+    def following(self) -> Entry | None:
+        """Return the next entry on file; None where the next step is made anew.
+
+        Raises
+        ------
+        NotEnded
+            If the transcript is only read, and ends here.
+        """
+        found = self._past.following
+        if found is None and not self.plays:
+            raise NotEnded
+        return found
+
+    def reserve(self, job: Job) -> None:
+        """Put every charge of the plan on file before the first draw, with what it is for."""
+        planned = reservation(job)
+        if self._past.reservation(planned):
+            return
+        self.curator  # noqa: B018  what is only read reserves nothing
+        self._write(planned)
+
+    def draw(
+        self,
+        kind: str,
+        charge: Charge,
+        make: Callable[[bool], _Made],
+        *,
+        round: int | None = None,  # noqa: A002  the journal's word
+        given_up: tuple[int, Charge] | None = None,
+        on_file: Callable[[_Made], object] = lambda value: None,
+    ) -> _Made | None:
+        """Return what a charge pays for, from file where it is there; None where it was torn on file, and is lost.
+
+        Privacy: A5 in docs/privacy.md.
+
+        Parameters
+        ----------
+        kind, charge, round, on_file
+            As in `dpopt.transcript.past.Past.draw`.
+        make : callable
+            Asks the curator to charge and draw; or, given True, to draw for the charge on file, of which nothing had left.
+        given_up : (int, Charge), optional
+            The later round, and its charge, that pays for a draw that is made again.
+        """
+        known = self._past.draw(
+            kind, charge, round=round, given_up=None if given_up is None else given_up[0], on_file=on_file
+        )
+        if known.charged:
+            self._recall(charge, None if given_up is None else given_up[1], known.torn, known.value)
+        if known.torn:
+            self.lost += 1
+            return None
+        return make(known.charged) if known.value is None else known.value
+
+    def public(
+        self,
+        kind: str,
+        *,
+        read: Callable[[Entry], _Made],
+        make: Callable[[], _Made],
+        write: Callable[[_Made], Entry],
+        wait: bool = True,
+    ) -> _Made:
+        """Return what is computed from public values alone, from file where it is there; else it is made and written.
+
+        Without `wait` the next write makes it safe: it can be computed again.
+        """
+        known = self._past.public(kind, read)
+        if known is not None:
+            return known
+        if not self.plays:
+            raise NotEnded
+        made = make()
+        self._write(write(made), wait=wait)
+        return made
+
+    def finish(self) -> None:
+        """Put on file that the run has ended."""
+        if not self._past.finished():
+            self._write({"kind": "finish"})
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Tell the owner of a finished step, and what has been spent so far."""
+        self.progress.figures(lambda: spent_so_far(self.ledger))
+        self.progress.step(number, steps, what)
+
+    def _recall(self, charge: Charge, given_up: Charge | None, torn: bool, value: object) -> None:  # noqa: FBT001
+        if self._curator is not None:
+            self._curator.recall(charge, given_up=given_up, drawn=torn or value is not None)
+        elif given_up is None:
+            self.ledger.spend(charge)
+        else:
+            self.ledger.substitute(charge, given_up)
+
+    def _write(self, entry: Entry, *, wait: bool = True) -> None:
+        if self._journal is None:
+            raise NotEnded
+        self._journal.append(entry, wait=wait)
+
+
+class Driver(Protocol):
+    """A module that plays runs of an algorithm; its control flow depends on the plan and on released values only."""
+
+    def prepare(self, run: Run) -> Any:
+        """Return what the public side needs to play; refuses what cannot end well, before anything is spent."""
+        ...
+
+    def open_door(self, run: Run, ledger: Ledger) -> Any:
+        """Return the curator, with its exact counts where it needs them from the start."""
+        ...
+
+    def play(self, job: Job, walk: Any, prepared: Any) -> Outcome:
+        """Ask for every step of the run in order; `prepared` is None where a transcript is read."""
+        ...
+
+
+def play_run(driver: Driver, run: Run) -> Outcome:
+    """Play a run, continuing after what is on file; everything is charged before it is drawn.
+
+    What is on file is read first, so that a transcript that does not fit is refused before the table is counted.
+    """
+    ended = rebuild_run(driver, run.job, copy(run.past), run.journal, run.account)
+    if ended is not None:
+        return ended
+    prepared = driver.prepare(run)
+    ledger = run.job.ledger(run.account)
+    curator = driver.open_door(run, ledger)
+    walk = Walk(ledger, curator, run.journal, run.past, run.progress)
+    return _walked(driver, run.job, walk, prepared)
+
+
+def rebuild_run(
+    driver: Driver,
+    job: Job,
+    past: Past,
+    journal: Journal | None = None,
+    account: Account | None = None,
+) -> Outcome | None:
+    """Return the outcome that a transcript gives, everything computed again; None if the run has not ended.
+
+    Needs no table and no solver. With the journal of a run that goes on, one of which nothing is missing but the mark of its
+    end gets it; `account` is from where that run is paid.
+
+    Raises
+    ------
+    TranscriptError
+        If what is on file contradicts itself.
+    """
+    try:
+        return _walked(driver, job, Walk(job.ledger(account), None, journal, past), None)
+    except NotEnded:
+        return None
+
+
+def _walked(driver: Driver, job: Job, walk: Walk[Any], prepared: object) -> Outcome:
+    walk.reserve(job)
+    outcome = driver.play(job, walk, prepared)
+    walk.finish()
+    return outcome
+
+
+def reservation(job: Job) -> Entry:
+    """Return the journal's first entry: every charge of the plan, reserved before the first draw, and what it is for."""
+    return {
+        "kind": "reserve",
+        "charges": [encode(charge) for charge in job.plan.charges()],
+        "inputs": job.fingerprint(),
+    }
+
+
+def spent_so_far(ledger: Ledger) -> Figures:
+    """Return what a ledger has spent so far, in the terms of its accountant."""
+    spent = ledger.spent()
+    return {"epsilon": spent.epsilon, "delta": spent.delta, "rho": spent.rho}

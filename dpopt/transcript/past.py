@@ -1,0 +1,190 @@
+"""What a transcript holds of an earlier run, read step by step as the run would make it.
+
+The reader knows no algorithm. Whoever plays the run says what comes next, a charge with the value that it pays for, or a public
+entry; anything else on file is refused with its line. What a torn line may have held counts as seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from dpopt.accounting.charges import Charge
+from dpopt.errors import AccountingError, TranscriptError
+from dpopt.files.codec import decode
+from dpopt.transcript.journal import Entry, JournalContents
+from dpopt.transcript.released import (
+    NoisyAnswers,
+    SampledQueries,
+    SelectedDatabase,
+    SelectedMarginal,
+    SelectedQuery,
+)
+
+DRAW, MEASUREMENT, SELECTION = "draw", "measurement", "selection"
+QUERY_SELECTION, DATABASE = "query selection", "database"
+_READERS: dict[str, Callable[[Entry, Charge], object]] = {
+    DRAW: SampledQueries.from_json,
+    MEASUREMENT: NoisyAnswers.from_json,
+    SELECTION: SelectedMarginal.from_json,
+    QUERY_SELECTION: SelectedQuery.from_json,
+    DATABASE: SelectedDatabase.from_json,
+}
+_RESERVE, _CHARGE, _TORN, _FINISH = "reserve", "charge", "torn", "finish"
+
+NOTHING_ON_FILE = JournalContents([], 0, torn=False)
+Drawn = TypeVar("Drawn")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawOnFile(Generic[Drawn]):
+    """What is on file of one draw.
+
+    Attributes
+    ----------
+    charged : bool
+        Whether its charge is on file.
+    value : released value or None
+        What was drawn, if it is on file.
+    torn : bool
+        Whether the draw was being written when the journal was torn: part of it may have been seen, so it is lost.
+    """
+
+    charged: bool
+    value: Drawn | None = None
+    torn: bool = False
+
+
+class Past:
+    """A transcript, read in order; each method takes the entries of one step.
+
+    Parameters
+    ----------
+    contents : JournalContents
+    """
+
+    def __init__(self, contents: JournalContents = NOTHING_ON_FILE) -> None:
+        self._contents = contents
+        self._place = 0
+
+    @property
+    def following(self) -> Entry | None:
+        """The next entry on file, None at its end; marks that nothing was lost at are passed over."""
+        entries = self._contents.entries
+        while self._place < len(entries) and entries[self._place].get("kind") == _TORN:
+            self._place += 1
+        return entries[self._place] if self._place < len(entries) else None
+
+    def reservation(self, planned: Entry) -> bool:
+        """Return whether the plan's reservation is on file.
+
+        Raises
+        ------
+        TranscriptError
+            If another one is, or the public inputs changed since.
+        """
+        entry = self._taken(_RESERVE, "the reservation of the plan")
+        if entry is None:
+            return False
+        with self._fitting():
+            if entry["charges"] != planned["charges"]:
+                raise TranscriptError("the reservation is not that of plan.json")
+            if entry["inputs"] != planned["inputs"]:
+                raise TranscriptError(
+                    "plan.json, schema.json or workload.json changed after the run had begun; restore them"
+                )
+        return True
+
+    def draw(
+        self,
+        kind: str,
+        charge: Charge,
+        *,
+        round: int | None = None,  # noqa: A002  the journal's word
+        given_up: int | None = None,
+        on_file: Callable[[Drawn], object] = lambda value: None,
+    ) -> DrawOnFile[Drawn]:
+        """Return what is on file of a draw.
+
+        Parameters
+        ----------
+        kind : str
+            What is drawn: `DRAW`, `MEASUREMENT`, and so on.
+        charge : Charge
+            What pays for it; the next one of the plan.
+        round : int, optional
+            As the journal numbers it.
+        given_up : int, optional
+            The later round whose charge pays for a draw that is made again.
+        on_file : callable
+            Called with a value that is on file; refuses one that the plan or the workload cannot have.
+
+        Raises
+        ------
+        TranscriptError
+            If something else is on file.
+        """
+        entry = self._taken(_CHARGE, f"the charge of {charge.label!r}")
+        if entry is None:
+            return DrawOnFile(charged=False)
+        with self._fitting():
+            found = decode(Charge, entry["charge"], "a charge", AccountingError)
+            if found != charge or (entry.get("round"), entry.get("given_up")) != (round, given_up):
+                raise TranscriptError(f"the charge {found.label!r} is not the next of the plan")
+        if self._is_torn():
+            return DrawOnFile(charged=True, torn=True)
+        entry = self._taken(kind, f"the {kind} that {charge.label!r} paid for")
+        if entry is None:
+            return DrawOnFile(charged=True)
+        with self._fitting():
+            if entry.get("round", round) != round:
+                raise TranscriptError(f"a {kind} of round {entry['round']!r} follows {charge.label!r}")
+            value = cast("Drawn", _READERS[kind](entry, charge))
+            if isinstance(value, NoisyAnswers) and value.name != charge.label:
+                raise TranscriptError(f"{value.name!r} was measured, {charge.label!r} was charged")
+            on_file(value)
+        return DrawOnFile(charged=True, value=value)
+
+    def public(self, kind: str, read: Callable[[Entry], Drawn]) -> Drawn | None:
+        """Return what `read` makes of the next entry, which nothing pays for; None at the end of the file."""
+        entry = self._taken(kind, f"a public {kind!r}")
+        if entry is None:
+            return None
+        with self._fitting():
+            return read(entry)
+
+    def finished(self) -> bool:
+        """Return whether the run has ended, which comes last."""
+        if self._taken(_FINISH, "the end of the run") is None:
+            return False
+        if self._place < len(self._contents.entries):
+            raise TranscriptError(self._misfit("the run had ended", self._place + 1))
+        return True
+
+    def _is_torn(self) -> bool:
+        """Take the mark of a torn line, or note that the file ends in one."""
+        entries = self._contents.entries
+        if self._place == len(entries):
+            return self._contents.torn
+        return entries[self._place].get("kind") == _TORN
+
+    def _taken(self, kind: str, what: str) -> Entry | None:
+        entry = self.following
+        if entry is None:
+            return None
+        self._place += 1
+        if entry.get("kind") != kind:
+            raise TranscriptError(self._misfit(f"found {entry.get('kind')!r}, expected {what}", self._place))
+        return entry
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+            raise TranscriptError(self._misfit(str(error), self._place)) from error
+
+    def _misfit(self, why: str, line: int) -> str:
+        return f"line {line} of the transcript does not fit what precedes it: {why}"

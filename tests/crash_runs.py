@@ -1,0 +1,224 @@
+"""Runs that are killed at a chosen step and go on, for every algorithm, and what must hold of them in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from dpopt.accounting.size import SIZE
+from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release_folder import read_begun
+from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import PlanError
+from dpopt.private.curators.door import Door
+from dpopt.releases.job import Job
+from dpopt.transcript.journal import read_journal
+from tests.tiny_jobs import SCHEMA, TABLE
+from tests.tiny_runs import dataset_of
+
+HOW = ("before", "within", "after")
+NOTHING_LEFT = ("nothing to release", "without a single record", "every measurement was lost")
+"""What a run says that lost all of its draws to kills."""
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing in dpopt may catch it."""
+
+
+@dataclass
+class World:
+    """Counts what is drawn and what is written, by the label of the charge, and kills at one chosen step.
+
+    Steps are the calls of os.write and os.fsync and the renames of files, in their order. A kill at a write comes before it,
+    after a part of it, or after all of it.
+    """
+
+    kill_at: int | None = None
+    how: str = "before"
+    step: int = 0
+    drawn: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def going(self) -> Iterator[None]:
+        """Count, and kill, while the body runs."""
+        write, move, released = os.write, Path.replace, Door._released
+        world = self
+
+        def counting(door: Any, value: Any, entry: dict[str, Any]) -> Any:
+            world.drawn[value.charge.label] += 1
+            return released(door, value, entry)
+
+        def writing(file: int, data: bytes) -> int:
+            def part(length: int) -> int:
+                if length:
+                    world._note(data)
+                return write(file, data[:length])
+
+            world._step(
+                {
+                    "before": lambda: None,
+                    "within": lambda: part(len(data) // 2),
+                    "after": lambda: part(len(data)),
+                }
+            )
+            return part(len(data))
+
+        def moving(path: Path, target: Path) -> Path:
+            world._step({"before": lambda: None, "within": lambda: None, "after": lambda: move(path, target)})
+            return move(path, target)
+
+        def flushing(file: int) -> None:
+            world._step(dict.fromkeys(HOW, lambda: None))
+
+        with (
+            mock.patch("os.write", writing),
+            mock.patch("os.fsync", flushing),
+            mock.patch.object(Path, "replace", moving),
+            mock.patch.object(Door, "_released", counting),
+        ):
+            yield
+
+    def _note(self, data: bytes) -> None:
+        with suppress(ValueError):
+            label = label_of(json.loads(data)["entry"])
+            if label is not None:
+                self.seen[label] += 1
+
+    def _step(self, at: dict[str, object]) -> None:
+        self.step += 1
+        if self.step - 1 == self.kill_at:
+            at[self.how]()  # type: ignore[operator]
+            raise Killed
+
+
+def label_of(entry: dict[str, Any]) -> str | None:
+    """Return the label of the charge that a draw on file was paid with; None for other entries."""
+    kind = entry["kind"]
+    if kind == "measurement":
+        return str(entry["name"])
+    if kind == "draw":
+        return f"round {entry['round']}"
+    if kind in {"selection", "query selection", "database"}:
+        return f"selection of round {entry.get('round', 1)}"
+    return None
+
+
+def labels_of(job: Job) -> list[str]:
+    """Return the labels of a job's charges."""
+    return [charge.label for charge in job.plan.charges()]
+
+
+def charged_of(made: SyntheticRelease) -> Counter[str]:
+    """Return how often each label was charged."""
+    return Counter(charge.label for charge in made.ledger.entries)
+
+
+def go_on(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | None:
+    """Begin or continue a run; None if it was killed."""
+    dataset, transcript = dataset_of(SCHEMA, TABLE), folder / "transcript.jsonl"
+    planned = (folder / "plan.json").exists() or (folder / "request.json").exists()
+    try:
+        with world.going():
+            if not planned:  # killed before anything could be spent
+                assert not transcript.exists() or not transcript.stat().st_size
+                shutil.rmtree(folder, ignore_errors=True)
+                return release(dataset, begun, folder)
+            return resume(folder, dataset, read_begun(folder))
+    except Killed:
+        close_files_in(folder)
+        return None
+
+
+def finish(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | None:
+    """Continue a run to its end; None where all that it drew was lost, which the error must say."""
+    try:
+        made = go_on(folder, begun, world)
+    except PlanError as error:
+        kinds = [entry["kind"] for entry in read_journal(folder / "transcript.jsonl").entries]
+        if any(said in str(error) for said in NOTHING_LEFT) and "torn" in kinds:
+            return None
+        raise
+    assert made is not None
+    return made
+
+
+def close_files_in(folder: Path) -> None:
+    """Close what a killed process would no longer hold open, and with it the journal's lock."""
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            if descriptor.readlink().is_relative_to(folder):
+                os.close(int(descriptor.name))
+
+
+def cut_off(whole: Path, folder: Path, data: bytes) -> Path:
+    """Return a copy of a release folder that was interrupted when the transcript had come so far."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(whole, folder)
+    for name in ("release.json", "synthetic.csv", "answers.csv"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "transcript.jsonl").write_bytes(data)
+    return folder
+
+
+def check(folder: Path, made: SyntheticRelease, seen: Counter[str]) -> None:
+    """Everything that was seen is charged, the total is within the reserved budget, and the release can be replayed.
+
+    Nothing is charged twice, but the rounds of DualQuery and the number of records, which are drawn again.
+    """
+    job, charged = made.job, charged_of(made)
+    assert not seen - charged, f"seen {seen}, charged {charged}"
+    assert job.plan.budget.covers(made.ledger.spent())
+    assert made.ledger.is_private
+    assert {label for label in charged if not label.startswith(SIZE)} <= set(labels_of(job))
+    entries = read_journal(folder / "transcript.jsonl").entries
+    drawn = [label for entry in entries if (label := label_of(entry)) is not None]
+    if isinstance(job.plan, DualQueryPlan):
+        lost, repeated = job.plan.rounds - len(made.rounds), sum(charged.values()) - len(charged)
+        assert [done.sampled.round for done in made.rounds] == list(range(1, len(made.rounds) + 1))
+        assert lost in {repeated, repeated + 1}
+    else:
+        assert max(charged.values()) == 1
+        said = [value["lost_to_interruptions"] for value in made.statement.values() if _says_lost(value)]
+        unplayed = len(set(charged) - {label_of_charge(entry) for entry in entries})
+        earlier = len(job.plan.budget.earlier) - any(label.startswith(SIZE) for label in drawn)
+        for number in said:
+            assert number == len(charged) - len(drawn) - unplayed - earlier
+    target = folder.with_name("replayed")
+    shutil.rmtree(target, ignore_errors=True)
+    replay(folder, target)
+    assert differing_files(folder, target) == []
+    left = {path.name for path in folder.iterdir()} - {path.name for path in target.iterdir()}
+    assert all(name.startswith(".") for name in left)
+
+
+def label_of_charge(entry: dict[str, Any]) -> str | None:
+    """Return the label of a charge on file; None for other entries."""
+    return str(entry["charge"]["label"]) if entry["kind"] == "charge" else None
+
+
+def _says_lost(section: object) -> bool:
+    return isinstance(section, dict) and "lost_to_interruptions" in section
+
+
+def steps_of(folder: Path, begun: Job | Asked) -> int:
+    """Return how many steps a run has without a kill; each draw is made once."""
+    world = World()
+    made = go_on(folder, begun, world)
+    assert made is not None
+    check(folder, made, world.seen)
+    assert world.drawn == world.seen
+    assert max(world.drawn.values()) == 1
+    shutil.rmtree(folder)
+    return world.step

@@ -1,0 +1,149 @@
+"""The smallest job of every algorithm, with a budget that one charge more would break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from dpopt.accounting.accountants import Accountant, total_rho
+from dpopt.accounting.budget import Budget
+from dpopt.algorithms.asked import Asked, Terms
+from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.fem.plan import FemPlan
+from dpopt.algorithms.measured.plan import (
+    ADAPTIVE,
+    NOISE,
+    PROJECTION,
+    FitPlan,
+    MeasuredPlan,
+    PlannedMeasurement,
+    PlannedSelections,
+)
+from dpopt.algorithms.options import MARGINALS, QUERIES
+from dpopt.algorithms.small_database.plan import SmallDatabasePlan
+from dpopt.releases.job import Job
+from dpopt.releases.plan import FreeAttributes
+from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
+from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions
+
+SCHEMA = bits_schema(2)
+TABLE: Table = ((0, 1), (1, 1), (1, 0), (0, 1))
+AMPLE = Budget(None, 1e-6, 1e9, Accountant.ZCDP)
+
+
+def job_of(plan: Any) -> Job:
+    """Return the job of a plan whose budget is exactly what it costs."""
+    exact = replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
+    measured = isinstance(plan, MeasuredPlan)
+    workload = MARGINALS_OF_TWO if measured else CONJUNCTIONS
+    return Job(exact, SCHEMA, workload, {"format": "csv", "rows": None}, {})
+
+
+CONJUNCTIONS = conjunctions(SCHEMA, "a", "!a b", "b")
+MARGINALS_OF_TWO = multiplicative_job(multiplicative_plan(), SCHEMA).workload
+
+
+def dualquery_job(rounds: int = 3, *, one_way: bool = False) -> Job:
+    """Return a job of DualQuery, with or without one-way marginals."""
+    plan = DualQueryPlan(
+        rounds=rounds,
+        draws=2,
+        step=Decimal("0.5"),
+        size=len(TABLE),
+        relation=REPLACE,
+        budget=AMPLE,
+        attributes=2,
+        free_attributes=FreeAttributes.ESTIMATED if one_way else FreeAttributes.RANDOM,
+        one_way=OneWayMeasurement(3.0, gaussian=True) if one_way else None,
+        work=5,
+    )
+    return job_of(plan)
+
+
+def dqrs_job() -> Job:
+    """Return a job of DQRS."""
+    plan = DqrsPlan(
+        rounds=3,
+        draws=2,
+        step=Decimal("0.5"),
+        size=len(TABLE),
+        relation=REPLACE,
+        budget=AMPLE,
+        attributes=2,
+        work=5,
+    )
+    return job_of(plan)
+
+
+def fem_job() -> Job:
+    """Return a job of FEM."""
+    plan = FemPlan(
+        algorithm="fem",
+        rounds=2,
+        records=2,
+        range_=Decimal("0.5"),
+        scale=1.0,
+        kept_from=1,
+        size=len(TABLE),
+        relation=REPLACE,
+        budget=AMPLE,
+        work=5,
+    )
+    return job_of(plan)
+
+
+def measured_job(algorithm: str) -> Job:
+    """Return a job of noise, projection or adaptive."""
+    one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), 2, 2.0) for a in range(2))
+    everything = (PlannedMeasurement("workload", None, 2, 1.5),)
+    plan = MeasuredPlan(
+        algorithm=algorithm,
+        size=len(TABLE),
+        relation=REPLACE,
+        budget=AMPLE,
+        gaussian=True,
+        measurements={NOISE: everything, PROJECTION: one_way + everything, ADAPTIVE: one_way}[algorithm],
+        selections=PlannedSelections(2, Decimal("0.5"), 2.0, ("max", "l1"), 100)
+        if algorithm == ADAPTIVE
+        else None,
+        fit=None if algorithm == NOISE else FitPlan(records=6, sweeps=1),
+    )
+    return job_of(plan)
+
+
+def small_database_job() -> Job:
+    """Return a job of SmallDB."""
+    plan = SmallDatabasePlan(
+        size=len(TABLE),
+        relation=REPLACE,
+        budget=AMPLE,
+        records=3,
+        range_=Decimal("1.5"),
+        reach=Decimal(2),
+    )
+    return job_of(plan)
+
+
+def asked_job() -> Asked:
+    """Return what is asked of a run that measures its number of records first."""
+    settings = Terms.of(algorithm=NOISE, epsilon=1e3, delta=1e-6, predict=False)
+    return Asked(settings, SCHEMA, conjunctions(SCHEMA, "a", "b"))
+
+
+JOBS: dict[str, Callable[[], Job]] = {
+    "dualquery": dualquery_job,
+    "dualquery with one-way marginals": lambda: dualquery_job(one_way=True),
+    "dqrs": dqrs_job,
+    "fem": fem_job,
+    NOISE: lambda: measured_job(NOISE),
+    PROJECTION: lambda: measured_job(PROJECTION),
+    ADAPTIVE: lambda: measured_job(ADAPTIVE),
+    "mwem, queries": lambda: multiplicative_job(multiplicative_plan(select=QUERIES), SCHEMA),
+    "mwem, marginals": lambda: multiplicative_job(multiplicative_plan(select=MARGINALS), SCHEMA),
+    "pmw": lambda: multiplicative_job(multiplicative_plan("pmw", alpha=1.0), SCHEMA),
+    "smalldb": small_database_job,
+}
+"""By the name that tests show."""
