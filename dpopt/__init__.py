@@ -24,6 +24,7 @@ compilation   compiled kernels
 public_random seeded public numbers
 threads       work in threads
 errors        every error, one family
+version       which dpopt this is
 __main__      `python -m dpopt` is the command `dpopt`
 
 Public names can be imported from here. Nothing heavy is loaded before it is used: the first use of a name imports the
@@ -34,6 +35,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from dpopt.version import __version__
 
 if TYPE_CHECKING:
     from dpopt.accounting.accountants import Accountant as Accountant
@@ -86,7 +89,6 @@ if TYPE_CHECKING:
     from dpopt.synopses.summaries.release_summary import summary as summary
     from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger
 
-__version__ = "0.1.0"
 
 # Public name -> module that defines it. A new public name goes here and into the imports for type checkers above;
 # tests/repository/test_public_names.py compares the two.

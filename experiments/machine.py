@@ -13,7 +13,7 @@ LIBRARIES = ("numpy", "numba", "pyarrow", "scipy")
 
 def describe_circumstances() -> dict[str, object]:
     """Return date, machine, load and versions as a JSON object."""
-    from dpopt import __version__
+    from dpopt.version import __version__
 
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -59,7 +59,7 @@ class RunLog(Silent):
             raise PlanError(
                 f"the log {path} cannot be written: {error.strerror}; name another file"
             ) from error
-        from dpopt import __version__
+        from dpopt.version import __version__
 
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self.line("run", dpopt=__version__, started=started, process=os.getpid(), **about)

@@ -137,7 +137,7 @@ def plan_statement(
 
     `fill` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
     """
-    from dpopt import __version__
+    from dpopt.version import __version__
 
     predicted: dict[str, Any] | None = None
     if predict_errors:

@@ -42,7 +42,7 @@ __all__ = [
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from dpopt import __version__
+        from dpopt.version import __version__
 
         typer.echo(f"dpopt {__version__}")
         raise typer.Exit

@@ -110,7 +110,7 @@ def write_results(folder: Path, comparison: Comparison) -> None:
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything that is known, as a JSON object."""
-    from dpopt import __version__
+    from dpopt.version import __version__
 
     limits = comparison.limits
     return {
