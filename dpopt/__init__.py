@@ -166,6 +166,7 @@ _ROOMS = (
     "synopses",
     "threads",
     "transcript",
+    "version",
 )
 
 __all__ = ["__version__", *_PUBLIC_NAMES]  # noqa: PLE0604  the names are strings
