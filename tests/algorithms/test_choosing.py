@@ -305,4 +305,4 @@ def test_all_that_the_registry_names_can_be_loaded(name: str) -> None:
     assert OPTIONS[name] is algorithm.options
     for place in (algorithm.plan_type, algorithm.maker, algorithm.predictor, algorithm.prover):
         assert place is None or callable(registry._load(place))
-    assert {"play", "rebuild"} <= set(vars(algorithm.driver()))
+    assert {"prepare", "open_door", "play"} <= set(vars(algorithm.driver()))
