@@ -262,7 +262,7 @@ def test_a_plan_is_made_from_declared_columns(tmp_path: Path) -> None:
     assert json.loads(succeed(*plan, *columns)) == json.loads(succeed(*plan, "--bins", "3x5"))
     for wrong in ([], [*columns, "--bins", "3x5"], columns[2:], columns[:2]):
         assert "name the bins" in refuse(*plan, *wrong)
-    assert "give two or more" in refuse(*plan, *columns[:4])
+    assert "give two or more" in refuse(*plan, *columns[:2], "--columns", "age")
     assert "give two or more" in refuse(*plan, "--bins", "4")
 
 

@@ -214,7 +214,7 @@ def test_where_the_posterior_does_not_fit_in_memory_a_release_is_not_lost(
 ) -> None:
     monkeypatch.setattr(monotone_posterior, "MOST_STATES", 3)
     found = released()
-    assert found.to_json()["estimate"] == "isotonic"
+    assert found.default.value == "isotonic"
     assert found.counts.tolist() == found.estimate("isotonic").tolist()
     monkeypatch.undo()
-    assert released().to_json()["estimate"] == "posterior"
+    assert released().default.value == "posterior"
