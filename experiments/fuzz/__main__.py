@@ -130,7 +130,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
              1e-6, "--no-predict", "-o", folder / f"release-{algorithm}", *more)  # fmt: skip
     call("budget", "create", folder / "budget.jsonl", "--epsilon", 30)
     for epsilon in (1, 2.5):
-        paid = ("--budget", folder / "budget.jsonl", "-o", folder / f"paid-{epsilon}.json")
+        paid = ("--budget", folder / "budget.jsonl", "-o", folder / f"paid-{epsilon}.npz")
         call("histogram", "release", table, *schema, "--column", "age", "--epsilon", epsilon, *paid)
     call(
         "certify",
@@ -146,7 +146,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         named: tuple[str, ...] = ("--column", "age")
         if kind in {"grid", "intervals"}:
             named = ("--columns", "colour,age" if kind == "grid" else "age", "--ordered")
-        where = folder / f"{kind}.{'npz' if kind in {'summary', 'lists', 'halfspaces'} else 'json'}"
+        where = folder / f"{kind}.npz"
         words: tuple[object, ...] = (table, *schema, *named)
         if kind == "summary":
             words = (table, *schema, "--k", 2, "--n0", 200)
@@ -161,9 +161,9 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         more = ("--n0", 200) if kind == "intervals" else ()
         call(kind, "release", *words, "--epsilon", 5, *more, "-o", where)
     call("histogram", "release", table, *schema, "--column", "age", "--epsilon", 5, "--hierarchy", folder / "hierarchy.json",
-         "-o", folder / "by-hierarchy.json")  # fmt: skip
+         "-o", folder / "by-hierarchy.npz")  # fmt: skip
     call("intervals", "release", table, *schema, "--ordered", "--columns", "colour,age", "--epsilon", 50, "--n0",
-         200, "-o", folder / "boxes.json")  # fmt: skip
+         200, "-o", folder / "boxes.npz")  # fmt: skip
     call("polynomial", "--predicate", "or", "--k", 4, "--degree", 2, "-o", folder / "polynomial.json")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.inference.histograms.tree_least_squares import least_squares
 from dpopt.queries.ranges.tree import Tree
+from dpopt.synopses.histograms.histogram import Histogram
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import run_dpopt, spread
 
@@ -42,11 +42,11 @@ def histogram(setting: Setting) -> Result:
 def _releases(counts: Path, budget: list[str], setting: Setting) -> dict[str, Any]:
     """Release a histogram of counts and remove it, once more than is counted; return the figures."""
     processes, levels = [], 0
-    out = setting.folder / "histogram.json"
+    out = setting.folder / "histogram.npz"
     for _ in range(setting.runs + setting.warm_up):
         command = ["histogram", "release", str(counts), "--counts", "n", "--ranges", "all", *budget]
         processes.append(run_dpopt([*command, "-o", str(out)]))
-        levels = len(json.loads(out.read_text(encoding="utf-8"))["plan"]["levels"])
+        levels = len(Histogram.read(out).plan.levels)
         out.unlink()
     counted = processes[1 if setting.warm_up else 0 :]
     return {
