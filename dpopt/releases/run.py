@@ -22,6 +22,7 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_size
 from dpopt.programs.solver import Solver
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Figures, Progress, Silent
@@ -281,6 +282,7 @@ def play_run(driver: Driver, run: Run) -> Outcome:
 
     What is on file is read first, so that a transcript that does not fit is refused before the table is counted.
     """
+    check_size(run.dataset, run.job.plan.relation, run.job.plan.size)
     ended = rebuild_run(driver, run.job, copy(run.past), run.journal, run.account)
     if ended is not None:
         return ended

@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PrivacyBoundaryError, PrivateDataError
+from dpopt.errors import BudgetError, PrivacyBoundaryError
 from dpopt.files.codec import encode
 from dpopt.private.measurements.noisy_counts import Noised, with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
 from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.public_facts import check_size
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import NoisyAnswers
 
@@ -91,12 +92,7 @@ class Door(Generic[_Held]):
         threads: int = 2,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        if ledger.relation is NeighbouringRelation.REPLACE_ONE and dataset._rows != size:
-            raise PrivateDataError(
-                f"the table has {dataset._rows:,} records but the plan was made for n = {size:,}. "
-                "Under replace-one n is public and must be the table's exact size; plan with that n, "
-                "or use add-remove with a fixed public n0"
-            )
+        check_size(dataset, ledger.relation, size)
         self._dataset = dataset
         self._ledger = ledger
         self._journal = journal

@@ -38,6 +38,22 @@ def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None)
     return n0
 
 
+def check_size(dataset: Closed, relation: NeighbouringRelation, size: int) -> None:
+    """Refuse under replace-one a table of another number of records than the plan's.
+
+    Raises
+    ------
+    PrivateDataError
+        If it has another one.
+    """
+    if relation is NeighbouringRelation.REPLACE_ONE and dataset._rows != size:
+        raise PrivateDataError(
+            f"the table has {dataset._rows:,} records but the plan was made for n = {size:,}. "
+            "Under replace-one n is public and must be the table's exact size; plan with that n, "
+            "or use add-remove with a fixed public n0"
+        )
+
+
 def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
     """Refuse a data set that was read by another schema: its codes would mean other values.
 
