@@ -34,6 +34,7 @@ from dpopt.algorithms.measured.plan import (
     PlannedMeasurement,
     PlannedSelections,
 )
+from dpopt.algorithms.options import AUTO
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -282,7 +283,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
                 delta=1e-6,
                 neighbours=relation.value,
                 n0=4 if relation is ADD_REMOVE else None,
-                records=None if algorithm == NOISE else 20,
+                records=None if algorithm in {NOISE, AUTO} else 20,
                 selections=2 if algorithm == ADAPTIVE else None,
                 predict=False,
                 progress=watcher,
