@@ -130,10 +130,12 @@ def decode(
             _refuse_difference(fields, again, what, error, partial=partial)
     except (msgspec.ValidationError, TypeError, ValueError, ArithmeticError, RecursionError) as problem:
         own = _own_error(problem)
-        if own is not None:
-            raise own from problem
-        raise error(_message(str(problem), what)) from problem
-    return value
+        if own is None:
+            raise error(_message(str(problem), what)) from problem
+        refusal = own
+    else:
+        return value
+    raise refusal  # out here, so that it is not the cause of its own cause
 
 
 def chosen(

@@ -310,3 +310,22 @@ def test_what_is_not_finite_is_not_written() -> None:
         encode(
             Sample(**{name: getattr(SAMPLE, name) for name in Sample.__slots__} | {"step": Decimal("inf")})
         )
+
+
+@dataclass(frozen=True)
+class _Refused:
+    number: int
+
+    def __post_init__(self) -> None:
+        raise PlanError("found a number, expected none")
+
+
+def test_what_a_class_refuses_is_not_its_own_cause() -> None:
+    with pytest.raises(PlanError, match="expected none") as caught:
+        decode(_Refused, {"number": 1}, "a file")
+    causes: set[int] = set()
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert id(error) not in causes
+        causes.add(id(error))
+        error = error.__cause__ or error.__context__
