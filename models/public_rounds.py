@@ -33,6 +33,7 @@ from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.run import Walk
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
@@ -144,7 +145,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
         rules=rules,
         legal=table[0],
     )
-    played = run(plan, curator, responder, journal)
+    played = run(Walk(ledger, curator, journal), plan, responder)
     return {
         number: (
             best_response(clauses, schema.sizes, played[number - 1].sampled, rules),

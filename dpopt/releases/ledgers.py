@@ -7,7 +7,6 @@ No other file of this room makes a `Ledger`, so no release can leave the owner's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
@@ -19,20 +18,6 @@ from dpopt.errors import BudgetError
 if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.transcript.budget_ledger import BudgetLedger
-
-
-def for_unit(budget: Budget, reading: TableReading | None) -> Budget:
-    """Return a budget for the unit of privacy for which a table is read: one record, or one person of several rows.
-
-    Raises
-    ------
-    BudgetError
-        If the budget is for persons of another number of rows.
-    """
-    rows = None if reading is None else reading.rows_per_person
-    if budget.rows_per_person is not None:
-        _check_unit(budget, rows)
-    return replace(budget, rows_per_person=rows)
 
 
 def open_account(

@@ -158,8 +158,8 @@ class Request:
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
     @property
-    def told(self) -> Progress:
-        """Who is told of stages."""
+    def stages(self) -> Progress:
+        """Where the stages of the release are reported."""
         return self.progress or Silent()
 
     def spending(self) -> Budget:
@@ -327,10 +327,10 @@ class Request:
         DpoptError
             For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
         """
-        with stage(self.told, "planning"):
+        with stage(self.stages, "planning"):
             made = self.try_plan(check or plan, size, tried)
         account = self.account(command)
-        with stage(self.told, "reading the table"):
+        with stage(self.stages, "reading the table"):
             records = read()
 
         def plan_again(budget: Budget, number: int | None) -> _Plan:
@@ -360,9 +360,9 @@ class Request:
             budget, number = public.budget, public.number
         elif self.replaced:
             number = public_size(records, relation, None)
-        with stage(self.told, "planning"):
+        with stage(self.stages, "planning"):
             made = plan(budget, number)
-        return measure(records, made, progress=self.told, account=account)
+        return measure(records, made, progress=self.stages, account=account)
 
 
 def one_source(column: object, schema: object, counts: object) -> None:

@@ -529,7 +529,7 @@ def test_a_compact_instance_of_another_form_is_refused(
         (f'{{weight = 1, literals = [[{2**40}, "=", 1]]}}', "numbered from 0"),
         (f'{{weight = 1, literals = [[0, "=", {2**40}]]}}', "numbered from 0"),
         ('{weight = 1, literals = [[-1, "=", 1]]}', "numbered from 0"),
-        (f"{{weight = 1, literals = [{', '.join(['[0, 1, 1]'] * 35)}]}}", "has 35 literals"),
+        ("{weight = 1, literals = [" + ", ".join(['[0, "=", 1]'] * 35) + "]}", "more than 31 literals"),
     ],
 )
 def test_a_listed_clause_that_no_array_can_hold_is_refused(tmp_path: Path, clause: str, message: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -354,11 +353,6 @@ def report_rows(path: Path, *, rows: int) -> None:
     for name, *values in zip(header, *shown, strict=True):
         table.add_row(name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
     console().print(table)
-
-
-def answer_json(text: str, answer: RangeAnswer) -> dict[str, Any]:
-    """Return an answer and what was asked, as JSON."""
-    return {"range": text, **asdict(answer)}
 
 
 def print_answers(heading: str, answers: Mapping[str, RangeAnswer], confidence: float) -> None:

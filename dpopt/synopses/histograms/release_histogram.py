@@ -150,7 +150,7 @@ def histogram(
     one_source(column, schema, counts)
     if column is None or schema is None:
         account = request.account("histogram")
-        with stage(request.told, "reading the table"):
+        with stage(request.stages, "reading the table"):
             read = request.counts(table, str(counts))
         bins = Bins(str(counts), public_number_of_bins(read))
         plan = partial(planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy)

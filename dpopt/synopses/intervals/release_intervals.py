@@ -177,7 +177,7 @@ def intervals(
 
     if schema is None:
         account = request.account("intervals")
-        with stage(request.told, "reading the table"):
+        with stage(request.stages, "reading the table"):
             read = request.counts(table, str(counts))
         axes: tuple[Bins, ...] = (Bins(str(counts), public_number_of_bins(read)),)
         plan = partial(planned, (axes[0].number,))

@@ -191,7 +191,7 @@ def sorted_counts(
     if column is None or schema is None:
         _planned(1, request, request.spending(), None)  # refuses what cannot be planned
         account = request.account("sorted")
-        with stage(request.told, "reading the table"):
+        with stage(request.stages, "reading the table"):
             read = request.counts(table, str(counts))
         number = public_number_of_bins(read)
         return request.release_read(
