@@ -1,4 +1,4 @@
-"""Work on pieces of a range in threads, and how far it is, told in steps that say nothing about the table.
+"""Work on pieces of a range in threads, and how far it is, reported in steps that say nothing about the table.
 
 Compiled kernels run without the interpreter's lock, so that pieces of one array are worked on at once.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-STEPS = 20  # shares that are told: 1/20, 2/20, ..., 1
+STEPS = 20  # shares that are reported: 1/20, 2/20, ..., 1
 
 
 def in_threads(
@@ -41,17 +41,17 @@ def in_threads(
 class Progress:
     """Tells the shares 1/20, 2/20, ..., 1, each once, whatever the pieces of the work are.
 
-    How many pieces there are depends on the number of records; how many steps are told does not.
+    How many pieces there are depends on the number of records; how many steps are reported does not.
 
     Parameters
     ----------
     tell
-        What is told; None: nothing is.
+        Called with the share that is done; None: nothing is reported.
     """
 
-    def __init__(self, tell: Callable[[float], None] | None) -> None:
-        self._tell = tell
-        self._told = 0
+    def __init__(self, report: Callable[[float], None] | None) -> None:
+        self._report = report
+        self._reported = 0
 
     def part(self, begin: float, end: float) -> Callable[[float], None]:
         """Return what to call with the share of a part of the work, from the share `begin` of the whole to `end`."""
@@ -59,6 +59,10 @@ class Progress:
 
     def reach(self, share: float) -> None:
         """Tell all steps up to this share of the whole."""
-        while self._tell is not None and self._told < STEPS and (self._told + 1) / STEPS <= share + 1e-9:
-            self._told += 1
-            self._tell(self._told / STEPS)
+        while (
+            self._report is not None
+            and self._reported < STEPS
+            and (self._reported + 1) / STEPS <= share + 1e-9
+        ):
+            self._reported += 1
+            self._report(self._reported / STEPS)

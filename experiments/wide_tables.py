@@ -41,15 +41,15 @@ def netflix_shaped(
 ) -> SparseColumns:
     """Return a sparse table with the shape of a table of ratings: popular columns, active records, hidden classes.
 
-    Column j = 1 .. d has the popularity f_j = t / (j + d / 40)^2, Zipf's law as Mandelbrot generalized it: with 17,770
+    Column j = 1 .. d has the popularity f_j = t / (j + d / 40)^2, Zipf's distribution as Mandelbrot generalized it: with 17,770
     columns the first is 441 times as popular as the one in the middle. Record u has the activity a_u = s 1.37^(B_u -
     32), where B_u is the number of ones of a random word, Binomial(64, 1/2): almost log-normal, with a mean of 1 by the
     choice of s. Records and columns have hidden classes, uniform on 8. Given all these, cells are independent with
 
         P(x_uj = 1) = min(0.9, f_j a_u g),  g = 4.5 if u and j are of the same class, otherwise 0.5,
 
-    rounded down to a multiple of 2^-24; t is such that the share of ones expected is `fill`. Columns that share a class or are
-    popular occur together more often than independent ones would.
+    rounded down to a multiple of 2^-24; t is such that the share of ones expected is `density`. Columns that share a class
+    or are popular occur together more often than independent ones would.
 
     Parameters
     ----------

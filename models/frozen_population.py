@@ -19,7 +19,7 @@ _NARROW, _WIDE = 15, 41
 def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[np.int64]]:
     """Return the columns of codes of a public population, one (rows,) array per attribute.
 
-    Each attribute has a Zipf law over its codes in random order, rank r with mass proportional to r**-tau; the
+    Each attribute has a Zipf distribution over its codes in random order, rank r with mass proportional to r**-tau; the
     exponents are spread evenly over the attributes, from nearly flat to one value almost always. A hidden class, with
     geometric shares, draws with probability lambda from its own order of the same masses; lambda is a power of a
     number spread evenly over (0, 1), so most attributes depend weakly on each other and some strongly. Codes that the
@@ -57,9 +57,11 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
         points = uniforms(stream, rows)
         for hidden in range(CLASSES):
             own = masses[permutation(stream, len(codes))]
-            law = (1 - dependence[position]) * common + dependence[position] * own
+            distribution = (1 - dependence[position]) * common + dependence[position] * own
             members = classes == hidden
-            ranks = np.searchsorted(np.cumsum(law), points[members], side="right").clip(max=len(codes) - 1)
+            ranks = np.searchsorted(np.cumsum(distribution), points[members], side="right").clip(
+                max=len(codes) - 1
+            )
             column[members] = codes[ranks]
         columns.append(column)
     return columns

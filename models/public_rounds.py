@@ -143,7 +143,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
         limits=NO_LIMITS,
         free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
         rules=rules,
-        legal=table[0],
+        feasible=table[0],
     )
     played = run(Walk(ledger, curator, journal), plan, responder)
     return {

@@ -158,12 +158,12 @@ def every_record(sizes: Iterable[int]) -> NDArray[np.int32]:
     return np.array(rows, dtype=np.int32).reshape(len(rows), -1)
 
 
-def legal_records(program: MaxCsp) -> Iterator[NDArray[np.int32]]:
+def feasible_records(program: MaxCsp) -> Iterator[NDArray[np.int32]]:
     """Yield the records that obey every rule of the program."""
     records = every_record(program.sizes.tolist())
     yield from records[~program.rules.broken(records).any(axis=1)]
 
 
-def best_legal_value(program: MaxCsp) -> int | None:
+def best_feasible_value(program: MaxCsp) -> int | None:
     """Return the optimum by enumeration; None if no record obeys the rules."""
-    return max(map(program.objective, legal_records(program)), default=None)
+    return max(map(program.objective, feasible_records(program)), default=None)

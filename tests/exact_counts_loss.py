@@ -1,10 +1,10 @@
 """The exact privacy loss of noisy counts, over all neighbours of tiny universes.
 
 The real curator, and the real drivers, play with noise that notes the exact counts, the distribution and the scale of each
-draw. The distributions themselves are known by their formulas, which `tests/statistics/test_noise_law.py` holds OpenDP's
-samplers against. A discrete Laplace distribution is cut into the cells "at most the smaller count", each number between the two
-counts, and "at least the larger": within a cell the ratio of two distributions is one number, and joint outcomes with one and
-the same ratio are put together, so that no divergence is lost.
+draw. The distributions themselves are known by their formulas, which `tests/statistics/test_noise_distribution.py` holds
+OpenDP's samplers against. A discrete Laplace distribution is cut into the cells "at most the smaller count", each number
+between the two counts, and "at least the larger": within a cell the ratio of two distributions is one number, and joint
+outcomes with one and the same ratio are put together, so that no divergence is lost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.tables.closed import Closed
-from tests.exact_law import exp_minus
+from tests.exact_distribution import exp_minus
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment
 from tests.tiny_runs import EventJournal
@@ -51,7 +51,7 @@ Joint = dict[Fraction, tuple[Fraction, Fraction]]
 class Drawn:
     """One draw: the exact counts that got noise, its distribution and its scale."""
 
-    law: str
+    distribution: str
     counts: tuple[int, ...]
     scale: float
 
@@ -71,10 +71,10 @@ class Watching:
     def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return self._draw("Laplace", counts, scale)
 
-    def _draw(self, law: str, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+    def _draw(self, distribution: str, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         place = len(self.drawn)
-        self.events.append(law)
-        self.drawn.append(Drawn(law, tuple(counts.tolist()), scale))
+        self.events.append(distribution)
+        self.drawn.append(Drawn(distribution, tuple(counts.tolist()), scale))
         return np.full_like(counts, self.script[place]) if place < len(self.script) else counts.copy()
 
 
@@ -116,8 +116,8 @@ class CountingGame:
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"
         )
         for drawn, charge in zip(noise.drawn, charges, strict=True):
-            assert f"discrete {drawn.law} noise" in charge.mechanism, (
-                f"{drawn.law} noise for {charge.mechanism}"
+            assert f"discrete {drawn.distribution} noise" in charge.mechanism, (
+                f"{drawn.distribution} noise for {charge.mechanism}"
             )
         return Played(tuple(noise.drawn), charges)
 
@@ -158,7 +158,7 @@ def check_game(game: CountingGame) -> float:
     known = {table: [game.played(table, script) for script in scripts] for table in tables}
     (charges,) = {run.charges for runs in known.values() for run in runs}
     for runs in zip(*known.values(), strict=True):
-        shapes = {tuple((one.law, len(one.counts), one.scale) for one in run.drawn) for run in runs}
+        shapes = {tuple((one.distribution, len(one.counts), one.scale) for one in run.drawn) for run in runs}
         assert len(shapes) == 1, f"shape of the draws: {shapes}"
     pure = all(charge.kind is ChargeKind.PURE for charge in charges)
     assert len(game.pairs) > 1
@@ -177,7 +177,7 @@ def check_game(game: CountingGame) -> float:
 
 
 def _loss(moves: Moves, power: int) -> float:
-    return float(sum(abs(one) ** power / scale**power for scale, moved in moves for one in moved))
+    return float(sum(abs(one) ** power / scale**power for scale, sensitivity in moves for one in sensitivity))
 
 
 def moves_between(one: Sequence[Drawn], two: Sequence[Drawn]) -> Moves:
@@ -190,26 +190,26 @@ def moves_between(one: Sequence[Drawn], two: Sequence[Drawn]) -> Moves:
 
 def joint(moves: Moves) -> Joint:
     """Return the two joint distributions of noise around counts that differ so, by the ratio of the two."""
-    law: Joint = {Fraction(1): (Fraction(1), Fraction(1))}
+    distribution: Joint = {Fraction(1): (Fraction(1), Fraction(1))}
     for scale, differences in moves:
         for difference in differences:
             low, high = min(0, difference), max(0, difference)
             cells = [laplace_cells(centre, scale, low, high) for centre in (0, difference)]
-            law = _merged(law, zip(*cells, strict=True))
-    return law
+            distribution = _merged(distribution, zip(*cells, strict=True))
+    return distribution
 
 
-def _merged(law: Joint, cells: Iterable[tuple[Fraction, ...]]) -> Joint:
+def _merged(distribution: Joint, cells: Iterable[tuple[Fraction, ...]]) -> Joint:
     found: Joint = {}
     for p, q in cells:
-        for ratio, (a, b) in law.items():
+        for ratio, (a, b) in distribution.items():
             before = found.get(ratio * p / q, (Fraction(0), Fraction(0)))
             found[ratio * p / q] = (before[0] + a * p, before[1] + b * q)
     return found
 
 
-def _pure_share(charges: Sequence[Charge], law: Joint) -> float:
-    one, two = zip(*law.values(), strict=True)
+def _pure_share(charges: Sequence[Charge], distribution: Joint) -> float:
+    one, two = zip(*distribution.values(), strict=True)
     with localcontext(DIGITS):
         return float(check_losses(charges, *([as_decimal(share) for share in side] for side in (one, two))))
 

@@ -1,10 +1,10 @@
-"""The exact law of everything a DQRS run releases, on tiny tables, through the real driver, curator and ledger.
+"""The exact distribution of everything a DQRS run releases, on tiny tables, through the real driver, curator and ledger.
 
 A round releases the multiset of its signed queries; records are functions of the multisets before. The test plays the real
 driver once for every history of multisets, with outcomes that the test chooses, and reads at each round the probability that
-each query is kept, by bisection over the words that the real decision takes, and the law of the queries that are drawn. The
-law of all outcomes, which of the queries are kept and what the others become, is finer than what is released, so no divergence
-can be larger for the release.
+each query is kept, by bisection over the words that the real decision takes, and the distribution of the queries that are
+drawn. The distribution of all outcomes, which of the queries are kept and what the others become, is finer than what is
+released, so no divergence can be larger for the release.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class OneWord:
 
 @dataclass(frozen=True)
 class Played:
-    """The laws of one round: how often each held query is kept (None where all are drawn afresh), and of a fresh draw."""
+    """One round: how often each held query is kept (None where all are drawn afresh), and the distribution of a fresh draw."""
 
     keep: Shares | None
     fresh: Shares
@@ -96,7 +96,7 @@ class Played:
 
 @dataclass
 class Watch:
-    """The laws of the rounds that were played, and the events around them; the queries of each round follow a script."""
+    """The distributions of the rounds that were played, and their events; the queries of each round follow a script."""
 
     script: Sequence[Draw] = ()
     events: list[str] = field(default_factory=list)
@@ -172,7 +172,7 @@ class DqrsGame:
         """Return the private side and its ledger, in which the plan is reserved; fresh draws are those of a function."""
         plan, ledger = self.plan, Ledger(self.plan.budget, self.plan.relation)
         ledger.reserve(plan.charges())
-        # The scripted draws of these tests follow the real law, so their claim to be private is taken.
+        # The scripted draws of these tests follow the real distribution, so their claim to be private is taken.
         with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
             return DqrsCurator(
                 dataset_of(self.workload.schema, table),
@@ -211,8 +211,8 @@ class DqrsGame:
         samples = list(combinations_with_replacement(range(2 * len(self.workload)), self.plan.draws))
         return list(product(samples, repeat=self.plan.rounds - 1))
 
-    def laws(self, table: Table) -> tuple[dict[History, Played], tuple[Charge, ...]]:
-        """Return the laws of each round, given the multisets before it, and what was charged for all of them."""
+    def distributions(self, table: Table) -> tuple[dict[History, Played], tuple[Charge, ...]]:
+        """Return the distributions of each round, given the multisets before it, and what was charged for all of them."""
         found: dict[History, Played] = {}
         charged: set[tuple[Charge, ...]] = set()
         for script in self.histories():
@@ -225,14 +225,14 @@ class DqrsGame:
         (charges,) = charged
         return found, charges
 
-    def law(self, laws: dict[History, Played]) -> list[Decimal]:
+    def distribution(self, distributions: dict[History, Played]) -> list[Decimal]:
         """Return the probability of each sequence of outcomes, in one fixed order."""
         shares: list[tuple[History, Fraction]] = [((), Fraction(1))]
         for _ in range(self.plan.rounds):
             shares = [
                 ((*past, drawn), share * of_drawn)
                 for past, share in shares
-                for drawn, of_drawn in laws[past].outcomes(past[-1] if past else (), self.plan.draws)
+                for drawn, of_drawn in distributions[past].outcomes(past[-1] if past else (), self.plan.draws)
             ]
         return [as_decimal(share) for _, share in shares]
 
@@ -251,29 +251,29 @@ def check_dqrs_game(game: DqrsGame) -> float:
     Returns the largest share of the rho of a round that keeps queries which a pair uses up.
     """
     tables = {table for pair in game.pairs() for table in pair}
-    played = {table: game.laws(table) for table in sorted(tables)}
-    whole = {table: game.law(laws) for table, (laws, _) in played.items()}
+    played = {table: game.distributions(table) for table in sorted(tables)}
+    whole = {table: game.distribution(distributions) for table, (distributions, _) in played.items()}
     (charges,) = {charged for _, charged in played.values()}
     assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
     reached = 0.0
     for one, two in game.pairs():
-        laws, others = played[one][0], played[two][0]
-        for past, law in laws.items():
+        distributions, others = played[one][0], played[two][0]
+        for past, distribution in distributions.items():
             held, charge = past[-1] if past else (), charges[len(past)]
-            outcomes, theirs = (each.outcomes(held, game.plan.draws) for each in (law, others[past]))
+            outcomes, theirs = (each.outcomes(held, game.plan.draws) for each in (distribution, others[past]))
             first, second = ([as_decimal(share) for _, share in each] for each in (outcomes, theirs))
             check_divergences([charge], first, second)
-            if law.keep is not None:
+            if distribution.keep is not None:
                 reached = max(reached, share_of_rho(total_rho([charge]), first, second))
         check_divergences(charges, whole[one], whole[two])
     return reached
 
 
 def check_divergences(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> None:
-    """Assert that no divergence between two laws exceeds what the charges say."""
+    """Assert that no divergence between two distributions exceeds what the charges say."""
     with localcontext(DIGITS):
-        for law in (one, two):
-            assert (sum(law, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
+        for distribution in (one, two):
+            assert (sum(distribution, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
         assert all(share > 0 for share in (*one, *two)), "rho without bound: an outcome never happens"
         ratios = [p / q for p, q in zip(one, two, strict=True)]
         for delta in DELTAS:
@@ -285,7 +285,9 @@ def check_divergences(charges: Sequence[Charge], one: list[Decimal], two: list[D
 
 def share_of_rho(rho: float, one: list[Decimal], two: list[Decimal]) -> float:
     """Return the largest share of rho times the order that a Renyi divergence uses up, over several orders."""
-    first, second = (np.log(np.array([float(share) for share in law])) for law in (one, two))
+    first, second = (
+        np.log(np.array([float(share) for share in distribution])) for distribution in (one, two)
+    )
     divergences = [np.logaddexp.reduce(a * first + (1 - a) * second) / (a - 1) / a for a in ORDERS]
     return float(max(divergences)) / rho
 

@@ -1,8 +1,8 @@
-"""The exact law of everything a FEM run releases, on tiny tables, through the real driver, curator, ledger and responder.
+"""The exact distribution of everything a FEM run releases, on tiny tables, by the real driver, curator, ledger and responder.
 
 A run releases the query selected in each round; batches of records are public functions of the selections before. The test
 plays the real driver once for every history of selections, and at each selection finds by bisection which points of the range
-that the uniform point is drawn from give which signed query: the law is read off the real draw, not off its weights.
+that the uniform point is drawn from give which signed query: the distribution is read off the real draw, not off its weights.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
-from tests.exact_law import logarithm
+from tests.exact_distribution import logarithm
 from tests.exact_loss import DIGITS, as_decimal, check_losses
 from tests.tiny_measuring import neighbours
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, dataset_of
 
-Law = list[Fraction]
+Distribution = list[Fraction]
 History = tuple[int, ...]
 
 
 @dataclass
 class Watch:
-    """The laws of the selections that were made, and the events around them; selections follow a script."""
+    """The distributions of the selections that were made, and the events around them; selections follow a script."""
 
     script: Sequence[int] = ()
     events: list[str] = field(default_factory=list)
-    laws: list[Law] = field(default_factory=list)
+    distributions: list[Distribution] = field(default_factory=list)
 
     @contextmanager
     def selecting(self, signed: int) -> Iterator[None]:
-        """Read the law of each of the real draws; 0 is drawn where the script has ended."""
+        """Read the distribution of each of the real draws; 0 is drawn where the script has ended."""
         original = QuerySelection.draw
 
         def draw(
@@ -69,8 +69,8 @@ class Watch:
                     points.next = point
                     return original(selection, satisfied, by, source)
 
-                self.laws.append(points.law(drawn, signed))
-            place = len(self.laws) - 1
+                self.distributions.append(points.distribution(drawn, signed))
+            place = len(self.distributions) - 1
             return self.script[place] if place < len(self.script) else 0
 
         with mock.patch.object(QuerySelection, "draw", draw):
@@ -89,7 +89,7 @@ class Points:
         self.total = total
         return np.array([[self.next >> 64, self.next & (2**64 - 1)]], dtype=np.uint64)
 
-    def law(self, drawn: Callable[[int], int], signed: int) -> Law:
+    def distribution(self, drawn: Callable[[int], int], signed: int) -> Distribution:
         """Return the probability of each signed query: the share of the points that give it."""
         owned, start = [0] * signed, 0
         drawn(0)
@@ -182,21 +182,23 @@ class FemGame:
             batches = run(Walk(ledger, curator, journal), self.plan, self.responder)
         return watch, ledger, batches
 
-    def laws(self, table: Table) -> tuple[dict[History, Law], tuple[Charge, ...]]:
-        """Return the law of each selection, given those before it, and what was charged for them together."""
-        found: dict[History, Law] = {}
+    def distributions(self, table: Table) -> tuple[dict[History, Distribution], tuple[Charge, ...]]:
+        """Return the distribution of each selection, given those before it, and what was charged for them together."""
+        found: dict[History, Distribution] = {}
         charged: set[tuple[Charge, ...]] = set()
         for script in product(range(self.signed), repeat=self.plan.rounds - 1):
             watch, ledger, _ = self.play(table, script)
-            assert len(watch.laws) == self.plan.rounds, (
-                f"drawn {len(watch.laws)} times in {self.plan.rounds} rounds"
+            assert len(watch.distributions) == self.plan.rounds, (
+                f"drawn {len(watch.distributions)} times in {self.plan.rounds} rounds"
             )
-            found |= {script[:length]: law for length, law in enumerate(watch.laws)}
+            found |= {
+                script[:length]: distribution for length, distribution in enumerate(watch.distributions)
+            }
             charged.add(ledger.entries)
         (charges,) = charged
         return found, charges
 
-    def law(self, laws: dict[History, Law]) -> list[Decimal]:
+    def distribution(self, distributions: dict[History, Distribution]) -> list[Decimal]:
         """Return the probability of each sequence of selections, in one fixed order."""
         with localcontext(DIGITS):
             shares: dict[History, Fraction] = {(): Fraction(1)}
@@ -204,7 +206,7 @@ class FemGame:
                 shares = {
                     (*past, query): share * of_query
                     for past, share in shares.items()
-                    for query, of_query in enumerate(laws[past])
+                    for query, of_query in enumerate(distributions[past])
                 }
             return [as_decimal(share) for share in shares.values()]
 
@@ -220,24 +222,24 @@ class FemGame:
 def check_fem_game(game: FemGame) -> Decimal:
     """Check every pair of neighbours; return the largest share of the range charged for a selection that a pair uses up."""
     tables = {table for pair in game.pairs() for table in pair}
-    played = {table: game.laws(table) for table in sorted(tables)}
-    whole = {table: game.law(laws) for table, (laws, _) in played.items()}
+    played = {table: game.distributions(table) for table in sorted(tables)}
+    whole = {table: game.distribution(distributions) for table, (distributions, _) in played.items()}
     (charges,) = {charged for _, charged in played.values()}
     assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
     reached = Decimal(0)
     for one, two in game.pairs():
-        laws, others = played[one][0], played[two][0]
-        for past, law in laws.items():
+        distributions, others = played[one][0], played[two][0]
+        for past, distribution in distributions.items():
             charged = Decimal(charges[len(past)].parameter)
-            found = range_between(law, others[past])
+            found = range_between(distribution, others[past])
             assert found <= charged, f"range {found}, charged {charged}"
             reached = max(reached, found / charged)
         check_losses(charges, whole[one], whole[two])
     return reached
 
 
-def range_between(one: Law, two: Law) -> Decimal:
-    """Return the largest minus the smallest log likelihood ratio of two laws of one selection."""
+def range_between(one: Distribution, two: Distribution) -> Decimal:
+    """Return the largest minus the smallest log likelihood ratio of two distributions of one selection."""
     assert all(one), "range without bound: a signed query is never selected"
     assert all(two), "range without bound: a signed query is never selected"
     ratios = [p / q for p, q in zip(one, two, strict=True)]

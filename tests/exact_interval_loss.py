@@ -1,10 +1,10 @@
 """The exact privacy loss of intervals and boxes, over all neighbours of tiny domains, through the real drivers and curators.
 
 Comparisons are played with noise that makes each come out as a script says; a run is a path of outcomes, and all paths are
-played. The law of a path is the product of the laws of its outcomes: that exact count plus discrete noise of the scale that was
-asked for reaches the threshold. Sums that are measured after a path get independent noise around exact sums that the run notes:
-under Laplace noise their loss reaches the sum of all moves over the scale, whatever the path; under Gaussian noise the moments
-multiply.
+played. The distribution of a path is the product of the distributions of its outcomes: that exact count plus discrete noise
+of the scale that was asked for reaches the threshold. Sums that are measured after a path get independent noise around exact
+sums that the run notes: under Laplace noise their loss reaches the sum of all moves over the scale, whatever the path; under
+Gaussian noise the moments multiply.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpopt.synopses.intervals.release_split import release_split
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from tests.exact_bin_loss import Counts, Pair, record_neighbours
 from tests.exact_counts_loss import ROWS, stated
-from tests.exact_law import exp_minus, logarithm
+from tests.exact_distribution import exp_minus, logarithm
 from tests.exact_loss import ORDERS
 from tests.exact_measuring_loss import log_moment
 
@@ -118,7 +118,7 @@ class SearchGame:
         script: tuple[bool, ...] = ()
         while True:
             noise = Deciding(script, self.mass_scales, self.gaussian)
-            # The laws are the real ones, so that the claim of this noise to be private is taken.
+            # The distributions are the real ones, so that the claim of this noise to be private is taken.
             with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
                 released = self.play(BinCounts.from_counts(np.array(counts, dtype=np.int64)), noise)
             yield Path(
@@ -135,7 +135,7 @@ class SearchGame:
                 return
             script = (*outcomes[:-1], True)
 
-    def law(self, path: Path) -> Fraction:
+    def distribution(self, path: Path) -> Fraction:
         """Return the probability of the outcomes of a path."""
         found = Fraction(1)
         for says, (count, scale) in zip(path.outcomes, path.compared, strict=True):
@@ -204,8 +204,8 @@ def check_search_game(game: SearchGame) -> float:
     pairs: list[Pair] = record_neighbours(game.relation, game.bins)
     known: dict[Counts, dict[tuple[bool, ...], tuple[Path, Fraction]]] = {}
     for counts in {counts for pair in pairs for counts in pair}:
-        found = {path.outcomes: (path, game.law(path)) for path in game.paths(counts)}
-        assert abs(float(sum(law for _, law in found.values())) - 1) < 1e-12
+        found = {path.outcomes: (path, game.distribution(path)) for path in game.paths(counts)}
+        assert abs(float(sum(distribution for _, distribution in found.values())) - 1) < 1e-12
         known[counts] = found
     reached = 0.0
     for one, two in pairs:
@@ -230,20 +230,20 @@ def _share(game: SearchGame, first: Known, second: Known) -> float:
         charged = sum(charge.parameter * charge.count for charge in charges)
         assert all(charge.kind is ChargeKind.PURE for charge in charges)
         loss = max(
-            float(logarithm(law / second[key][1])) + sum(_moves(path, second[key][0]))
-            for key, (path, law) in first.items()
+            float(logarithm(distribution / second[key][1])) + sum(_moves(path, second[key][0]))
+            for key, (path, distribution) in first.items()
         )
         assert loss <= charged * (1 + ROUNDING), f"lost {loss}, charged {charged}"
         return loss / charged
     charged, reached = total_rho(charges), 0.0
     for order in ORDERS:
         terms = []
-        for key, (path, law) in first.items():
-            other, other_law = second[key]
-            moment = order * log_of(law) + (1 - order) * log_of(other_law)
+        for key, (path, distribution) in first.items():
+            other, other_distribution = second[key]
+            moment = order * log_of(distribution) + (1 - order) * log_of(other_distribution)
             for (a, scale), (b, _) in zip(path.measured, other.measured, strict=True):
-                moved = tuple(abs(x - y) for x, y in zip(a, b, strict=True))
-                moment += log_moment(scale, moved, order)
+                sensitivity = tuple(abs(x - y) for x, y in zip(a, b, strict=True))
+                moment += log_moment(scale, sensitivity, order)
             terms.append(moment)
         rho = float(np.logaddexp.reduce(terms)) / (order * (order - 1))
         assert rho <= charged * (1 + 1e-7), f"order {order}: rho {rho}, charged {charged}"
@@ -256,9 +256,9 @@ def _moves(path: Path, other: Path) -> Iterator[float]:
         yield sum(abs(x - y) for x, y in zip(a, b, strict=True)) / scale
 
 
-def log_of(law: Fraction) -> float:
+def log_of(distribution: Fraction) -> float:
     """Return ln of a probability."""
-    return float(logarithm(law)) if law else -np.inf
+    return float(logarithm(distribution)) if distribution else -np.inf
 
 
 def check_draws_are_paid(game: SearchGame) -> None:

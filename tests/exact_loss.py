@@ -1,10 +1,10 @@
-"""The exact law of everything a DualQuery run releases, on tiny tables, through the real driver, curator and ledger.
+"""The exact distribution of everything a DualQuery run releases, on tiny tables, through the real driver, curator and ledger.
 
 A run releases the net counts of each round's draw; records, and so the next round's weights, are functions of them. The test
 plays the real driver once for every history of net counts before the last draw, with draws that the test chooses, and reads
-at each draw the whole-number weights that the sampler would have drawn from. Multiplied along a history they give the law of
-all draws, as an unordered sample with its multiplicity: finer than what is released, so no divergence can be larger for the
-release. Probabilities are ratios of whole numbers, evaluated to 60 digits.
+at each draw the whole-number weights that the sampler would have drawn from. Multiplied along a history they give the
+distribution of all draws, as an unordered sample with its multiplicity: finer than what is released, so no divergence can be
+larger for the release. Probabilities are ratios of whole numbers, evaluated to 60 digits.
 """
 
 from __future__ import annotations
@@ -102,38 +102,38 @@ class Game:
 
     def play(self, table: Table, script: Sequence[Draw]) -> tuple[list[list[Fraction]], tuple[Charge, ...]]:
         """Play one run with the draws of the script; return the weights at each draw, and what was charged."""
-        laws: list[list[Fraction]] = []
+        distributions: list[list[Fraction]] = []
 
         def choose(weights: QueryWeights, draws: int) -> Sequence[int]:
-            laws.append(implemented_weights(weights))
-            return script[len(laws) - 1] if len(laws) <= len(script) else (0,) * draws
+            distributions.append(implemented_weights(weights))
+            return script[len(distributions) - 1] if len(distributions) <= len(script) else (0,) * draws
 
         _, ledger = play(table, self.workload, self.plan, CallbackSampler(choose), solver=Enumeration())
-        return laws, ledger.entries
+        return distributions, ledger.entries
 
     def charges(self, table: Table) -> tuple[Charge, ...]:
         """Return what a run on a table is charged."""
         return self.play(table, [])[1]
 
-    def law(self, table: Table) -> list[Decimal]:
+    def distribution(self, table: Table) -> list[Decimal]:
         """Return the probability of each sequence of samples, in one fixed order."""
         with localcontext(DIGITS):
-            return self._law(table)
+            return self._distribution(table)
 
-    def _law(self, table: Table) -> list[Decimal]:
+    def _distribution(self, table: Table) -> list[Decimal]:
         calls = len(self.play(table, [])[0])
         histories: dict[tuple[Draw, ...], Decimal] = {(): Decimal(1)}
-        laws: dict[tuple[Draw, ...], list[Decimal]] = {}
+        distributions: dict[tuple[Draw, ...], list[Decimal]] = {}
         for script in product(self.classes, repeat=calls - 1):
             for length, weights in enumerate(self.play(table, script)[0]):
-                laws.setdefault(script[:length], self._probabilities(weights))
+                distributions.setdefault(script[:length], self._probabilities(weights))
         representative = {net(draw): draw for draw in self.classes}
         for call in range(calls):
             histories = {
                 (*past, draw): share * of_draw
                 for past, share in histories.items()
                 for draw, of_draw in zip(
-                    self.samples, laws[tuple(representative[net(d)] for d in past)], strict=True
+                    self.samples, distributions[tuple(representative[net(d)] for d in past)], strict=True
                 )
             }
             assert len(histories) == len(self.samples) ** (call + 1)
@@ -174,10 +174,10 @@ def neighbours(game: Game, sizes: Sequence[int]) -> list[tuple[Table, Table]]:
 
 
 def check_losses(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> Decimal:
-    """Assert that no divergence between two laws exceeds what the charges say; return the share of pure epsilon used."""
+    """Assert that no divergence of two distributions exceeds what the charges say; return the share of epsilon used."""
     with localcontext(DIGITS):
-        for law in (one, two):
-            assert (sum(law, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
+        for distribution in (one, two):
+            assert (sum(distribution, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
         ratios = [p / q for p, q in zip(one, two, strict=True)]
         pure = Decimal(total_epsilon(charges, Accountant.PURE, 0.0))
         worst: Decimal = max(max(ratios).ln(), -min(ratios).ln())
@@ -219,11 +219,11 @@ def check_game(game: Game, sizes: Sequence[int]) -> Decimal:
     """Check every pair of neighbours; return the largest share of the charged pure epsilon that a pair uses up."""
     pairs = neighbours(game, sizes)
     tables = sorted({table for pair in pairs for table in pair})
-    laws = {table: game.law(table) for table in tables}
+    distributions = {table: game.distribution(table) for table in tables}
     charges = {table: game.charges(table) for table in tables}
     shares = [Decimal(0)]
     for one, two in pairs:
         assert charges[one] == charges[two]
-        shares.append(check_losses(charges[one], laws[one], laws[two]))
+        shares.append(check_losses(charges[one], distributions[one], distributions[two]))
     assert len(shares) > 1
     return max(shares)

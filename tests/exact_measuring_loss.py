@@ -1,8 +1,8 @@
 """The exact privacy loss of selections and measurements, over all pairs of neighbours of tiny universes.
 
-A selection's law is read off the whole numbers that the real curator draws from. A measurement's law is that of the noise of
-the scale that the curator asks for, around the counts that it gives: of the discrete laws by their formulas, which
-`tests/statistics/test_noise_law.py` holds OpenDP's samplers against.
+A selection's distribution is read off the whole numbers that the real curator draws from. A measurement's distribution is
+that of the noise of the scale that the curator asks for, around the counts that it gives: of the discrete distributions by
+their formulas, which `tests/statistics/test_noise_distribution.py` holds OpenDP's samplers against.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections.selection import Selection
-from tests.exact_law import logarithm
+from tests.exact_distribution import logarithm
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
-from tests.tiny_measuring import law_of_selection, measured_counts, neighbours
+from tests.tiny_measuring import distribution_of_selection, measured_counts, neighbours
 from tests.tiny_runs import REPLACE, Table
 
 SIZE = 2
@@ -43,12 +43,14 @@ def _sorted(table: Table) -> Table:
 
 def check_selection(what: Selection, relation: NeighbouringRelation) -> Decimal:
     """Check all neighbours; return the largest share of the charged range that a pair uses up."""
-    law, charge = law_of_selection(what, relation, SIZE), what.charge(relation)
+    distribution, charge = distribution_of_selection(what, relation, SIZE), what.charge(relation)
     reached = Decimal(0)
-    for laws in {(tuple(law(one)), tuple(law(two))) for one, two in pairs(relation)}:
+    for distributions in {
+        (tuple(distribution(one)), tuple(distribution(two))) for one, two in pairs(relation)
+    }:
         with localcontext(DIGITS):
-            check_losses([charge], *([as_decimal(share) for share in shares] for shares in laws))
-        ratios = [a / b for a, b in zip(*laws, strict=True)]
+            check_losses([charge], *([as_decimal(share) for share in shares] for shares in distributions))
+        ratios = [a / b for a, b in zip(*distributions, strict=True)]
         found = logarithm(max(ratios) / min(ratios))
         assert found <= Decimal(charge.parameter), f"range {found}, charged {charge.parameter}"
         reached = max(reached, found / Decimal(charge.parameter))
@@ -109,7 +111,7 @@ def check_selection_and_measurement(
     what: Selection, scale: float, relation: NeighbouringRelation, *, gaussian: bool
 ) -> float:
     """Select, then measure what was selected: the loss of both together is at most the ledger's total; return the share."""
-    law = law_of_selection(what, relation, SIZE)
+    distribution = distribution_of_selection(what, relation, SIZE)
     measurements = [
         Measurement("round 1", what.candidates.take([number]), scale, gaussian)
         for number in range(len(what.candidates))
@@ -118,7 +120,7 @@ def check_selection_and_measurement(
     reached = 0.0
     for one, two in pairs(relation):
         moves = [moves_between(measurement, relation, one, two)[0] for measurement in measurements]
-        for first, second in ((law(one), law(two)), (law(two), law(one))):
+        for first, second in ((distribution(one), distribution(two)), (distribution(two), distribution(one))):
             share = _joint(charges, first, second, moves, scale, gaussian=gaussian)
             reached = max(reached, share)
     return reached

@@ -1,6 +1,7 @@
-"""The exact law of what a net mechanism releases, on tiny tables, through the real curator and ledger.
+"""The exact distribution of what a net mechanism releases, on tiny tables, through the real curator and ledger.
 
-The law is read off the real draw: at the one point that is drawn, the test finds by bisection which points give which database.
+The distribution is read off the real draw: at the one point that is drawn, the test finds by bisection which points give
+which database.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class NetGame:
         counts[selected.elements] = selected.counts
         return self.outputs.index(tuple(counts.tolist()))
 
-    def law(self, table: Table) -> tuple[list[Fraction], tuple[Charge, ...]]:
+    def distribution(self, table: Table) -> tuple[list[Fraction], tuple[Charge, ...]]:
         """Return the probability of every output, and what was charged: one real selection, whose draw is then taken apart."""
         watched: list[tuple[NDArray[np.int64], Callable[[int], int]]] = []
 
@@ -152,15 +153,15 @@ def intervals(drawn: Callable[[int], int], point: Point) -> Iterator[tuple[int, 
 def check_net_game(game: NetGame) -> Decimal:
     """Check every pair of neighbours; return the largest share of the charged epsilon that a pair uses up."""
     tables = {table for pair in game.pairs() for table in pair}
-    laws = {table: game.law(table) for table in sorted(tables)}
-    (charges,) = {charged for _, charged in laws.values()}
+    distributions = {table: game.distribution(table) for table in sorted(tables)}
+    (charges,) = {charged for _, charged in distributions.values()}
     assert len(charges) == 1, f"charged {len(charges)} times"
     reached = Decimal(0)
     for one, two in game.pairs():
-        law, other = laws[one][0], laws[two][0]
-        found = range_between(law, other)
+        distribution, other = distributions[one][0], distributions[two][0]
+        found = range_between(distribution, other)
         assert found <= Decimal(charges[0].parameter), f"range {found}, charged {charges[0].parameter}"
         with localcontext(DIGITS):
-            share = check_losses(charges, list(map(as_decimal, law)), list(map(as_decimal, other)))
+            share = check_losses(charges, list(map(as_decimal, distribution)), list(map(as_decimal, other)))
         reached = max(reached, share)
     return reached

@@ -1,7 +1,7 @@
 """The exact privacy loss where one person has several rows: tables that differ by all rows of a person.
 
-The runs and their laws are those of the checks for single records; only the pairs of tables are further apart, and what is held
-against them is what a budget for persons says of the same charges.
+The runs and their distributions are those of the checks for single records; only the pairs of tables are further apart, and
+what is held against them is what a budget for persons says of the same charges.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.exact_bin_loss import Counts, histogram_game
 from tests.exact_counts_loss import Drawn
 from tests.exact_loss import DELTAS, DIGITS, ORDERS, Game, as_decimal, check_renyi, hockey_stick
 from tests.exact_measuring_loss import SIZE, log_moment
-from tests.tiny_measuring import law_of_selection, selection
+from tests.tiny_measuring import distribution_of_selection, selection
 from tests.tiny_runs import ADD_REMOVE, Table, universe
 
 BINS, ROWS = 3, 2
@@ -75,16 +75,20 @@ def check_draws(game: Game, rows: int) -> Decimal:
     reached = Decimal(0)
     for one, two in persons(rows, universe(game.workload.schema)):
         if one:
-            reached = max(reached, check_person(game.charges(one), game.law(one), game.law(two), rows))
+            reached = max(
+                reached, check_person(game.charges(one), game.distribution(one), game.distribution(two), rows)
+            )
     return reached
 
 
 def check_selection(rows: int) -> Decimal:
     """Check a selection by the exponential mechanism; return the largest share of the person's pure epsilon that is lost."""
     what = selection()
-    law, charge = law_of_selection(what, ADD_REMOVE, SIZE), what.charge(ADD_REMOVE)
+    distribution, charge = distribution_of_selection(what, ADD_REMOVE, SIZE), what.charge(ADD_REMOVE)
     records = [(a, b) for a in range(2) for b in range(3)]
-    pairs = {(tuple(law(one)), tuple(law(two))) for one, two in persons(rows, records) if one}
+    pairs = {
+        (tuple(distribution(one)), tuple(distribution(two))) for one, two in persons(rows, records) if one
+    }
     with localcontext(DIGITS):
         return max(
             check_person([charge], [as_decimal(p) for p in one], [as_decimal(p) for p in two], rows)
@@ -93,7 +97,7 @@ def check_selection(rows: int) -> Decimal:
 
 
 def check_person(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal], rows: int) -> Decimal:
-    """Assert that no divergence between two laws exceeds what budgets for persons say of the charges; return a share."""
+    """Assert that no divergence of two distributions exceeds what budgets for persons say; return the share used."""
     with localcontext(DIGITS):
         ratios = [p / q for p, q in zip(one, two, strict=True)]
         worst: Decimal = max(max(ratios).ln(), -min(ratios).ln())

@@ -41,16 +41,22 @@ def check_size(budget: Budget) -> float:
 def _share(budget: Budget, rows: int) -> float:
     (one, charge, _), (two, other, _) = played(budget, rows), played(budget, rows + 1)
     assert charge == other
-    assert {one.law, two.law} == {"Gaussian" if charge.kind is ChargeKind.CONCENTRATED else "Laplace"}
+    assert {one.distribution, two.distribution} == {
+        "Gaussian" if charge.kind is ChargeKind.CONCENTRATED else "Laplace"
+    }
     assert one.scale == two.scale
     (low,), (high,) = one.counts, two.counts
     if charge.kind is ChargeKind.CONCENTRATED:
         rho = max(log_moment(one.scale, [high - low], order) / (order * (order - 1)) for order in ORDERS)
         assert rho <= charge.parameter * (1 + 1e-9), f"rho {rho}, charged {charge.parameter}"
         return rho / charge.parameter
-    laws: list[list[Fraction]] = [laplace_cells(n, one.scale, low, high) for n in (low, high)]
+    distributions: list[list[Fraction]] = [laplace_cells(n, one.scale, low, high) for n in (low, high)]
     with localcontext(DIGITS):
-        return float(check_losses((charge,), *([as_decimal(share) for share in law] for law in laws)))
+        return float(
+            check_losses(
+                (charge,), *([as_decimal(share) for share in distribution] for distribution in distributions)
+            )
+        )
 
 
 def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Drawn, Charge, list[Entry]]:
@@ -64,7 +70,7 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
     ):
         size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)
     assert len(noise.drawn) == 1, f"drawn {len(noise.drawn)} times"
-    expected = ["journal charge", noise.drawn[0].law, "journal measurement"]
+    expected = ["journal charge", noise.drawn[0].distribution, "journal measurement"]
     assert events == (expected if past is None or past.torn else expected[1:]), events
     entries: list[Entry] = journal.memory.entries
     charge = size.budget.earlier[-1]

@@ -1,4 +1,4 @@
-"""Tiny tables, selections and measurements, and the exact laws of what a measuring curator releases of them."""
+"""Tiny tables, selections and measurements, and the exact distributions of what a measuring curator releases of them."""
 
 from __future__ import annotations
 
@@ -163,20 +163,20 @@ def neighbours(
     ]
 
 
-Law = Callable[[Table], list[Fraction]]
+Distribution = Callable[[Table], list[Fraction]]
 
 
-def law_of_selection(what: Selection, relation: NeighbouringRelation, size: int) -> Law:
-    """Return the law of a selection as a function of the table, each table's computed once."""
+def distribution_of_selection(what: Selection, relation: NeighbouringRelation, size: int) -> Distribution:
+    """Return the distribution of a selection as a function of the table, each table's computed once."""
     known: dict[Table, list[Fraction]] = {}
 
-    def law(table: Table) -> list[Fraction]:
+    def distribution(table: Table) -> list[Fraction]:
         key = tuple(sorted(table))
         if key not in known:
             known[key] = Measuring(key, [what.charge(relation)], relation, size).select(what)
         return known[key]
 
-    return law
+    return distribution
 
 
 def measured_counts(

@@ -1,4 +1,4 @@
-"""Tiny rounds of multiplicative weights, and the exact law of what their curator selects and measures."""
+"""Tiny rounds of multiplicative weights, and the exact distribution of what their curator selects and measures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
+from tests.exact_distribution import logarithm
 from tests.exact_fem_loss import Points
-from tests.exact_law import logarithm
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment, pairs
 from tests.tiny_measuring import SCHEMA, Exact
@@ -33,7 +33,7 @@ from tests.tiny_runs import EventJournal, Table, dataset_of
 
 SIZE = 2
 CLAUSES = parse_workload("threshold:1of2,count=3,seed=4", SCHEMA).clauses
-Law = list[Fraction]
+Distribution = list[Fraction]
 
 
 def tiny_plan(
@@ -63,7 +63,7 @@ def tiny_plan(
 
 @dataclass
 class TinyRound:
-    """A curator whose plan is reserved, with noise of zero and selections whose law is read, and the events around it."""
+    """A curator whose plan is reserved, with zero noise and selections whose distribution is read, and the events."""
 
     table: Table
     plan: MultiplicativePlan
@@ -88,9 +88,9 @@ class TinyRound:
                 noise=self.noise,
             )
 
-    def law_of_queries(self, public: NDArray[np.int64], *, number: int = 1) -> Law:
+    def distribution_of_queries(self, public: NDArray[np.int64], *, number: int = 1) -> Distribution:
         """Select, and return the probability of each signed query, read off the real draw."""
-        points, laws = Points(), list[Law]()
+        points, distributions = Points(), list[Distribution]()
         original = self.curator._queries.draw
 
         def draw(answers: NDArray[np.int64], words: object) -> int:
@@ -100,7 +100,7 @@ class TinyRound:
                 points.next = point
                 return original(answers, self.curator._words)
 
-            laws.append(points.law(drawn, 2 * len(public)))
+            distributions.append(points.distribution(drawn, 2 * len(public)))
             return 0
 
         with (
@@ -108,11 +108,11 @@ class TinyRound:
             mock.patch.object(self.curator._queries, "draw", draw),
         ):
             self.curator.select_query(public, round=number)
-        return laws[0]
+        return distributions[0]
 
-    def law_of_marginals(
+    def distribution_of_marginals(
         self, public: NDArray[np.int64], score: str, penalties: Sequence[int], *, number: int = 1
-    ) -> Law:
+    ) -> Distribution:
         """Select, and return the probability of each marginal, read off the whole numbers that the draw is made from."""
         weights: list[int] = []
 
@@ -153,12 +153,12 @@ class RoundGame:
         """Number of queries."""
         return len(self.queries) if isinstance(self.queries, Clauses) else self.queries.number_of_cells
 
-    def law(self, table: Table) -> Law:
-        """Return the law of the selection on a table."""
+    def distribution(self, table: Table) -> Distribution:
+        """Return the distribution of the selection on a table."""
         one, public = TinyRound(table, self.plan, self.queries), public_answers(self.number, self.plan.size)
         if self.plan.select == MARGINALS:
-            return one.law_of_marginals(public, self.score, range(len(self.queries)))
-        return one.law_of_queries(public)
+            return one.distribution_of_marginals(public, self.score, range(len(self.queries)))
+        return one.distribution_of_queries(public)
 
     def measured(self, table: Table) -> list[NDArray[np.int64]]:
         """Return for each choice the counts that get noise of the planned scale."""
@@ -173,14 +173,14 @@ class RoundGame:
 def check_round(game: RoundGame) -> tuple[Decimal, float]:
     """Check all neighbours; return the largest shares of the charged range, and of the round's charge, that are used up."""
     selection, measurement = game.plan.charges_of(1)
-    laws: dict[Table, Law] = {}
+    distributions: dict[Table, Distribution] = {}
     counts: dict[Table, list[NDArray[np.int64]]] = {}
     ranges, losses = Decimal(0), 0.0
 
-    def law(table: Table) -> Law:
-        if table not in laws:
-            laws[table] = game.law(table)
-        return laws[table]
+    def distribution(table: Table) -> Distribution:
+        if table not in distributions:
+            distributions[table] = game.distribution(table)
+        return distributions[table]
 
     def counted(table: Table) -> list[NDArray[np.int64]]:
         if table not in counts:
@@ -188,7 +188,7 @@ def check_round(game: RoundGame) -> tuple[Decimal, float]:
         return counts[table]
 
     for one, two in pairs(game.plan.relation):
-        first, second = law(one), law(two)
+        first, second = distribution(one), distribution(two)
         ratios = [a / b for a, b in zip(first, second, strict=True)]
         found = logarithm(max(ratios) / min(ratios))
         assert found <= Decimal(selection.parameter), f"range {found}, charged {selection.parameter}"
@@ -208,8 +208,8 @@ def check_round(game: RoundGame) -> tuple[Decimal, float]:
 
 def _joint(
     charges: Sequence[Charge],
-    one: Law,
-    two: Law,
+    one: Distribution,
+    two: Distribution,
     moves: Sequence[tuple[int, ...]],
     plan: MultiplicativePlan,
 ) -> float:

@@ -155,7 +155,7 @@ def play(
     ledger = Ledger(plan.budget, plan.relation)
     ledger.reserve(plan.charges())
     journal = MemoryJournal()
-    # The scripted samplers of these tests follow the real law, so their claim to be private is taken.
+    # The scripted samplers of these tests follow the real distribution, so their claim to be private is taken.
     with mock.patch(
         "dpopt.private.curators.door.is_trusted",
         lambda given, *_: given is None or given.is_private,

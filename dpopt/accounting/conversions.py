@@ -232,7 +232,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 
 def mills_ratio(x: float) -> float:
-    """Return Phi(-x) / phi(x) of the standard normal law for x >= 0, to a relative error below 600 * 2^-53."""
+    """Return Phi(-x) / phi(x) of the standard normal distribution for x >= 0, to a relative error below 600 * 2^-53."""
     if x <= 20.0:
         return math.sqrt(math.pi / 2.0) * math.exp(x * x / 2.0) * math.erfc(x / math.sqrt(2.0))
     value = x

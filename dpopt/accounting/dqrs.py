@@ -4,7 +4,7 @@ In round t each of the s queries of round t - 1 is kept with probability a = exp
 taken as 1 where it is larger, is in [-1, 1], and is otherwise replaced by a fresh draw of round t. Given what was released
 before, the s outcomes are independent, and neighbouring tables change A by at most 1/n, so ln a by at most h = eta / n.
 
-Renyi cost of one outcome, order alpha > 1, with p = 1 - a and F the law of a fresh draw, of bounded range e_t:
+Renyi cost of one outcome, order alpha > 1, with p = 1 - a and F the distribution of a fresh draw, of bounded range e_t:
 
     (alpha - 1) r_t(alpha) = max over (a, a') of ln [ a^alpha a'^(1-alpha) + p^alpha p'^(1-alpha) exp(G) ],
     G = ln of the largest E_F' (dF/dF')^alpha over all pairs of bounded range e_t.

@@ -27,7 +27,7 @@ def log_fresh_moment(x: Floats, ranges: Floats) -> Floats:
     x, ranges
         alpha - 1, above 0, and e, above 0; they broadcast.
 
-    Source: Dong, Durfee and Rogers 2020 (the two-point law is the worst of bounded range).
+    Source: Dong, Durfee and Rogers 2020 (the two-point distribution is the worst of bounded range).
     """
     x, ranges = np.broadcast_arrays(x, ranges)
     alpha = x + 1.0

@@ -108,9 +108,9 @@ def pure_rho(epsilon: float) -> float:
     """Return rho = epsilon tanh(epsilon / 2), rounded up, of which zCDP every epsilon-differentially private mechanism is.
 
     The worst is randomized response, whose loss takes the two values +-epsilon and has the mean m = epsilon tanh(epsilon / 2).
-    For such a law ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4 ln(p / (1 - p))), with w = 2 epsilon,
-    2 p - 1 = tanh(epsilon / 2), ln(p / (1 - p)) = epsilon). With t = a - 1 the Renyi divergence of order a is at most
-    m + (a - 1) m = a m. It is below epsilon^2 / 2. Checked by `tests/accounting/test_many_releases.py`. Privacy: B11 in
+    For such a distribution ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4 ln(p / (1 - p))), with w =
+    2 epsilon, 2 p - 1 = tanh(epsilon / 2), ln(p / (1 - p)) = epsilon). With t = a - 1 the Renyi divergence of order a is at
+    most m + (a - 1) m = a m. It is below epsilon^2 / 2. Checked by `tests/accounting/test_many_releases.py`. Privacy: B11 in
     docs/privacy.md.
 
     Source: Kearns and Saul 1998, Lemma 1; Kairouz, Oh and Viswanath 2015.

@@ -1,9 +1,9 @@
 """What it costs to measure counts with integer noise, and how much noise a given amount of budget needs.
 
-A measurement adds independent integer noise to a vector of counts. `moved` is by how much one record moves that vector: an
-upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0 and 1 the two
-are one number. Over M marginals it is M under add-remove (the record counts once in each) and 2 M under replace-one (it
-leaves one cell and enters another); `dpopt.queries.sensitivity.clauses` bounds it for any clauses.
+A measurement adds independent integer noise to a vector of counts. `sensitivity` is by how much one record moves that
+vector: an upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0 and
+1 the two are one number. Over M marginals it is M under add-remove (the record counts once in each) and 2 M under
+replace-one (it leaves one cell and enters another); `dpopt.queries.sensitivity.clauses` bounds it for any clauses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-9, 1e15
-LARGEST_MOVED = 2**53
+LARGEST_SENSITIVITY = 2**53
 GAUSSIAN_THEOREM = "Canonne, Kamath and Steinke 2020, Theorem 14"
 LAPLACE_THEOREM = "Ghosh, Roughgarden and Sundararajan 2009"
 ONE_WAY = "one-way marginals"
@@ -29,19 +29,19 @@ _NOISIER = 1.0 + 1e-12  # more than the roundings of a scale, of its charge, and
 
 
 def measurement_charge(
-    name: str, moved: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
+    name: str, sensitivity: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
 ) -> Charge:
     """Return the charge of one vector of counts with independent integer noise of this scale on each.
 
-    Neighbouring relation: `relation`, the one that `moved` holds for. Sensitivity: `moved` in L1, its square root in L2.
-    Theorem: discrete Gaussian noise of parameter sigma is (moved / (2 sigma^2))-zCDP; discrete Laplace noise of scale b is
-    (moved / b)-DP. Privacy: C1 in docs/privacy.md. Test: `tests/accounting/test_measurements.py`.
+    Neighbouring relation: `relation`, the one that `sensitivity` holds for. Sensitivity: `sensitivity` in L1, its square
+    root in L2. Theorem: discrete Gaussian noise of parameter sigma is (sensitivity / (2 sigma^2))-zCDP; discrete Laplace
+    noise of scale b is (sensitivity / b)-DP. Privacy: C1 in docs/privacy.md. Test: `tests/accounting/test_measurements.py`.
 
     Parameters
     ----------
     name
         What is measured, in words; also the label of the charge.
-    moved
+    sensitivity
         From 0 to 2^53; 0 for counts that no record moves, such as none at all.
     scale
         sigma or b, from 1e-9 to below 1e15, in records.
@@ -54,27 +54,27 @@ def measurement_charge(
     Source: discrete Gaussian, Canonne, Kamath and Steinke 2020, Theorem 14; discrete Laplace, Ghosh, Roughgarden and
     Sundararajan 2009.
     """
-    _check_moved(name, moved, least=0)
+    _check_sensitivity(name, sensitivity, least=0)
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
         raise AccountingError(
             f"{name}: found noise scale {scale!r}, expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
         )
     if gaussian:
-        kind, parameter, law, theorem = (
+        kind, parameter, distribution, theorem = (
             ChargeKind.CONCENTRATED,
-            int(moved) / (2 * scale * scale) * _UPWARD,
+            int(sensitivity) / (2 * scale * scale) * _UPWARD,
             "Gaussian",
             GAUSSIAN_THEOREM,
         )
     else:
-        kind, parameter, law, theorem = (
+        kind, parameter, distribution, theorem = (
             ChargeKind.PURE,
-            int(moved) / scale * _UPWARD,
+            int(sensitivity) / scale * _UPWARD,
             "Laplace",
             LAPLACE_THEOREM,
         )
     return Charge(
-        mechanism=f"discrete {law} noise on {name}",
+        mechanism=f"discrete {distribution} noise on {name}",
         kind=kind,
         parameter=parameter,
         count=1,
@@ -84,12 +84,12 @@ def measurement_charge(
     )
 
 
-def measurement_scale(moved: int, *, amount: float, gaussian: bool) -> float:
+def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> float:
     """Return a noise scale whose charge is at most `amount`, too large by less than 1e-11 of it.
 
     Parameters
     ----------
-    moved
+    sensitivity
         From 1 to 2^53: by how much one record moves the counts (see the head of this file).
     amount
         rho of zCDP if `gaussian`, else epsilon; above 0.
@@ -97,17 +97,17 @@ def measurement_scale(moved: int, *, amount: float, gaussian: bool) -> float:
     Raises
     ------
     AccountingError
-        `moved` or `amount` out of range, or a scale that `measurement_charge` would refuse.
+        `sensitivity` or `amount` out of range, or a scale that `measurement_charge` would refuse.
     """
-    _check_moved("a measurement", moved, least=1)
+    _check_sensitivity("a measurement", sensitivity, least=1)
     if not 0.0 < amount < inf:
         raise AccountingError(
             f"the share of the budget of a measurement: found {amount!r}, expected a finite number above 0"
         )
-    scale = (sqrt(moved / (2 * amount)) if gaussian else moved / amount) * _NOISIER
+    scale = (sqrt(sensitivity / (2 * amount)) if gaussian else sensitivity / amount) * _NOISIER
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
         raise AccountingError(
-            f"a measurement of which one record moves {moved} counts, for {amount!r}: needs noise of scale {scale!r}, "
+            f"a measurement of which one record moves {sensitivity} counts, for {amount!r}: needs noise of scale {scale!r}, "
             f"expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}; change the budget"
         )
     return scale
@@ -162,11 +162,11 @@ def _largest(allowed: Callable[[float], bool]) -> float:
     return low
 
 
-def _check_moved(name: str, moved: object, *, least: int) -> None:
-    whole = isinstance(moved, SupportsIndex) and not isinstance(moved, bool)
-    if not whole or not least <= int(moved) <= LARGEST_MOVED:  # type: ignore[call-overload]
+def _check_sensitivity(name: str, sensitivity: object, *, least: int) -> None:
+    whole = isinstance(sensitivity, SupportsIndex) and not isinstance(sensitivity, bool)
+    if not whole or not least <= int(sensitivity) <= LARGEST_SENSITIVITY:  # type: ignore[call-overload]
         raise AccountingError(
-            f"{name}: found that one record moves {moved!r} counts, expected a whole number from {least} to 2^53"
+            f"{name}: found that one record moves {sensitivity!r} counts, expected a whole number from {least} to 2^53"
         )
 
 
@@ -184,16 +184,16 @@ def one_way_charge(
         No attribute, or a scale that is out of range.
     """
     return measurement_charge(
-        ONE_WAY, _moved_one_way(attributes, relation), scale, gaussian=gaussian, relation=relation
+        ONE_WAY, _one_way_sensitivity(attributes, relation), scale, gaussian=gaussian, relation=relation
     )
 
 
 def one_way_scale(attributes: int, *, amount: float, gaussian: bool, relation: NeighbouringRelation) -> float:
     """Return the noise scale whose charge is at most `amount` (rho of zCDP if `gaussian`, else epsilon)."""
-    return measurement_scale(_moved_one_way(attributes, relation), amount=amount, gaussian=gaussian)
+    return measurement_scale(_one_way_sensitivity(attributes, relation), amount=amount, gaussian=gaussian)
 
 
-def _moved_one_way(attributes: int, relation: NeighbouringRelation) -> int:
+def _one_way_sensitivity(attributes: int, relation: NeighbouringRelation) -> int:
     if attributes < 1:
         raise AccountingError(f"{ONE_WAY}: found {attributes} attributes, expected at least 1")
     return attributes if relation is NeighbouringRelation.ADD_REMOVE else 2 * attributes

@@ -25,7 +25,7 @@ class SizeMeasurement:
     Attributes
     ----------
     scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace law, in records.
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
     gaussian : bool
         Which of the two.
     draw : int
@@ -64,7 +64,7 @@ class SizeMeasurement:
 
         Neighbouring relation: add-remove. Sensitivity: 1, since one record more or less changes the number by one. Theorem:
         as for `dpopt.accounting.measurements.measurement_charge`. Checked by `tests/boundary/test_exact_loss_of_sizes.py`
-        over the exact laws of neighbouring numbers. Privacy: C14 in docs/privacy.md.
+        over the exact distributions of neighbouring numbers. Privacy: C14 in docs/privacy.md.
         """
         return measurement_charge(
             self.name, 1, self.scale, gaussian=self.gaussian, relation=NeighbouringRelation.ADD_REMOVE

@@ -10,7 +10,7 @@ on released values only.
 | registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
 | asked.py | the terms of a release, whichever its algorithm; what was asked of a run |
 | choosing.py, stating.py, explain.py | which algorithm `auto` takes; what is refused and known beforehand; its cost |
-| public_baselines.py, assumed_fill.py | trivial data sets on public tables; the assumed share of ones of a wide table |
+| public_baselines.py, assumed_density.py | trivial data sets on public tables; the assumed share of ones of a wide table |
 | memory.py | the memory that a run will take |
 | synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, statement.py, synthetic_release.py | the release folder; release.json; a release as a value |

@@ -51,10 +51,10 @@ class Terms:
         csv or parquet; npz or baskets for wide tables of zeros and ones. None stands for npz there, and for csv elsewhere.
     predict : bool
         Whether to simulate the errors on public synthetic data first.
-    fill : float or None
+    density : float or None
         Public share of ones in a table of zeros and ones, such as the average basket divided by the number of items: what
         predictions assume, and how rounds and draws are chosen for sparse tables. Without it wide tables are taken to be as
-        sparse as their layout suggests (`dpopt.algorithms.assumed_fill`). Recorded in the release, like what is assumed.
+        sparse as their layout suggests (`dpopt.algorithms.assumed_density`). Recorded in the release, like what is assumed.
     """
 
     algorithm: Options = field(default_factory=Auto)
@@ -69,7 +69,7 @@ class Terms:
     rows: int | None = None
     format: str | None = None
     predict: bool = True
-    fill: float | None = None
+    density: float | None = None
 
     @classmethod
     def of(cls, algorithm: Options | str = AUTO, **given: Any) -> Terms:
@@ -140,7 +140,7 @@ class Terms:
         """Return the planning request for a public size; `budget` is the terms' own, with what was spent of it earlier."""
         self.reading.check_relation(self.relation)
         return PlanRequest(
-            size, self.relation, self.budget() if budget is None else budget, self.algorithm, self.fill
+            size, self.relation, self.budget() if budget is None else budget, self.algorithm, self.density
         )
 
     def output(self, schema: Schema | None = None) -> dict[str, Any]:

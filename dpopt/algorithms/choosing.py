@@ -70,7 +70,7 @@ def choose(
     """
     plans: dict[str, Plan] = {}
     considered: dict[str, Any] = {}
-    wide = _is_wide(workload, request.fill)
+    wide = _is_wide(workload, request.density)
     for options in candidates_for(request.options):
         algorithm = options.algorithm
         if wide and not ALGORITHMS[algorithm].predicts_wide:
@@ -87,7 +87,7 @@ def choose(
     for algorithm, plan in plans.items():
         on_algorithm(algorithm)
         try:
-            predicted[algorithm] = predict(plan, workload, fill=request.fill)
+            predicted[algorithm] = predict(plan, workload, density=request.density)
         except DpoptError as error:
             considered[algorithm] = {"out_of_the_question": str(error)}
             continue
@@ -104,15 +104,15 @@ def choose(
     return Choice(plans[best], predicted[best], _because(best, predicted), considered)
 
 
-def _is_wide(workload: Workload, fill: float | None) -> bool:
+def _is_wide(workload: Workload, density: float | None) -> bool:
     """Return whether the attributes are so many, all of zeros and ones, that hardly any algorithm is predicted."""
-    return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, fill)
+    return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, density)
 
 
 def _compared(request: PlanRequest[Options], workload: Workload) -> dict[str, Any]:
     """Return the predicted errors of an algorithm as a JSON object, or why there are none."""
     try:
-        return predict(plan_of(request, workload), workload, fill=request.fill).to_json()
+        return predict(plan_of(request, workload), workload, density=request.density).to_json()
     except DpoptError as error:
         return {"out_of_the_question": str(error)}
 

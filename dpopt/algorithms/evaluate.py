@@ -93,20 +93,22 @@ def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.fl
     """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
 
     The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 / size; its
-    law is built up literal by literal and summed over the accepted numbers.
+    distribution is built up literal by literal and summed over the accepted numbers.
     """
     width = clauses.width
-    law = np.zeros((len(clauses), width + 1))
-    law[:, 0] = 1.0
+    distribution = np.zeros((len(clauses), width + 1))
+    distribution[:, 0] = 1.0
     for position in range(width):
         attributes = clauses.attributes[:, position]
         present = attributes >= 0
         share = 1.0 / sizes[np.where(present, attributes, 0)]
         true = np.where(present, np.where(clauses.signs[:, position], share, 1.0 - share), 0.0)
-        law[:, 1:] = law[:, 1:] * (1.0 - true)[:, None] + law[:, :-1] * true[:, None]
-        law[:, 0] *= 1.0 - true
+        distribution[:, 1:] = (
+            distribution[:, 1:] * (1.0 - true)[:, None] + distribution[:, :-1] * true[:, None]
+        )
+        distribution[:, 0] *= 1.0 - true
     accepted = (clauses.accepted[:, None] >> np.arange(width + 1, dtype=np.uint32)) & np.uint32(1)
-    return np.asarray((law * accepted).sum(axis=1))
+    return np.asarray((distribution * accepted).sum(axis=1))
 
 
 def _zeros(schema: Schema) -> NDArray[np.int32]:

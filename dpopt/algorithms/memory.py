@@ -198,7 +198,7 @@ def number_of_named_columns(queries: Clauses | MarginalSet, sizes: NDArray[np.in
 
 
 def available_memory() -> int | None:
-    """Return the bytes that this process can still get, None if nothing tells.
+    """Return the bytes that this process can still get, None if nothing says.
 
     The least of what the machine has, what the process may hold (`ulimit -v`), and what its control group may (containers,
     batch systems).
@@ -233,11 +233,11 @@ def _of_the_group() -> int | None:
 
 def _of_the_machine() -> int | None:
     try:
-        told = re.search(r"^MemAvailable:\s+(\d+) kB$", MEMORY_INFORMATION.read_text("ascii"), re.MULTILINE)
+        found = re.search(r"^MemAvailable:\s+(\d+) kB$", MEMORY_INFORMATION.read_text("ascii"), re.MULTILINE)
     except (OSError, UnicodeDecodeError):
-        told = None
-    if told is not None:
-        return 1024 * int(told[1])
+        found = None
+    if found is not None:
+        return 1024 * int(found[1])
     try:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
@@ -269,19 +269,19 @@ def check_memory(expected: ExpectedMemory, available: int | None) -> None:
 
 
 def note_on_memory(expected: ExpectedMemory, available: int | None = None) -> str | None:
-    """Return what to tell beforehand of a run that takes much memory, None where it does not.
+    """Return the remark on a run that takes much memory, None where it does not.
 
     With `available` bytes this is a run that goes on. It is not refused where they are too few: what was spent would be lost
     to whoever has no larger machine.
     """
-    told = f"memory: about {expected.describe()}"
+    found = f"memory: about {expected.describe()}"
     if available is not None and expected.total > available:
         return (
-            f"{told}; the machine has {_gigabytes(available)} available. Should the run be ended for want of it, nothing is "
+            f"{found}; the machine has {_gigabytes(available)} available. Should the run be ended for want of it, nothing is "
             "lost and nothing is spent twice: resume it on a machine with more memory, or with --engine stream if the table is "
             "no wide one"
         )
-    return told if expected.total > MUCH else None
+    return found if expected.total > MUCH else None
 
 
 def _gigabytes(size: int) -> str:

@@ -19,7 +19,7 @@ from dpopt.releases.plan import (
     Encoding,
     FreeAttributes,
     PlanBy,
-    check_fill,
+    check_density,
     check_seconds,
     check_seed,
     check_size,
@@ -493,7 +493,7 @@ class PlanRequest(Generic[OptionsT_co]):
     budget : Budget
     options : Options
         Of the algorithm; their kind says which.
-    fill : float or None
+    density : float or None
         Public share of ones in a table of zeros and ones, where it is declared or assumed.
     on_candidate : callable
         Told which of how many plans is simulated next, where plans are.
@@ -503,11 +503,11 @@ class PlanRequest(Generic[OptionsT_co]):
     relation: NeighbouringRelation
     budget: Budget
     options: OptionsT_co
-    fill: float | None = None
+    density: float | None = None
     on_candidate: OnCandidate = field(default=lambda number, of: None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", check_size(self.size))
         self.budget.check_relation(self.relation)
-        if self.fill is not None:
-            check_fill(self.fill)
+        if self.density is not None:
+            check_density(self.density)

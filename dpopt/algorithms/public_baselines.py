@@ -27,7 +27,7 @@ MOST_CELLS = 20_000_000
 
 
 def public_baselines(
-    workload: Workload, *, runs: int = 1, fill: float | None = None
+    workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> dict[str, dict[str, float]]:
     """Return the errors of two data sets that nobody's data enter, on the populations on which plans are simulated.
 
@@ -39,7 +39,7 @@ def public_baselines(
     dict
         "zeros" and "uniform", each with "max_error" and "mean_error", averaged over the populations.
     """
-    found = [_on_population(workload, seed, fill) for seed in range(1, max(1, runs) + 1)]
+    found = [_on_population(workload, seed, density) for seed in range(1, max(1, runs) + 1)]
     means = np.mean(np.array(found), axis=0).tolist()
     return {
         name: {"max_error": largest, "mean_error": mean}
@@ -47,9 +47,9 @@ def public_baselines(
     }
 
 
-def _on_population(workload: Workload, seed: int, fill: float | None) -> list[tuple[float, float]]:
-    if has_binary_population(workload, fill):
-        return _on_binary(workload, seed, fill)
+def _on_population(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
+    if has_binary_population(workload, density):
+        return _on_binary(workload, seed, density)
     schema = workload.schema
     table = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
     zeros = np.zeros((1, len(schema)), dtype=np.int32)
@@ -66,8 +66,8 @@ def _on_population(workload: Workload, seed: int, fill: float | None) -> list[tu
     return [(errors[name].max_error, errors[name].mean_error) for name in BASELINES]
 
 
-def _on_binary(workload: Workload, seed: int, fill: float | None) -> list[tuple[float, float]]:
-    part = named_part(workload, simulated_clauses(workload), seed, fill)
+def _on_binary(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
+    part = named_part(workload, simulated_clauses(workload), seed, density)
     zeros = np.zeros(len(part.schema), dtype=np.int32)
     answers = (_truth_of(part.clauses, zeros), uniform_answers(part.clauses, part.schema.sizes))
     differences = [np.abs(own - part.answers) for own in answers]

@@ -59,7 +59,7 @@ class Algorithm:
         Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always had.
     predicts_wide : bool
         Whether its predictions stay short for very many binary attributes.
-    knows_fill : bool
+    knows_density : bool
         Whether its rule for rounds and draws asks whether a table of zeros and ones is sparse.
     memory, pricer : str or None
         Functions that return the memory of a run, and what each accountant charges for one; None where neither is foreseen.
@@ -73,7 +73,7 @@ class Algorithm:
     player: str
     candidate: bool = False
     predicts_wide: bool = False
-    knows_fill: bool = False
+    knows_density: bool = False
     memory: str | None = None
     pricer: str | None = None
 
@@ -150,7 +150,7 @@ _ALL = (
     _measured(Adaptive, candidate=True),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
-        "dualquery.planning:proven_of_plan", "dualquery.driver", candidate=True, predicts_wide=True, knows_fill=True,
+        "dualquery.planning:proven_of_plan", "dualquery.driver", candidate=True, predicts_wide=True, knows_density=True,
         memory="memory:memory_of_rounds", pricer="explain:costs_of_plan",
     ),
     _fem(FEM),
@@ -158,7 +158,7 @@ _ALL = (
     # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
     Algorithm(
         DQRS, "dualquery.dqrs_plan:DqrsPlan", "dualquery.dqrs_plan:make_dqrs_plan", "dualquery.simulation:predict_error",
-        None, "dualquery.driver", knows_fill=True, memory="memory:memory_of_rounds",
+        None, "dualquery.driver", knows_density=True, memory="memory:memory_of_rounds",
     ),
     _multiplicative(MWEM),
     _multiplicative(PMW),
@@ -249,15 +249,15 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     return ALGORITHMS[name].read(obj)
 
 
-def predict(plan: Plan, workload: Workload, *, runs: int = 1, fill: float | None = None) -> PredictedError:
+def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | None = None) -> PredictedError:
     """Return the errors that a plan shows on public populations; those of noise alone follow from its scale.
 
-    `fill` is the public share of ones in a table of zeros and ones, where it is declared.
+    `density` is the public share of ones in a table of zeros and ones, where it is declared.
 
     Raises
     ------
     PlanError
         If a simulation would take as long as a run.
     """
-    found: PredictedError = _load(algorithm_of(plan).predictor)(plan, workload, runs=runs, fill=fill)
+    found: PredictedError = _load(algorithm_of(plan).predictor)(plan, workload, runs=runs, density=density)
     return found

@@ -88,10 +88,10 @@ def check_plannable(asked: Asked) -> None:
     raise refusals[-1]
 
 
-def job_of(asked: Asked, size: PublicSize, told: Progress) -> Job:
+def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
     """Return the job for a public number of records: a function of what was asked and of that number."""
     plan, statement = plan_and_statement(
-        asked.terms, size.number, asked.workload, told, form=asked.form, budget=size.budget
+        asked.terms, size.number, asked.workload, progress, form=asked.form, budget=size.budget
     )
     return _job(asked, plan, {**statement, **asked.statement})
 

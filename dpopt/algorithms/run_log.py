@@ -76,7 +76,7 @@ class RunLog(Silent):
             self.close()  # a full disk must not end a run that has drawn
 
     def close(self) -> None:
-        """Close the file; what is told later is dropped."""
+        """Close the file; later messages are dropped."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -11,7 +11,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, Terms
-from dpopt.algorithms.assumed_fill import AssumedFill, assumed_fill
+from dpopt.algorithms.assumed_density import AssumedDensity, assumed_density
 from dpopt.algorithms.choosing import choose
 from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import Auto
@@ -24,13 +24,13 @@ from dpopt.releases.output_format import check_format
 from dpopt.releases.plan import Encoding, Plan
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.public_population.public_table import has_binary_population
-from dpopt.releases.rule_conflicts import legal_record
+from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.solver_choice import require_solver
 from dpopt.schema.schema import Schema
 
 
 def prepare(
-    terms: Terms, schema: Schema | str | os.PathLike[str], workload: Workload | str, told: Progress
+    terms: Terms, schema: Schema | str | os.PathLike[str], workload: Workload | str, progress: Progress
 ) -> Asked:
     """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
 
@@ -52,8 +52,8 @@ def prepare(
     check_format(terms.output(declared)["format"], declared, answers_only=options.answers_only)
     terms.reading.check_against(declared)
     if declared.rules:
-        with stage(told, "checking the rules"):
-            legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
+        with stage(progress, "checking the rules"):
+            feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     return Asked(terms, declared, queries)
 
 
@@ -61,7 +61,7 @@ def plan_and_statement(
     terms: Terms,
     size: int,
     workload: Workload,
-    told: Progress,
+    progress: Progress,
     *,
     runs: int = 1,
     compare: bool = False,
@@ -71,22 +71,22 @@ def plan_and_statement(
     """Return the plan that the terms ask for, and what is known of it; with `auto`, also why it was chosen.
 
     With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
-    over, where that is known: without a declared share of ones it says what is assumed (see `assumed_fill`), and the statement
-    tells that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
+    over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`), and the
+    statement tells that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
 
     Raises
     ------
     DpoptError
         If there is no such plan.
     """
-    assumed = assumed_fill(workload.schema, form) if terms.fill is None else None
-    fill = terms.fill if assumed is None else assumed.fill
+    assumed = assumed_density(workload.schema, form) if terms.density is None else None
+    density = terms.density if assumed is None else assumed.density
     request = replace(
         terms.request(size, budget),
-        fill=fill,
-        on_candidate=lambda number, of: told.note(f"simulating candidate {number} of {of}"),
+        density=density,
+        on_candidate=lambda number, of: progress.note(f"simulating candidate {number} of {of}"),
     )
-    has_binary_population(workload, terms.fill)  # refuses a fill for other tables
+    has_binary_population(workload, terms.density)  # refuses a density for other tables
     if not isinstance(terms.algorithm, Auto):
         plan = plan_of(request, workload)
         return plan, plan_statement(
@@ -95,31 +95,31 @@ def plan_and_statement(
             predict_errors=terms.predict,
             accept_draft=terms.accept_draft,
             runs=runs,
-            fill=fill,
+            density=density,
             assumed=assumed,
         )
     choice = choose(
         request,
         workload,
-        on_algorithm=lambda name: told.note(f"predicting the errors of {name}"),
+        on_algorithm=lambda name: progress.note(f"predicting the errors of {name}"),
         compare=compare,
     )
-    told.note(f"algorithm: {choice.plan.algorithm}; {choice.because}")
+    progress.note(f"algorithm: {choice.plan.algorithm}; {choice.because}")
     statement = plan_statement(
         choice.plan,
         workload,
         predict_errors=False,
         accept_draft=terms.accept_draft,
-        fill=fill,
+        density=density,
         assumed=assumed,
     )
-    predicted = _predicted(choice.predicted, workload, fill)
+    predicted = _predicted(choice.predicted, workload, density)
     return choice.plan, {**statement, "predicted": predicted, "chosen": choice.to_json()}
 
 
-def _predicted(predicted: PredictedError, workload: Workload, fill: float | None) -> dict[str, Any]:
+def _predicted(predicted: PredictedError, workload: Workload, density: float | None) -> dict[str, Any]:
     """Return predicted errors beside those of trivial data sets on the same populations, and what that says in words."""
-    stated, baselines = predicted.to_json(), public_baselines(workload, runs=predicted.runs, fill=fill)
+    stated, baselines = predicted.to_json(), public_baselines(workload, runs=predicted.runs, density=density)
     return {**stated, "baselines": baselines, "verdict": verdict(stated, baselines, workload)}
 
 
@@ -130,19 +130,19 @@ def plan_statement(
     predict_errors: bool,
     accept_draft: bool,
     runs: int = 1,
-    fill: float | None = None,
-    assumed: AssumedFill | None = None,
+    density: float | None = None,
+    assumed: AssumedDensity | None = None,
 ) -> dict[str, Any]:
     """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions.
 
-    `fill` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
+    `density` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
     """
     from dpopt.version import __version__
 
     predicted: dict[str, Any] | None = None
     if predict_errors:
-        predicted = _predicted(predict(plan, workload, runs=runs, fill=fill), workload, fill)
-    declared: dict[str, Any] = {} if fill is None else {"declared": {"fill": fill}}
+        predicted = _predicted(predict(plan, workload, runs=runs, density=density), workload, density)
+    declared: dict[str, Any] = {} if density is None else {"declared": {"density": density}}
     if assumed is not None:
         declared = {"assumed": assumed.to_json()}
     return {
@@ -165,16 +165,16 @@ def delta_warning(plan: Plan) -> str | None:
     )
 
 
-def fill_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
+def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     """Return what to know about a wide table whose share of ones was not declared; None elsewhere."""
-    planned = algorithm_of(plan).knows_fill and not plan.chosen_by.startswith("given")
+    planned = algorithm_of(plan).knows_density and not plan.chosen_by.startswith("given")
     assumed = statement.get("assumed")
     if assumed is None or not planned:
         return None
-    if assumed["fill"] is not None:
+    if assumed["density"] is not None:
         return (
             f"note: {assumed['because']}: rounds, draws and predictions are those for such sparse tables. Declare the public "
-            "share of ones by --fill if you know it; where it is large, --fill 0.5 makes errors several times smaller"
+            "share of ones by --density if you know it; where it is large, --density 0.5 makes errors several times smaller"
         )
     layout = (
         " (or, for a plan, by --layout how the table is handed over)"
@@ -183,7 +183,7 @@ def fill_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     )
     return (
         f"note: {assumed['because']}: rounds, draws and predictions are those for dense tables. If most values are 0, declare "
-        f"the public share of ones{layout}: with --fill 0.01, say, errors are often several times smaller"
+        f"the public share of ones{layout}: with --density 0.01, say, errors are often several times smaller"
     )
 
 
@@ -201,5 +201,5 @@ def size_note(plan: Plan) -> str | None:
 
 def remarks_on(plan: Plan, statement: Mapping[str, Any]) -> list[str]:
     """Return what there is to know of a plan before it is run."""
-    found = (delta_warning(plan), size_note(plan), fill_note(plan, statement))
+    found = (delta_warning(plan), size_note(plan), density_note(plan, statement))
     return [remark for remark in found if remark is not None]

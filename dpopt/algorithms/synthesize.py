@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import RESERVATION, Asked, Terms
-from dpopt.algorithms.assumed_fill import BIT_TABLE, SPARSE_MATRIX
+from dpopt.algorithms.assumed_density import BIT_TABLE, SPARSE_MATRIX
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.registry import algorithm_of
@@ -83,7 +83,7 @@ def synthesize(
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
     **terms
-        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows, format; predict, fill: the fields of
+        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows, format; predict, density: the fields of
         `dpopt.algorithms.asked.Terms`, which explains each. And reading, or the fields of `dpopt.TableReading`: layout,
         first_item, pair_columns, header, separator, quotes, multiline, decimal, encoding, column_names, on_invalid, person,
         rows_per_person.
@@ -93,36 +93,36 @@ def synthesize(
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
-    told = progress or Silent()
-    asked = prepare(Terms.of(algorithm, **terms), schema, workload, told)
+    progress = progress or Silent()
+    asked = prepare(Terms.of(algorithm, **terms), schema, workload, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
     if folder is not None:
         _refuse_folder(folder, table)
     how = _with_layout(chosen.reading, table, schema)
     account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
-    with stage(told, "reading the table"):
+    with stage(progress, "reading the table"):
         dataset = _read(table, schema, how, engine)
-    _tell_owner_of_broken_rules(dataset, schema, how, told)
+    _note_broken_rules(dataset, schema, how, progress)
     published = replace(chosen, reading=how.for_publication(schema))
     asked = replace(asked, terms=published, form=_form(table, schema, how))
-    check = partial(_check_job, engine=engine, told=told)
+    check = partial(_check_job, engine=engine, progress=progress)
     if chosen.measures_size:
         return release(
             dataset,
             asked,
             folder,
             check=check,
-            progress=told,
+            progress=progress,
             account=account,
             solver=chosen.algorithm.own_solver,
         )
     size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
-    with stage(told, "planning"):
-        job = job_of(asked, size, told)
+    with stage(progress, "planning"):
+        job = job_of(asked, size, progress)
     check(job)
     own_solver = chosen.algorithm.own_solver
-    return release(dataset, job, folder, progress=told, account=account, solver=own_solver)
+    return release(dataset, job, folder, progress=progress, account=account, solver=own_solver)
 
 
 def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
@@ -144,28 +144,28 @@ def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
         )
 
 
-def _check_job(job: Job, *, engine: str, told: Progress) -> None:
+def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
     """Tell what is to be known of a job before it runs, and refuse one that the memory does not hold."""
     for remark in remarks_on(job.plan, job.statement):
-        told.note(remark)
+        progress.note(remark)
     needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
-        _tell(note_on_memory(needed), told)
+        _note(note_on_memory(needed), progress)
 
 
-def _tell(remark: str | None, told: Progress) -> None:
+def _note(remark: str | None, progress: Progress) -> None:
     if remark is not None:
-        told.note(remark)
+        progress.note(remark)
 
 
-def _tell_owner_of_broken_rules(
-    dataset: PrivateDataset, schema: Schema, how: TableReading, told: Progress
+def _note_broken_rules(
+    dataset: PrivateDataset, schema: Schema, how: TableReading, progress: Progress
 ) -> None:
     """Tell the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
     if not schema.rules:
         return
-    with stage(told, "holding rows against rules"):
+    with stage(progress, "holding rows against rules"):
         report = broken_rows(dataset, schema.circuit())
     if report.rows_breaking_any == 0:
         return
@@ -175,7 +175,7 @@ def _tell_owner_of_broken_rules(
         for name, count, first in zip(report.names, report.broken, report.first_rows, strict=True)
         if first is not None
     ]
-    told.owner_note(
+    progress.owner_note(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows of the table break a rule: {'; '.join(broken)}. "
         "They are used as they are; no synthetic record breaks a rule"
     )
@@ -197,22 +197,22 @@ def continue_run(
     owner's budget over many releases needs that budget again; nothing is reserved twice. One that
     began with a solver of its own, which is not registered, needs that `solver` again.
     """
-    told = progress or Silent()
+    progress = progress or Silent()
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)
     planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
     require_solver_again(planned, solver)
-    with stage(told, "reading the table"):
+    with stage(progress, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
     if isinstance(job, Job):
         needed = algorithm_of(job.plan).expected_memory(
             job.plan, job.workload, streamed=engine != "memory", resumed=True
         )
         if needed is not None:
-            _tell(note_on_memory(needed, available_memory()), told)
-    check = partial(_check_job, engine=engine, told=told)
-    return resume(Path(folder), dataset, job, check=check, progress=told, account=account, solver=solver)
+            _note(note_on_memory(needed, available_memory()), progress)
+    check = partial(_check_job, engine=engine, progress=progress)
+    return resume(Path(folder), dataset, job, check=check, progress=progress, account=account, solver=solver)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

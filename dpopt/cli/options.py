@@ -81,10 +81,10 @@ WorkloadOption = Annotated[
         "declared as occurring, ',positive' to conjunctions without '!='. Public.",
     ),
 ]
-FillOption = Annotated[
+DensityOption = Annotated[
     float | None,
     typer.Option(
-        "--fill",
+        "--density",
         help="Tables of zeros and ones: the public share of ones, such as average basket / number of items. Predictions and "
         "the rule for rounds and draws use it; the release records it. Without it the layout says whether a table is sparse.",
     ),

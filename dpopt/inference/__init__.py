@@ -1,7 +1,7 @@
-"""Noisy answers become records: those whose answers lie as near to them as those of any distribution on legal records can.
+"""Noisy answers become records: those whose answers lie as near to them as those of any distribution on feasible records can.
 
 In       a `FitProblem`: queries with noisy values (shares of the records), rules, allowed codes; `FitSettings`.
-Out      `Fitted`: weighted legal records, the objective, and how much nearer any records could come.
+Out      `Fitted`: weighted feasible records, the objective, and how much nearer any records could come.
 Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`, `dpopt.models`, `dpopt.solvers`; numpy. No records of persons.
 Next     another way to fit: one file here that takes a `FitProblem` and returns a `Fitted`; the mathematics in
 models/projection.
@@ -19,7 +19,7 @@ from __future__ import annotations
 from dpopt.inference.records.columns.column_generation import generate_columns
 from dpopt.inference.records.fit import fit, fit_records
 from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted, FitTerm
-from dpopt.inference.records.start import estimated_laws
+from dpopt.inference.records.start import estimated_one_way
 
 __all__ = [
     "FitProblem",
@@ -27,7 +27,7 @@ __all__ = [
     "FitSettings",
     "FitTerm",
     "Fitted",
-    "estimated_laws",
+    "estimated_one_way",
     "fit",
     "fit_records",
     "generate_columns",

@@ -14,7 +14,7 @@ models/halfspace_debiasing. The solution for one r is
 
 K does not depend on y: one factorization serves all queries. All of it is public, and post-processing.
 
-Source: our own; K is the arcsine law (Stieltjes 1889; Sheppard 1899).
+Source: our own; K is the arcsine distribution (Stieltjes 1889; Sheppard 1899).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules over fewer attributes and codes: which codes rules tell apart, and the circuit over the ones that are kept.
 
-Rules reasoned about by the ranges of their sums: gates that are decided, codes that no legal record has.
+Rules reasoned about by the ranges of their sums: gates that are decided, codes that no feasible record has.
 
 A gate whose smallest sum reaches its bound is always true, one whose largest sum does not is never true. A required
 gate that needs a child makes the child required. Decided gates, and terms that are the same for every code, become

@@ -142,7 +142,7 @@ def is_small(program: MaxCsp) -> bool:
 
 
 def best_record(program: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.int32] | None:
-    """Return an optimal record (d,): the given one if it is optimal, else the first; None if no record is legal.
+    """Return an optimal record (d,): the given one if it is optimal, else the first; None if no record is feasible.
 
     Parameters
     ----------
@@ -154,10 +154,10 @@ def best_record(program: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.int32]
     grid = np.indices(program.sizes.tolist(), dtype=np.int32)
     records = np.ascontiguousarray(grid.reshape(program.sizes.size, -1).T)
     values = _objectives(program, records)
-    legal = ~program.rules.broken(records).any(axis=1)
-    if not legal.any():
+    feasible = ~program.rules.broken(records).any(axis=1)
+    if not feasible.any():
         return None
-    best = legal & (values == values[legal].max())
+    best = feasible & (values == values[feasible].max())
     own = int(np.ravel_multi_index(tuple(record.tolist()), tuple(program.sizes.tolist())))
     return freeze(records[own if best[own] else int(np.argmax(best))].copy())
 

@@ -207,7 +207,7 @@ class Presolve:
     ----------
     reduction : Reduction
         The smaller problem, over some attributes and codes. Its background record decides the other attributes; it is
-        the hint with dominated codes replaced, so it is at least as good as the hint, and legal if the hint is.
+        the hint with dominated codes replaced, so it is at least as good as the hint, and feasible if the hint is.
     constant : int
         Weight of the clauses that are true of every record that is left: what the smaller problem's objective lacks.
     impossible : str or None

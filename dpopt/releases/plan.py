@@ -47,10 +47,10 @@ class PlanBy(Enum):
     RULE = "rule"
     """eta = 1.4 and T = 3.63 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15), as large as the budget
     allows: near the best of a grid on seven public tables of 15 to 110 attributes. For tables that are declared, or assumed by
-    their layout, to be sparse (`fill` at most 0.1) eta = 2.5, T = 30 s^(2/3) and s at least 10, and at least
-    35 fill d^(1/2) as long as 30 rounds are left: near the best on public populations of 400 and 2,000 columns like five tables
-    of purchases, visits and ratings. For other tables of zeros and ones (`Schema.binary`) eta = 0.4 and one draw for each
-    attribute, but at most as many as queries and at least 50, with 30 rounds at least: near the best on random bits."""
+    their layout, to be sparse (`density` at most 0.1) eta = 2.5, T = 30 s^(2/3) and s at least 10, and at least
+    35 density d^(1/2) as long as 30 rounds are left: near the best on public populations of 400 and 2,000 columns like five
+    tables of purchases, visits and ratings. For other tables of zeros and ones (`Schema.binary`) eta = 0.4 and one draw for
+    each attribute, but at most as many as queries and at least 50, with 30 rounds at least: near the best on random bits."""
     SIMULATION = "simulation"
     """The best of a few plans around the rule, each simulated on public synthetic data."""
     BOUND = "bound"
@@ -218,12 +218,12 @@ def is_positive(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
 
 
-def check_fill(fill: float) -> None:
+def check_density(density: float) -> None:
     """Raise PlanError unless a declared share of ones lies between 0 and 1."""
-    if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < 1:
+    if isinstance(density, bool) or not isinstance(density, int | float) or not 0 < density < 1:
         raise PlanError(
-            f"--fill is the public share of ones in the table, above 0 and below 1, found {fill!r}; for baskets it is the "
-            "average number of items divided by the number of all items"
+            f"--density is the public share of ones in the table, above 0 and below 1, found {density!r}; for baskets it is "
+            "the average number of items divided by the number of all items"
         )
 
 

@@ -83,52 +83,52 @@ class Silent:
 
 
 class Together(Silent):
-    """Tells several what it is told."""
+    """Passes progress on to several listeners."""
 
-    def __init__(self, *told: Progress) -> None:
+    def __init__(self, *listeners: Progress) -> None:
         super().__init__()
-        self._told = told
+        self._listeners = listeners
 
     def note(self, text: str) -> None:
         """Pass the note on."""
-        for one in self._told:
+        for one in self._listeners:
             one.note(text)
 
     def owner_note(self, text: str) -> None:
         """Pass the note on."""
-        for one in self._told:
+        for one in self._listeners:
             one.owner_note(text)
 
     def begin(self, stage: str) -> None:
         """Pass the beginning on."""
         super().begin(stage)
-        for one in self._told:
+        for one in self._listeners:
             one.begin(stage)
 
     def share(self, done: float) -> None:
         """Pass the share on."""
-        for one in self._told:
+        for one in self._listeners:
             one.share(done)
 
     def round(self, number: int, rounds: int, value: float) -> None:
         """Pass the round on."""
-        for one in self._told:
+        for one in self._listeners:
             one.round(number, rounds, value)
 
     def step(self, number: int, steps: int, what: str) -> None:
         """Pass the step on."""
-        for one in self._told:
+        for one in self._listeners:
             one.step(number, steps, what)
 
     def figures(self, of_round: Callable[[], Figures]) -> None:
         """Pass the figures on."""
-        for one in self._told:
+        for one in self._listeners:
             one.figures(of_round)
 
     def end(self, stage: str) -> None:
         """Pass the end on."""
         super().end(stage)
-        for one in self._told:
+        for one in self._listeners:
             one.end(stage)
 
 

@@ -1,4 +1,4 @@
-"""Whether the rules on records can be obeyed at all: a legal record, or a smallest set of rules that contradict.
+"""Whether the rules on records can be obeyed at all: a feasible record, or a smallest set of rules that contradict.
 
 All of it is public: rules and schema alone decide, and it is decided before any budget is spent.
 """
@@ -30,10 +30,10 @@ NO_CLAUSES = Clauses(
     np.zeros((0, 1), dtype=np.bool_),
     np.zeros(0, dtype=np.uint32),
 )
-"""A problem without clauses asks for any legal record."""
+"""A problem without clauses asks for any feasible record."""
 
 
-def legal_record(
+def feasible_record(
     rules: ThresholdCircuit, sizes: NDArray[np.int32], *, seconds: float = SECONDS
 ) -> NDArray[np.int32]:
     """Return a record (d,) int32 that obeys every rule; the same one each time.
@@ -48,11 +48,11 @@ def legal_record(
     """
     if not rules.number_of_rules:
         return freeze(np.zeros(sizes.size, dtype=np.int32))
-    return _legal_record(rules, tuple(sizes.tolist()), seconds)
+    return _feasible_record(rules, tuple(sizes.tolist()), seconds)
 
 
 @functools.lru_cache(maxsize=2)
-def _legal_record(
+def _feasible_record(
     rules: ThresholdCircuit, numbers_of_codes: tuple[int, ...], seconds: float
 ) -> NDArray[np.int32]:
     """Answer once for each circuit: a release asks before it reads the table, and again when it begins to play."""
@@ -138,7 +138,7 @@ def _message(names: tuple[str, ...], *, smallest: bool) -> str:
 
 
 def _searched(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> NDArray[np.int32] | None:
-    """Return a legal record that the local search finds, which takes milliseconds; None says nothing."""
+    """Return a feasible record that the local search finds, which takes milliseconds; None says nothing."""
     from dpopt.solvers.registry import get_solver
 
     result = get_solver("local-search").solve(_question(rules, sizes), SolveLimits(work=SEARCH_SWEEPS))
@@ -148,7 +148,7 @@ def _searched(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> NDArray[np.i
 def _decided(
     rules: ThresholdCircuit, sizes: NDArray[np.int32], seconds: float
 ) -> tuple[NDArray[np.int32] | None, bool]:
-    """Return a legal record or None, and whether None means that there is none."""
+    """Return a feasible record or None, and whether None means that there is none."""
     from dpopt.solvers.registry import get_solver
 
     solver = accepting_max_csp(get_solver("cp-sat"))

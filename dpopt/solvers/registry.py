@@ -124,7 +124,7 @@ def _can_run(name: str) -> bool:
 def get_solver(name_or_solver: str | Solver) -> Solver:
     """Return the solver of that name; a solver object is returned as it is. "auto" is the local search.
 
-    The same name gives the same object, so that its child process is kept. Whether the solver can run here is told
+    The same name gives the same object, so that its child process is kept. Whether the solver can run here is found
     by its `availability()`. A solver of mixed-integer programs takes a MaxCsp once it is wrapped by
     `dpopt.models.accepting_max_csp`. What solvers of killed processes left in the folder for temporary files is removed.
 

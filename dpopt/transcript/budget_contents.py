@@ -90,7 +90,7 @@ class BudgetContents:
 
     @property
     def delta(self) -> float:
-        """The delta at which costs are told in epsilon: the budget's own, if it has one."""
+        """The delta at which costs are stated in epsilon: the budget's own, if it has one."""
         return self.budget.delta or TOLD_DELTA
 
     def total(self) -> Total:

@@ -1,7 +1,7 @@
 """The journal: an append-only file of charge, draw and record, safe against kills, torn lines and full disks.
 
 Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's text. A line goes to the operating system in
-one write; `append` waits until it is on the disk unless told that a later line will do that for it.
+one write; `append` waits until it is on the disk unless it says that a later line will do that for it.
 
 A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever resumes
 must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.driver`).
@@ -39,7 +39,7 @@ class MemoryJournal:
     Attributes
     ----------
     entries : list of Entry
-        What was written; stays empty where the journal was told not to keep it.
+        What was written; stays empty where the journal does not keep it.
     """
 
     def __init__(self, *, keep: bool = True) -> None:

@@ -299,7 +299,7 @@ class NoisySearch(Released):
         What was searched, for example ``"comparisons of search 3"``.
     ends : (c,) int64 array
         The position at which each of c simultaneous searches ended. A binary search from a public range to a position has one
-        sequence of outcomes only, so that this is all that its comparisons told.
+        sequence of outcomes only, so that this is all that its comparisons released.
     noise : str
         Distribution of the noise of each comparison.
     scale : float

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.audit.cells import EPSILONS, Cell, all_cells, audit, audit_hostile
-from experiments.audit.exact_laws import LAWS, exact_row
+from experiments.audit.exact_distributions import LAWS, exact_row
 from experiments.audit.hostile import HOSTILE
 from experiments.audit.markdown import markdown
 from experiments.documents import circumstances, write_results

@@ -150,7 +150,7 @@ def power(found: Found, claim: Claim, alpha: float, runs: int | None = None) -> 
 def likelihood_score(
     one: Sequence[int], other: Sequence[int], scales: Sequence[float], *, gaussian: bool
 ) -> Score:
-    """Return the log likelihood ratio of noisy counts of the claimed law, around the exact counts of two tables."""
+    """Return the log likelihood ratio of noisy counts of the claimed distribution, around the exact counts of two tables."""
     a, b, s = (np.array(each, dtype=np.float64) for each in (one, other, scales))
 
     def score(run: Observation) -> float:

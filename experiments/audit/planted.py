@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpopt.private.curators import measuring_curator
 from dpopt.private.mechanisms.exponential_table import ExponentialTable
-from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.reused_draws import KeptQueries
@@ -25,11 +25,13 @@ def noise_times(factor: float) -> Iterator[None]:
     """Draw noise of `factor` times the scale, and select by exponential mechanisms of 1 / `factor` times the range."""
     wider = 1 / Decimal(str(factor))
     with ExitStack() as stack:
-        for law in ("discrete_laplace", "discrete_gaussian"):
+        for distribution in ("discrete_laplace", "discrete_gaussian"):
             stack.enter_context(
-                mock.patch.object(OpendpNoise, law, _scaled(getattr(OpendpNoise, law), factor))
+                mock.patch.object(
+                    OpendpNoise, distribution, _scaled(getattr(OpendpNoise, distribution), factor)
+                )
             )
-        for kind in (ExponentialTable, NetLaw):
+        for kind in (ExponentialTable, NetDistribution):
             stack.enter_context(mock.patch.object(kind, "__init__", _first_times(kind.__init__, wider)))
         stack.enter_context(
             mock.patch.object(KeptQueries, "__init__", _first_times(KeptQueries.__init__, wider))

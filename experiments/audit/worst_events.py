@@ -1,6 +1,6 @@
 """The worst pair of neighbours and the worst event, exactly, where tables and outcomes are few: by mixed-integer programs.
 
-For neighbours i with finite output laws P_i and Q_i, the program WE(t) chooses a pair and an event:
+For neighbours i with finite output distributions P_i and Q_i, the program WE(t) chooses a pair and an event:
 
     maximize    sum over i, o of w_io (P_i(o) - t Q_i(o)) e_io      [minus delta]
     subject to  e_io <= z_i,  sum over i of z_i = 1,  0 <= e_io <= 1,  z_i in {0, 1}
@@ -30,12 +30,12 @@ ROUNDS = 50
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbours and their laws, (o,) each, over the same outcomes."""
+    """Two neighbours and their distributions, (o,) each, over the same outcomes."""
 
     one: str
     other: str
-    law: Floats
-    other_law: Floats
+    distribution: Floats
+    other_distribution: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,20 @@ class Worst:
 
 def worst_event(pairs: Sequence[Pair], delta: float = 0.0) -> Worst:
     """Return the pair and event with the largest ln((P(E) - delta) / Q(E)), by WE(t)."""
-    both = [*pairs, *(Pair(pair.other, pair.one, pair.other_law, pair.law) for pair in pairs)]
+    both = [
+        *pairs,
+        *(Pair(pair.other, pair.one, pair.other_distribution, pair.distribution) for pair in pairs),
+    ]
     solver, growth = get_solver("highs"), 1.0
     worst = Worst(both[0], (), 0.0, 0.0, 0.0)
     for _ in range(ROUNDS):
         result = solver.solve(event_program(both, growth, weighted=delta == 0))
         point = np.asarray(result.require_solution(), dtype=np.float64)
         chosen = int(np.argmax(point[: len(both)]))
-        first = len(both) + sum(len(pair.law) for pair in both[:chosen])
+        first = len(both) + sum(len(pair.distribution) for pair in both[:chosen])
         pair = both[chosen]
-        event = np.flatnonzero(point[first : first + len(pair.law)] > 0.5)
-        p, q = float(pair.law[event].sum()), float(pair.other_law[event].sum())
+        event = np.flatnonzero(point[first : first + len(pair.distribution)] > 0.5)
+        p, q = float(pair.distribution[event].sum()), float(pair.other_distribution[event].sum())
         if len(event) == 0 or p - delta <= growth * q * (1 + TOLERANCE):
             return worst
         growth = (p - delta) / q
@@ -72,9 +75,12 @@ def worst_event(pairs: Sequence[Pair], delta: float = 0.0) -> Worst:
 def event_program(pairs: Sequence[Pair], growth: float, *, weighted: bool) -> MixedIntegerProgram:
     """Return WE(growth)."""
     number = len(pairs)
-    gains = [pair.law - growth * pair.other_law for pair in pairs]
+    gains = [pair.distribution - growth * pair.other_distribution for pair in pairs]
     if weighted:
-        gains = [gain / (pair.law + growth * pair.other_law) for gain, pair in zip(gains, pairs, strict=True)]
+        gains = [
+            gain / (pair.distribution + growth * pair.other_distribution)
+            for gain, pair in zip(gains, pairs, strict=True)
+        ]
     owners = np.repeat(np.arange(number), [len(gain) for gain in gains])
     events = len(owners)
     columns = np.stack([number + np.arange(events), owners], axis=1).reshape(-1)

@@ -34,7 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)"
     )
-    parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="laws of noise (both)")
+    parser.add_argument(
+        "--noise", nargs="+", choices=NOISES, default=NOISES, help="distributions of noise (both)"
+    )
     parser.add_argument("--sets", nargs="+", help="some of the grids (all)")
     parser.add_argument("--quick", action="store_true", help="a tiny made-up grid: shows that it still runs")
     parser.add_argument("--document", type=Path, help="put the tables into this document")

@@ -17,7 +17,7 @@ from experiments.distributional_privacy.exact import (
     distributional_beta,
     far_apart,
     far_apart_of_bits,
-    geometric_law,
+    geometric_distribution,
     losses_of_pairs,
     mirrored_mod,
     share_of_one_pair,
@@ -67,7 +67,7 @@ def _tiny(*, quick: bool) -> Iterator[Report]:
             scale = max(universe) if name.startswith("sum") else 1
 
             def mechanism(database: frozenset[int], value: Any = value, scale: int = scale) -> Any:
-                return geometric_law(value(database), epsilon / scale, OUTPUTS)
+                return geometric_distribution(value(database), epsilon / scale, OUTPUTS)
 
             losses = losses_of_pairs(mechanism, universe, n)
             found = differential_epsilon(losses)
@@ -158,7 +158,7 @@ def _markdown(report: Report) -> Iterator[str]:
 
 
 def _draw(path: Path) -> None:
-    """Draw the output laws of two databases drawn from the same bits: far apart by the mirrored sum, close by the mean."""
+    """Draw the output distributions of two databases of the same bits: far apart by the mirrored sum, close by the mean."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -167,10 +167,10 @@ def _draw(path: Path) -> None:
     epsilon, m, sums = Fraction(1, 2), 4, (5_003, 5_008)
     figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
     for ones, marker in zip(sums, ("o", "s"), strict=True):
-        law = geometric_law(mirrored_mod(ones, m), epsilon, OUTPUTS)
+        distribution = geometric_distribution(mirrored_mod(ones, m), epsilon, OUTPUTS)
         axes.plot(
             list(OUTPUTS),
-            [float(law[k]) for k in OUTPUTS],
+            [float(distribution[k]) for k in OUTPUTS],
             marker=marker,
             label=f"{ones:,} ones of 10,000 bits",
         )

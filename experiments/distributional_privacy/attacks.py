@@ -9,11 +9,11 @@ from fractions import Fraction
 from itertools import combinations
 from math import exp
 
-from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 
 
-def median_law(values: Sequence[int], size: int, epsilon: str) -> list[Fraction]:
-    """Return the law of the exponential mechanism for the median on {0, ..., size - 1}: the best that is private there.
+def median_distribution(values: Sequence[int], size: int, epsilon: str) -> list[Fraction]:
+    """Return the distribution of the exponential mechanism for the median on {0, ..., size - 1}: the best private one.
 
     The score of r is minus how far the numbers of values below and above it are from balanced; one value moves it by 1.
     """
@@ -22,8 +22,8 @@ def median_law(values: Sequence[int], size: int, epsilon: str) -> list[Fraction]
     for r in range(size):
         below, above = sum(v < r for v in values), sum(v > r for v in values)
         scores.append(max(0, below - n // 2, above - n // 2))
-    law = NetLaw(Decimal(epsilon), 2, n)
-    weights = [law.weight(score) for score in scores]
+    distribution = NetDistribution(Decimal(epsilon), 2, n)
+    weights = [distribution.weight(score) for score in scores]
     total = sum(weights)
     return [Fraction(weight, total) for weight in weights]
 
@@ -52,9 +52,12 @@ class MedianChain:
 
 def median_chain(n: int, size: int, epsilon: str) -> MedianChain:
     """Return the chain for a domain of this size: on a continuum the size has no end, and nothing is left."""
-    start = median_law([0] * n, size, epsilon)
+    start = median_distribution([0] * n, size, epsilon)
     v = min(range(1, size), key=lambda point: start[point])
-    steps = [median_law([0] * (n - moved) + [v] * moved, size, epsilon)[v] for moved in range(n + 1)]
+    steps = [
+        median_distribution([0] * (n - sensitivity) + [v] * sensitivity, size, epsilon)[v]
+        for sensitivity in range(n + 1)
+    ]
     allowed = min(1.0, exp(float(epsilon) * n) / (size - 1))
     return MedianChain(size, float(steps[-1]), allowed, tuple(map(float, steps)))
 
@@ -98,8 +101,8 @@ def reconstruct(dimension: int, epsilon: str) -> Reconstruction:
     first = databases[0]
     # By symmetry one database is enough. |Q_S(T) - Q_S(D')| is largest at S = T: |T minus D'| / (d / 2).
     distances = [len(first - other) for other in databases]
-    law = NetLaw(Decimal(epsilon), 2, half)
-    weights = [law.weight(distance) for distance in distances]
+    distribution = NetDistribution(Decimal(epsilon), 2, half)
+    weights = [distribution.weight(distance) for distance in distances]
     total = sum(weights)
     shares = [Fraction(weight, total) for weight in weights]
     error = sum((s * Fraction(d, half) for s, d in zip(shares, distances, strict=True)), start=Fraction(0))

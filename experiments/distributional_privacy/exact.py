@@ -1,4 +1,4 @@
-"""Distributional privacy checked exactly: finite laws of a mechanism, and all pairs of databases drawn from one set.
+"""Distributional privacy checked exactly: finite distributions of a mechanism, and all pairs of databases drawn from one set.
 
 Definition (Blum, Ligett and Roth 2013, 7.1 and 7.2, as Theorem 7.3 needs it): D1 and D2 are drawn without replacement from the
 same S, each uniformly and independently of the other. A mechanism is (epsilon, beta)-distributionally private if, for every S
@@ -13,12 +13,12 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb, exp, inf, log
 
-Law = Mapping[Hashable, Fraction]
+Distribution = Mapping[Hashable, Fraction]
 Database = frozenset[int]
-Mechanism = Callable[[Database], Law]
+Mechanism = Callable[[Database], Distribution]
 
 
-def loss(one: Law, two: Law) -> float:
+def loss(one: Distribution, two: Distribution) -> float:
     """Return the least epsilon with P1(E) <= e^epsilon P2(E) for all E: the largest log ratio of two outputs' probabilities."""
     worst = Fraction(0)
     for output, probability in one.items():
@@ -36,8 +36,12 @@ Losses = Mapping[tuple[Database, Database], float]
 
 def losses_of_pairs(mechanism: Mechanism, universe: Sequence[int], n: int) -> Losses:
     """Return the loss of every ordered pair of databases of n elements of a universe."""
-    laws = {frozenset(chosen): mechanism(frozenset(chosen)) for chosen in combinations(universe, n)}
-    return {(one, two): loss(laws[one], laws[two]) for one in laws for two in laws}
+    distributions = {frozenset(chosen): mechanism(frozenset(chosen)) for chosen in combinations(universe, n)}
+    return {
+        (one, two): loss(distributions[one], distributions[two])
+        for one in distributions
+        for two in distributions
+    }
 
 
 def distributional_beta(losses: Losses, universe: Sequence[int], n: int, epsilon: float) -> Fraction:
@@ -69,10 +73,11 @@ def mirrored_mod(number: int, m: int) -> int:
     return number % m if number % (2 * m) < m else (-number - 1) % m
 
 
-def geometric_law(centre: int, epsilon: Fraction, outputs: range) -> dict[Hashable, Fraction]:
-    """Return the law of centre + two-sided geometric noise, epsilon-DP for steps of 1, all beyond the ends put onto them.
+def geometric_distribution(centre: int, epsilon: Fraction, outputs: range) -> dict[Hashable, Fraction]:
+    """Return the distribution of centre + two-sided geometric noise, epsilon-DP for steps of 1, cut off at the ends.
 
-    The ratio of neighbouring probabilities is a rational number just above e^-epsilon, so that the law is exact and epsilon-DP.
+    The ratio of neighbouring probabilities is a rational number just above e^-epsilon, so that the distribution is exact and
+    epsilon-DP.
     """
     ratio = Fraction(-int(-exp(-epsilon) * 10**9 // 1), 10**9)
     low, high = outputs[0], outputs[-1]
@@ -90,7 +95,7 @@ def far_apart(m: int) -> Fraction:
 
 
 def far_apart_of_bits(n: int, m: int) -> Fraction:
-    """Return P(|Q_m(D1) - Q_m(D2)| >= m / 2) for two databases of n fair bits: exact, by the binomial law."""
+    """Return P(|Q_m(D1) - Q_m(D2)| >= m / 2) for two databases of n fair bits: exact, by the binomial distribution."""
     of_value: Counter[int] = Counter()
     for ones in range(n + 1):
         of_value[mirrored_mod(ones, m)] += comb(n, ones)

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise from a public seed: the same draws each time, and the law of dpopt's own noise. Never private."""
+"""Discrete Laplace noise from a public seed: the same draws each time, distributed as dpopt's own noise. Never private."""
 
 from __future__ import annotations
 

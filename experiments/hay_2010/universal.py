@@ -77,7 +77,7 @@ def measure(histogram: Histogram, epsilon: float, runs: int, ranges: int) -> Res
 
 
 def exact_errors(bins: int, epsilon: float, sizes: tuple[int, ...]) -> dict[str, list[float]]:
-    """Return the variances that L~, H~ and H-bar have by their laws, mean over all positions of each size."""
+    """Return the variances that L~, H~ and H-bar have by their distributions, mean over all positions of each size."""
     tree, levels = Tree.balanced(bins, 2), bins.bit_length()
     single = variance(1.0 / epsilon)
     node = variance(levels / epsilon)

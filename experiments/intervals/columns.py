@@ -39,7 +39,7 @@ METHODS = (PRINTED, PLANNED_PRINTED, MEASURED, TREE, JOINED)
 
 
 def smooth(bins: int, records: int) -> Counts:
-    """Return counts of records from a beta(2, 5) law on the bins, rounded so that nothing is drawn; always the same."""
+    """Return counts of records from a beta(2, 5) distribution on the bins, rounded; nothing is drawn."""
     places = np.linspace(0.0, 1.0, bins + 1)
     share = 1.0 - (1.0 - places) ** 5 * (1.0 + 5.0 * places)  # the distribution function of beta(2, 5)
     return np.diff(np.rint(share * records)).astype(np.int64)

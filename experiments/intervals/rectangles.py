@@ -27,8 +27,8 @@ ADD_REMOVE = NeighbouringRelation.ADD_REMOVE
 def cloud(side: int, records: int) -> NDArray[np.int64]:
     """Return the cells of a slanted normal cloud, rounded along a diagonal order so that nothing is drawn; always the same."""
     x, y = np.meshgrid((np.arange(side) + 0.5) / side, (np.arange(side) + 0.5) / side, indexing="ij")
-    law = np.exp(-0.5 * (((x - 0.4) / 0.15) ** 2 + ((y - 0.3 - 0.5 * (x - 0.4)) / 0.1) ** 2))
-    sums = np.cumsum(law.reshape(-1))
+    distribution = np.exp(-0.5 * (((x - 0.4) / 0.15) ** 2 + ((y - 0.3 - 0.5 * (x - 0.4)) / 0.1) ** 2))
+    sums = np.cumsum(distribution.reshape(-1))
     cells: NDArray[np.int64] = np.diff(np.rint(sums / sums[-1] * records), prepend=0.0).astype(np.int64)
     return cells.reshape(side, side)
 

@@ -85,10 +85,10 @@ def as_if_independent(shares: NDArray[np.float64], asked: Sets, predicate: str) 
     """Return the probability of each query if bits with these shares were independent."""
     width = asked.shape[1]
     needed = {"and": width, "or": 1}.get(predicate) or int(predicate.removeprefix("atleast:"))
-    law = np.zeros((len(asked), width + 1))  # of the number of ones so far
-    law[:, 0] = 1.0
+    distribution = np.zeros((len(asked), width + 1))  # of the number of ones so far
+    distribution[:, 0] = 1.0
     for place in range(width):
         one = shares[asked[:, place]][:, None]
-        law[:, 1:] = law[:, 1:] * (1.0 - one) + law[:, :-1] * one
-        law[:, :1] *= 1.0 - one
-    return np.asarray(law[:, needed:].sum(axis=1))
+        distribution[:, 1:] = distribution[:, 1:] * (1.0 - one) + distribution[:, :-1] * one
+        distribution[:, :1] *= 1.0 - one
+    return np.asarray(distribution[:, needed:].sum(axis=1))

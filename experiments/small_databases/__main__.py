@@ -16,7 +16,7 @@ import numpy as np
 
 from dpopt.models.records.small_database import database_of, largest_difference, nearest_database
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.limits import SolveLimits
@@ -67,11 +67,15 @@ def _draws(family: Family, runs: int) -> Report:
     """Draw some times; the last sampler draws on, to see how likely the likeliest database is at most."""
     targets = family.records * (family.answers.astype(np.int64) @ family.counts())
     multisets = Multisets(family.answers, family.records)
-    law = NetLaw(Decimal(str(family.strength)) / SIZE, 2 * family.records, family.records * SIZE)
+    distribution = NetDistribution(
+        Decimal(str(family.strength)) / SIZE, 2 * family.records, family.records * SIZE
+    )
     seconds, rounds, errors = [], [], []
     for run in range(runs):
         start = time.process_time()
-        sampler = BoxSampler(multisets, targets, size=SIZE, law=law, source=SeededWords(run))
+        sampler = BoxSampler(
+            multisets, targets, size=SIZE, distribution=distribution, source=SeededWords(run)
+        )
         drawn = sampler.draw()
         seconds.append(time.process_time() - start)
         rounds.append(sampler.rounds)

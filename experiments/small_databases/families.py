@@ -33,7 +33,7 @@ class Family:
     strength: float
 
     def counts(self) -> NDArray[np.int64]:
-        """Return how many of 10,000 records each element has, (A,): a steep law in a public random order."""
+        """Return how many of 10,000 records each element has, (A,): a steep distribution in a public random order."""
         elements = self.answers.shape[1]
         order = np.argsort(PublicRandom(elements).words(elements), kind="stable")
         masses = 1.0 / (1 + order)

@@ -25,14 +25,14 @@ def loads(ranges: list[Range], levels: int) -> list[float]:
 
 
 def solve(
-    bins: int, groups: list[list[Range]], references: list[float], amount: float, moved: int
+    bins: int, groups: list[list[Range]], references: list[float], amount: float, sensitivity: int
 ) -> tuple[float, list[float]]:
     """Return the least of the largest ratio of a group's mean variance to its reference, and the budget of each level."""
     levels = (bins - 1).bit_length() + 1
     rows = [[load / r for load in loads(group, levels)] for group, r in zip(groups, references, strict=True)]
 
     def gathered(b: list[float]) -> list[float]:
-        return [sum(2**j * 2 * b[j] / moved for j in range(h + 1)) for h in range(levels)]  # LB-3, LB-4
+        return [sum(2**j * 2 * b[j] / sensitivity for j in range(h + 1)) for h in range(levels)]  # LB-3, LB-4
 
     model = pulp.LpProblem("level_budgets", pulp.LpMinimize)
     b = [pulp.LpVariable(f"b_{h}", 0) for h in range(levels)]

@@ -19,7 +19,7 @@ def subsets(marginal: Marginal) -> list[Marginal]:
 
 
 def solve(
-    sizes: list[int], workload: list[Marginal], rho: float, moved: int, n: int, theta: float
+    sizes: list[int], workload: list[Marginal], rho: float, sensitivity: int, n: int, theta: float
 ) -> tuple[float, dict[Marginal, float]]:
     """Return the least weighted squared error, and the share of rho of every marginal."""
     candidates = sorted({b for w in workload for b in subsets(w)}, key=lambda b: (len(b), b))
@@ -34,7 +34,7 @@ def solve(
     }  # NA-4
     prior = {b: dimension[b] / (theta ** len(b) * n**2) for b in candidates}  # NA-5
     gain = {
-        (a, b): 2 * rho / moved * cells(b) / cells(a)
+        (a, b): 2 * rho / sensitivity * cells(b) / cells(a)
         for a in candidates
         for b in candidates
         if set(b) <= set(a)

@@ -187,7 +187,7 @@ def test_extreme_numbers_give_numbers(size: float, delta: float) -> None:
 
 
 @pytest.mark.parametrize("x", [0.0, 0.5, 3.0, 19.99, 20.0, 20.01, 37.0])
-def test_the_mills_ratio_agrees_with_the_normal_law(x: float) -> None:
+def test_the_mills_ratio_agrees_with_the_normal_distribution(x: float) -> None:
     exact = math.exp(float(log_ndtr(-x)) + x * x / 2.0 + math.log(2.0 * math.pi) / 2.0)
     assert mills_ratio(x) == pytest.approx(exact, rel=1e-12)
 

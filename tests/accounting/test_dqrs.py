@@ -106,7 +106,9 @@ def test_however_large_the_public_size_no_digit_of_the_moment_is_lost(n: int, x:
 
 @settings(max_examples=60, deadline=None)
 @given(x=st.floats(1e-3, 1e4), range_=st.floats(1e-6, 3.0), place=st.floats(0.0, 1.0))
-def test_the_moment_of_a_fresh_draw_bounds_every_two_point_law(x: float, range_: float, place: float) -> None:
+def test_the_moment_of_a_fresh_draw_bounds_every_two_point_distribution(
+    x: float, range_: float, place: float
+) -> None:
     claimed = float(log_fresh_moment(np.array([x]), np.array([range_]))[0])
     with localcontext(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN):
         alpha, e = Decimal(x) + 1, Decimal(range_)

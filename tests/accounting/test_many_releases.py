@@ -35,7 +35,7 @@ def pure(epsilon: float) -> Cost:
 
 
 def response(epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two laws of randomized response, the worst pure mechanism."""
+    """Return the two distributions of randomized response, the worst pure mechanism."""
     likely = 1.0 / (1.0 + math.exp(-epsilon))
     return np.array([likely, 1.0 - likely]), np.array([1.0 - likely, likely])
 
@@ -102,9 +102,16 @@ def test_the_total_bounds_the_true_loss_of_a_mixture() -> None:
     epsilons, sigma = [0.3, 0.3], 6.0
     points = np.arange(-80, 82)
     gauss = [np.exp(-((points - centre) ** 2) / (2 * sigma**2)) for centre in (0, 1)]
-    laws = [tuple(law / law.sum() for law in gauss), *(response(epsilon) for epsilon in epsilons)]
-    one = np.array([math.prod(parts) for parts in product(*(law[0] for law in laws))])
-    other = np.array([math.prod(parts) for parts in product(*(law[1] for law in laws))])
+    distributions = [
+        tuple(distribution / distribution.sum() for distribution in gauss),
+        *(response(epsilon) for epsilon in epsilons),
+    ]
+    one = np.array(
+        [math.prod(parts) for parts in product(*(distribution[0] for distribution in distributions))]
+    )
+    other = np.array(
+        [math.prod(parts) for parts in product(*(distribution[1] for distribution in distributions))]
+    )
     costs = [Cost(1.0 / (2 * sigma**2)), *map(pure, epsilons)]
     for epsilon in (0.8, 1.0, 1.5):
         kept = [d for d in 10.0 ** -np.arange(1, 12) if total_of(_budget(epsilon, d), costs).is_kept]
@@ -122,7 +129,7 @@ def test_releases_chosen_by_what_was_seen_stay_within_the_budget() -> None:
     budget = _budget(1.2, 1e-3)
     sigma, points = 6.0, np.arange(-90, 92)
     gauss = [np.exp(-((points - centre) ** 2) / (2 * sigma**2)) for centre in (0, 1)]
-    first = [law / law.sum() for law in gauss]
+    first = [distribution / distribution.sum() for distribution in gauss]
     costs = [Cost(1.0 / (2 * sigma**2))]
     left = left_for(budget, costs)
     assert left.epsilon is not None
@@ -137,7 +144,7 @@ def test_releases_chosen_by_what_was_seen_stay_within_the_budget() -> None:
         else:
             spread = np.arange(-400, 402)
             wide = [np.exp(-((spread - centre) ** 2) / (2 * sigma**2 / more)) for centre in (0, 1)]
-            second = [law / law.sum() for law in wide]
+            second = [distribution / distribution.sum() for distribution in wide]
         one, other = np.outer(first[0][mask], second[0]), np.outer(first[1][mask], second[1])
         lost += float(np.maximum(one - math.exp(1.2) * other, 0.0).sum())
     assert lost <= 1e-3

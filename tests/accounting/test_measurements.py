@@ -20,57 +20,60 @@ MOVED = st.integers(1, 10**7)
 AMOUNTS = st.floats(1e-8, 1e4)
 
 
-def charge(moved: int, scale: float, *, gaussian: bool) -> Charge:
-    return measurement_charge("counts", moved, scale, gaussian=gaussian, relation=ADD_REMOVE)
+def charge(sensitivity: int, scale: float, *, gaussian: bool) -> Charge:
+    return measurement_charge("counts", sensitivity, scale, gaussian=gaussian, relation=ADD_REMOVE)
 
 
 @given(MOVED, st.floats(1e-3, 1e9))
-def test_the_charge_is_rounded_up_and_by_little(moved: int, scale: float) -> None:
-    rho, epsilon = (charge(moved, scale, gaussian=g).parameter for g in (True, False))
-    exact_rho, exact_epsilon = Decimal(moved) / (2 * Decimal(scale) ** 2), Decimal(moved) / Decimal(scale)
+def test_the_charge_is_rounded_up_and_by_little(sensitivity: int, scale: float) -> None:
+    rho, epsilon = (charge(sensitivity, scale, gaussian=g).parameter for g in (True, False))
+    exact_rho, exact_epsilon = (
+        Decimal(sensitivity) / (2 * Decimal(scale) ** 2),
+        Decimal(sensitivity) / Decimal(scale),
+    )
     assert exact_rho <= Decimal(rho) <= exact_rho * (1 + Decimal("1e-14"))
     assert exact_epsilon <= Decimal(epsilon) <= exact_epsilon * (1 + Decimal("1e-14"))
 
 
 @pytest.mark.parametrize("scale", [0.4, 1.0, 7.5])
-@pytest.mark.parametrize("moved", [1, 5])
-def test_the_exact_law_of_the_noise_keeps_the_charge(moved: int, scale: float) -> None:
-    """`moved` counts that differ by 1 each: Renyi divergence of order a at most a rho; log likelihood ratio at most epsilon.
+@pytest.mark.parametrize("sensitivity", [1, 5])
+def test_the_exact_distribution_of_the_noise_keeps_the_charge(sensitivity: int, scale: float) -> None:
+    """`sensitivity` counts differ by 1 each: Renyi divergence of order a at most a rho; log likelihood ratio at most epsilon.
 
     Both are reached, nearly, so that a charge too small by a hundredth would fail.
     """
     whole = np.arange(-400, 401, dtype=np.float64)
-    rho = charge(moved, scale, gaussian=True).parameter
-    law = np.exp(-(whole**2) / (2 * scale**2))
-    law /= law.sum()
-    one, two = law[1:], law[:-1]  # noise around 0 and around 1
+    rho = charge(sensitivity, scale, gaussian=True).parameter
+    distribution = np.exp(-(whole**2) / (2 * scale**2))
+    distribution /= distribution.sum()
+    one, two = distribution[1:], distribution[:-1]  # noise around 0 and around 1
     for order in (1.5, 2.0, 8.0):
         inside = one > 1e-290
         logs = order * np.log(one[inside]) + (1 - order) * np.log(np.maximum(two[inside], 1e-300))
         top = float(logs.max())
-        divergence = moved * (top + math.log(float(np.exp(logs - top).sum()))) / (order - 1)
+        divergence = sensitivity * (top + math.log(float(np.exp(logs - top).sum()))) / (order - 1)
         assert divergence <= order * rho * (1 + 1e-9)
         if scale >= 1:
             assert divergence >= 0.99 * order * rho
-    epsilon = charge(moved, scale, gaussian=False).parameter
-    ratio = np.abs(np.diff(-np.abs(whole) / scale)).max() * moved
+    epsilon = charge(sensitivity, scale, gaussian=False).parameter
+    ratio = np.abs(np.diff(-np.abs(whole) / scale)).max() * sensitivity
     assert 0.99 * epsilon <= ratio <= epsilon * (1 + 1e-9)
 
 
 @given(MOVED, AMOUNTS, st.booleans())
 def test_a_scale_is_paid_for_by_its_amount_and_not_much_larger(
-    moved: int, amount: float, gaussian: bool
+    sensitivity: int, amount: float, gaussian: bool
 ) -> None:
-    scale = measurement_scale(moved, amount=amount, gaussian=gaussian)
-    assert charge(moved, scale, gaussian=gaussian).parameter <= amount
-    assert charge(moved, scale * (1 - 1e-11), gaussian=gaussian).parameter > amount
+    scale = measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
+    assert charge(sensitivity, scale, gaussian=gaussian).parameter <= amount
+    assert charge(sensitivity, scale * (1 - 1e-11), gaussian=gaussian).parameter > amount
 
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_a_charge_says_what_was_measured_and_how(gaussian: bool) -> None:
     made = measurement_charge("ages", 4, 2.0, gaussian=gaussian, relation=REPLACE_ONE)
-    law = "Gaussian" if gaussian else "Laplace"
-    assert (made.label, made.mechanism) == ("ages", f"discrete {law} noise on ages")
+    distribution = "Gaussian" if gaussian else "Laplace"
+    assert (made.label, made.mechanism) == ("ages", f"discrete {distribution} noise on ages")
     assert made.kind is (ChargeKind.CONCENTRATED if gaussian else ChargeKind.PURE)
     assert (made.count, made.relation) == (1, REPLACE_ONE)
 
@@ -96,19 +99,20 @@ def test_charges_on_file_are_made_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moved", "scale"), [(-1, 1.0), (1.5, 1.0), (True, 1.0), (1, 0.0), (1, 1e-200), (1, 1e15), (1, math.nan)]
+    ("sensitivity", "scale"),
+    [(-1, 1.0), (1.5, 1.0), (True, 1.0), (1, 0.0), (1, 1e-200), (1, 1e15), (1, math.nan)],
 )
-def test_a_measurement_without_sense_is_refused(moved: Any, scale: float) -> None:
+def test_a_measurement_without_sense_is_refused(sensitivity: Any, scale: float) -> None:
     with pytest.raises(AccountingError, match="expected a"):
-        charge(moved, scale, gaussian=True)
+        charge(sensitivity, scale, gaussian=True)
 
 
 @pytest.mark.parametrize(
-    ("moved", "amount"), [(0, 1.0), (1, 0.0), (1, math.inf), (1, math.nan), (1, 1e-40), (2**60, 1.0)]
+    ("sensitivity", "amount"), [(0, 1.0), (1, 0.0), (1, math.inf), (1, math.nan), (1, 1e-40), (2**60, 1.0)]
 )
-def test_a_scale_that_cannot_be_had_is_refused(moved: int, amount: float) -> None:
+def test_a_scale_that_cannot_be_had_is_refused(sensitivity: int, amount: float) -> None:
     with pytest.raises(AccountingError, match="expected"):
-        measurement_scale(moved, amount=amount, gaussian=True)
+        measurement_scale(sensitivity, amount=amount, gaussian=True)
 
 
 BUDGETS = [
@@ -175,6 +179,6 @@ def test_discrete_gaussian_noise_of_scale_sigma_is_not_gdp_of_one_over_sigma() -
     """
     for sigma in (1.0, 5.0):
         whole = np.arange(-200, 201)
-        law = np.exp(-(whole**2) / (2 * sigma**2))
-        error = (1 - law[200] / law.sum()) / 2
+        distribution = np.exp(-(whole**2) / (2 * sigma**2))
+        error = (1 - distribution[200] / distribution.sum()) / 2
         assert error < math.erfc(1 / (2 * sigma) / math.sqrt(2)) / 2 - 1e-5

@@ -83,7 +83,9 @@ def test_the_range_of_scores_is_the_largest_there_is(relation: NeighbouringRelat
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 @pytest.mark.parametrize("range_", [0.05, 1.0, 4.0])
-def test_the_exact_law_of_a_selection_keeps_the_charge(relation: NeighbouringRelation, range_: float) -> None:
+def test_the_exact_distribution_of_a_selection_keeps_the_charge(
+    relation: NeighbouringRelation, range_: float
+) -> None:
     """Selection by the distances in L1: log likelihood ratios within the range, Renyi divergence within range^2 / 8."""
     charge = selection_charge(1, range_, relation)
     factor = range_ / score_range("l1", relation)
@@ -92,14 +94,16 @@ def test_the_exact_law_of_a_selection_keeps_the_charge(relation: NeighbouringRel
         one, two = counts((CELLS[0],)), counts(())
     else:
         one, two = counts(((-1, 0), (0, -1))), counts(((0, -1), (0, -1)))
-    laws = []
+    distributions = []
     for table in (one, two):
         weights = np.exp(factor * scores(table, "l1", public))
-        laws.append(weights / weights.sum())
-    ratios = np.log(laws[0] / laws[1])
+        distributions.append(weights / weights.sum())
+    ratios = np.log(distributions[0] / distributions[1])
     assert float(np.ptp(ratios)) <= charge.parameter * (1 + 1e-9)
     for order in (1.1, 2.0, 10.0):
-        divergence = math.log(float((laws[0] ** order * laws[1] ** (1 - order)).sum())) / (order - 1)
+        divergence = math.log(float((distributions[0] ** order * distributions[1] ** (1 - order)).sum())) / (
+            order - 1
+        )
         assert divergence <= order * total_rho([charge])
 
 

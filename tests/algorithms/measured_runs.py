@@ -38,7 +38,9 @@ SELECTIONS = PlannedSelections(3, Decimal("0.5"), 3.0, ("max", "l1"), 1000)
 
 def moved_by(workload: Workload, relation: NeighbouringRelation) -> int:
     """Return by how much a record moves the counts of a workload."""
-    return Measurement(WORKLOAD, workload.queries, 1.0, gaussian=True).moved(relation, workload.schema.sizes)
+    return Measurement(WORKLOAD, workload.queries, 1.0, gaussian=True).sensitivity(
+        relation, workload.schema.sizes
+    )
 
 
 def exact_budget(plan: MeasuredPlan) -> MeasuredPlan:
@@ -63,8 +65,8 @@ def measured_plan(
     """Return a plan that measures the workload as a whole, after the one-way marginals where records are fitted."""
     one = 1 if relation is ADD_REMOVE else 2
     one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), one, 4.0) for a in range(len(schema)))
-    moved = moved_by(parse_workload(text, schema), relation)
-    everything = () if algorithm == ADAPTIVE else (PlannedMeasurement(WORKLOAD, None, moved, 3.5),)
+    sensitivity = moved_by(parse_workload(text, schema), relation)
+    everything = () if algorithm == ADAPTIVE else (PlannedMeasurement(WORKLOAD, None, sensitivity, 3.5),)
     usual = MeasuredPlan(
         algorithm=algorithm,
         size=size,

@@ -39,8 +39,8 @@ def good(schema: Schema, **changes: Any) -> DualQueryPlan:
     return plan(**{**usual, **changes})
 
 
-def on(schema: Schema, text: str = FEW, fill: float | None = None, **changes: Any) -> PredictedError:
-    return predict_error(good(schema, **changes), parse_workload(text, schema), fill=fill)
+def on(schema: Schema, text: str = FEW, density: float | None = None, **changes: Any) -> PredictedError:
+    return predict_error(good(schema, **changes), parse_workload(text, schema), density=density)
 
 
 def errors_of_a_run(
@@ -57,17 +57,22 @@ def errors_of_a_run(
     return found.max_error, found.mean_error
 
 
-@pytest.mark.parametrize("fill", [None, 0.1])
+@pytest.mark.parametrize("density", [None, 0.1])
 @pytest.mark.parametrize(
     "text", ["threshold:2of3,count=300", "conjunctions:2,count=300,positive", "marginals:2"]
 )
-def test_a_prediction_agrees_with_a_run_on_records_of_the_same_law(text: str, fill: float | None) -> None:
-    """The law's own records, played through the curator: both errors within a third, which runs with other seeds keep to."""
+def test_a_prediction_agrees_with_a_run_on_records_of_the_same_distribution(
+    text: str, density: float | None
+) -> None:
+    """The distribution's own records, played through the curator: both errors within a third, as with other seeds."""
     asked = parse_workload(text, NARROW)
-    records = binary_population(40, seed=1, fill=fill).records(20_000, seed=9)
+    records = binary_population(40, seed=1, density=density).records(20_000, seed=9)
     table = PrivateDataset.from_codes(NARROW, list(records.T))
     made = good(NARROW, size=20_000)
-    predicted, (largest, mean) = predict_error(made, asked, fill=fill), errors_of_a_run(table, made, asked)
+    predicted, (largest, mean) = (
+        predict_error(made, asked, density=density),
+        errors_of_a_run(table, made, asked),
+    )
     assert mean == pytest.approx(predicted.mean_error, rel=1 / 3)
     assert largest == pytest.approx(predicted.max_error, rel=1 / 3)
 
@@ -88,8 +93,8 @@ def test_a_prediction_agrees_with_a_run_on_real_records(data_folder: Path, signe
         "ranks": " ".join(map(str, np.argsort(-ones, kind="stable").tolist())),
     }
     asked = workload_from_json(obj, schema)
-    fill = round(len(items) / 5551 / count, 5)
-    settings = Terms.of(algorithm="dualquery", epsilon=1.0, delta=1e-6, neighbours="replace", fill=fill)
+    density = round(len(items) / 5551 / count, 5)
+    settings = Terms.of(algorithm="dualquery", epsilon=1.0, delta=1e-6, neighbours="replace", density=density)
     made, statement = plan_and_statement(settings, 5551, asked, Notes())
     assert isinstance(made, DualQueryPlan)
     largest, mean = errors_of_a_run(PrivateDataset.from_binary(schema, columns), made, asked)
@@ -159,14 +164,14 @@ def test_dqrs_is_predicted_as_dualquery() -> None:
 
 def test_indicator_bits_are_simulated_where_a_fill_is_declared() -> None:
     schema = Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(40)))
-    records, bits = on(schema, fill=0.1), on(schema, fill=0.1, encoding=Encoding.BITS)
+    records, bits = on(schema, density=0.1), on(schema, density=0.1, encoding=Encoding.BITS)
     assert bits.mean_error > records.mean_error
 
 
 def test_a_fill_needs_zeros_and_ones() -> None:
     schema = Schema((*NARROW.attributes[:5], Attribute("x", AttributeKind.CATEGORICAL, ("a", "b", "c"))))
     with pytest.raises(PlanError, match="'x' has 3 values. Leave the option out"):
-        on(schema, "marginals:2", fill=0.1)
+        on(schema, "marginals:2", density=0.1)
 
 
 def test_each_round_is_told_and_very_many_draws_are_played_in_fewer_rounds(

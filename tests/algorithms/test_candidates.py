@@ -107,7 +107,7 @@ def test_the_domains_are_those_of_the_workload_or_of_the_schema() -> None:
     assert domains_of(queries).counts.tolist() == [2, *schema.sizes.tolist()[1:]]
 
 
-def law_of(plan: MeasuredPlan, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def distribution_of(plan: MeasuredPlan, scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of the noise and their probabilities, exactly but for the far tails."""
     values = np.arange(-400, 401)
     exponents = -(values**2) / (2 * scale**2) if plan.gaussian else -np.abs(values) / scale
@@ -117,18 +117,18 @@ def law_of(plan: MeasuredPlan, scale: float) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_the_expected_error_is_that_of_the_noise(gaussian: bool) -> None:
-    """Sum of the absolute noise of all cells, against the exact law; the largest of them, against its distribution."""
+    """Sum of the absolute noise of all cells, against the exact distribution; the largest of them, against its distribution."""
     scale = 8.0
     made = measured_plan(
         ADAPTIVE, gaussian=gaussian, selections=PlannedSelections(1, Decimal(1), scale, ("l1",), 1000)
     )
     found = shapes([0, 1], [2, 3], [1, 3])
     errors = expected_errors(made, found)
-    values, law = law_of(made, scale)
-    mean = float(np.abs(values) @ law)
+    values, distribution = distribution_of(made, scale)
+    mean = float(np.abs(values) @ distribution)
     assert errors["l1"] == pytest.approx(mean * found.cells(), rel=0.02)
     ordered = np.argsort(np.abs(values), kind="stable")
-    below = np.cumsum(law[ordered])
+    below = np.cumsum(distribution[ordered])
     for number, cells in enumerate(found.cells().tolist()):
         typical = np.abs(values)[ordered][np.searchsorted(below**cells, 0.5)]
         assert 0.6 * typical < errors["max"][number] < 1.6 * typical

@@ -36,7 +36,7 @@ def errors_of(**means: float) -> Any:
     """Return a stand-in for the prediction: these mean errors by algorithm, and no others."""
 
     def predicted(
-        made: Plan, queries: Workload, *, runs: int = 1, fill: float | None = None
+        made: Plan, queries: Workload, *, runs: int = 1, density: float | None = None
     ) -> PredictedError:
         if made.algorithm not in means:
             raise PlanError(f"no figure for {made.algorithm}")
@@ -219,8 +219,8 @@ WIDE = parse_workload("conjunctions:3,count=200", Schema.binary(101))
 
 def test_wide_tables_leave_dualquery_and_nothing_else_is_simulated() -> None:
     asked: list[str] = []
-    for fill in (None, 0.02):
-        request = Terms.of(**BUDGET, fill=fill).request(SIZE)
+    for density in (None, 0.02):
+        request = Terms.of(**BUDGET, density=density).request(SIZE)
         choice = choose(request, WIDE, on_algorithm=asked.append, compare=True)
         assert choice.plan.algorithm == "dualquery"
         assert set(choice.considered) == set(CANDIDATES)
@@ -244,11 +244,11 @@ def test_tables_of_few_binary_attributes_are_compared_as_others_are(monkeypatch:
 def test_baselines_know_the_declared_fill() -> None:
     asked = parse_workload("marginals:1", Schema.binary(6))
     means = []
-    for fill in (0.05, 0.5):
-        settings = Terms.of(algorithm="noise", fill=fill, **BUDGET)
+    for density in (0.05, 0.5):
+        settings = Terms.of(algorithm="noise", density=density, **BUDGET)
         _, statement = plan_and_statement(settings, SIZE, asked, Notes())
         means.append(statement["predicted"]["baselines"]["zeros"]["mean_error"])
-        assert statement["declared"] == {"fill": fill}
+        assert statement["declared"] == {"density": density}
     assert means[0] < 0.1 < means[1]
 
 
@@ -265,24 +265,24 @@ def test_baselines_know_the_declared_fill() -> None:
 def test_a_declared_fill_reaches_every_simulation(
     algorithm: str, room: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def table(asked: Workload, rows: int, *, seed: int, fill: float | None) -> None:
-        raise PlanError(f"{rows} rows of seed {seed} with fill {fill}")
+    def table(asked: Workload, rows: int, *, seed: int, density: float | None) -> None:
+        raise PlanError(f"{rows} rows of seed {seed} with density {density}")
 
     monkeypatch.setattr(f"dpopt.algorithms.{room}.simulation.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
     made = plan_of(Terms.of(algorithm=algorithm, **BUDGET).request(SIZE), asked)
-    with pytest.raises(PlanError, match="20000 rows of seed 1 with fill 0.05"):
-        predict(made, asked, fill=0.05)
+    with pytest.raises(PlanError, match="20000 rows of seed 1 with density 0.05"):
+        predict(made, asked, density=0.05)
 
 
 def test_a_fill_is_refused_for_other_tables_and_recorded_without_a_prediction() -> None:
     for wanted in (True, False):
-        settings = Terms.of(algorithm="dualquery", fill=0.1, predict=wanted, **BUDGET)
+        settings = Terms.of(algorithm="dualquery", density=0.1, predict=wanted, **BUDGET)
         with pytest.raises(PlanError, match="'colour' has 3 values. Leave the option out"):
             plan_and_statement(settings, SIZE, workload(), Notes())
-    settings = Terms.of(algorithm="dualquery", fill=0.1, predict=False, **BUDGET)
+    settings = Terms.of(algorithm="dualquery", density=0.1, predict=False, **BUDGET)
     _, statement = plan_and_statement(settings, SIZE, WIDE, Notes())
-    assert statement["declared"] == {"fill": 0.1}
+    assert statement["declared"] == {"density": 0.1}
     assert statement["predicted"] is None
 
 

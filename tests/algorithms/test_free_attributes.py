@@ -148,7 +148,7 @@ WIDE = Schema.binary(3000)
         (WIDE, Encoding.RECORDS, measured(*(np.arange(6000) % 17).tolist())),
     ],
 )
-def test_codes_are_where_the_public_points_fall_into_the_laws(
+def test_codes_are_where_the_public_points_fall_into_the_distributions(
     schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
 ) -> None:
     """One attribute after the other, by bisection, against all at once."""

@@ -242,8 +242,8 @@ Change = Callable[[dict[str, Any]], object]
 DAMAGED: dict[str, Change] = {
     "another version": lambda o: o.update(dpopt_plan=99),
     "no version": lambda o: o.pop("dpopt_plan"),
-    "another law": lambda o: o.update(noise="uniform"),
-    "no law": lambda o: o.pop("noise"),
+    "another distribution": lambda o: o.update(noise="uniform"),
+    "no distribution": lambda o: o.pop("noise"),
     "an unknown algorithm": lambda o: o.update(algorithm="magic"),
     "no algorithm": lambda o: o.pop("algorithm"),
     "an algorithm that is none": lambda o: o.update(algorithm=["noise"]),
@@ -261,8 +261,8 @@ DAMAGED: dict[str, Change] = {
     "attributes in an object": lambda o: o["measurements"][0].update(attributes={}),
     "half an attribute": lambda o: o["measurements"][0].update(attributes=[0.5]),
     "an attribute below 0": lambda o: o["measurements"][0].update(attributes=[-1]),
-    "a sensitivity of 0": lambda o: o["measurements"][0].update(moved=0),
-    "half a sensitivity": lambda o: o["measurements"][0].update(moved=1.5),
+    "a sensitivity of 0": lambda o: o["measurements"][0].update(sensitivity=0),
+    "half a sensitivity": lambda o: o["measurements"][0].update(sensitivity=1.5),
     "no selections": lambda o: o.pop("selections"),
     "selections that are none": lambda o: o.update(selections="three"),
     "a range in words": lambda o: o["selections"].update(step="wide"),
@@ -300,8 +300,8 @@ def test_an_understated_sensitivity_pays_for_nothing() -> None:
     from dpopt.algorithms.release import release
     from tests.algorithms.small_runs import dataset
 
-    moved = moved_by(workload(), REPLACE)
-    planned = PlannedMeasurement("workload", None, moved - 1, 3.5)
+    sensitivity = moved_by(workload(), REPLACE)
+    planned = PlannedMeasurement("workload", None, sensitivity - 1, 3.5)
     job = measured_job(NOISE, measurements=(planned,))
     with pytest.raises(PlanError, match="one record moves"):
         release(dataset(), job, None)

@@ -74,7 +74,7 @@ def test_noise_measures_every_query_with_the_sensitivity_of_the_workload(
     made = planned(NOISE, text, neighbours=relation.value)
     (one,) = made.measurements
     assert one.attributes is None
-    assert one.moved == moved_by(workload(text), relation)
+    assert one.sensitivity == moved_by(workload(text), relation)
     assert made.fit is None
 
 
@@ -86,17 +86,17 @@ def test_a_projection_of_marginals_measures_parts_of_them() -> None:
     for one in made.measurements:
         assert one.attributes is not None
         assert any(set(one.attributes) <= attributes for attributes in whole)
-        assert one.moved == 1
+        assert one.sensitivity == 1
     assert "least predicted error" in made.chosen_by
 
 
 def test_a_projection_of_clauses_measures_attributes_first_and_then_every_clause() -> None:
     made = planned(PROJECTION, CLAUSES)
     first, last = made.measurements
-    assert (first.attributes, first.moved) == ((), 4)
+    assert (first.attributes, first.sensitivity) == ((), 4)
     assert planned_queries(workload(CLAUSES), first).attributes.tolist() == [[0], [1], [2], [3]]
     assert last.attributes is None
-    assert last.moved == moved_by(workload(CLAUSES), made.relation)
+    assert last.sensitivity == moved_by(workload(CLAUSES), made.relation)
 
 
 def test_an_adaptive_plan_starts_from_single_attributes_and_selects_within_its_candidates() -> None:

@@ -1,4 +1,4 @@
-"""Whole runs of noise, projection and adaptive measurement: legal records, what is stated, replays, edited transcripts."""
+"""Whole runs of noise, projection and adaptive measurement: feasible records, what is stated, replays, edited transcripts."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_run_spends_exactly_what_was_reserved(
 
 
 @pytest.mark.parametrize(("algorithm", "text"), [form for form in FORMS if form[0] != NOISE])
-def test_records_are_legal_and_their_weights_sum_to_one(algorithm: str, text: str) -> None:
+def test_records_are_feasible_and_their_weights_sum_to_one(algorithm: str, text: str) -> None:
     made = release(dataset(), measured_job(algorithm, text=text), None)
     records = made.records
     assert np.all((records.distinct >= 0) & (records.distinct < SCHEMA.sizes))
@@ -400,8 +400,8 @@ def test_a_plan_that_understates_a_sensitivity_is_refused() -> None:
     job = measured_job(NOISE, text=CLAUSES)
     assert isinstance(job.plan, MeasuredPlan)
     (planned,) = job.plan.measurements
-    assert planned.moved > 1
-    forged_plan = replace(job.plan, measurements=(replace(planned, moved=1),))
+    assert planned.sensitivity > 1
+    forged_plan = replace(job.plan, measurements=(replace(planned, sensitivity=1),))
     with pytest.raises(PlanError, match=r"one record moves 1 counts of 'workload'; it moves up to"):
         check_sensitivities(forged_plan, job.workload)
     check_sensitivities(job.plan, job.workload)

@@ -245,9 +245,9 @@ class Predictions:
         self.plans: list[DualQueryPlan] = []
 
     def __call__(
-        self, plan: DualQueryPlan, workload: Workload, *, runs: int, fill: float | None
+        self, plan: DualQueryPlan, workload: Workload, *, runs: int, density: float | None
     ) -> PredictedError:
-        assert (runs, fill) == (2, None)
+        assert (runs, density) == (2, None)
         self.plans.append(plan)
         return PredictedError(self.error(plan), 0.0, runs, len(workload))
 
@@ -376,29 +376,29 @@ def on_zeros_and_ones(attributes: int, **changes: Any) -> DualQueryPlan:
 
 
 def test_sparse_tables_get_few_draws_and_a_large_step() -> None:
-    made = on_zeros_and_ones(10_000, fill=0.001)
+    made = on_zeros_and_ones(10_000, density=0.001)
     assert made.step == Decimal("2.5")
     assert 30 * made.draws ** (2 / 3) == pytest.approx(made.rounds, rel=0.1)
     assert made.chosen_by.startswith("rule for sparse tables")
     assert 0.9 <= spent_share(made) <= 1
-    small = on_zeros_and_ones(10_000, fill=0.01, size=2000)
+    small = on_zeros_and_ones(10_000, density=0.01, size=2000)
     assert (small.draws, small.step) == (10, Decimal("2.5"))
     assert 0.8 <= spent_share(small) <= 1
-    filled = on_zeros_and_ones(10_000, fill=0.05)  # 35 fill d^(1/2)
+    filled = on_zeros_and_ones(10_000, density=0.05)  # 35 density d^(1/2)
     assert filled.draws == pytest.approx(175, rel=0.05)
     assert filled.rounds >= 30
-    poor = on_zeros_and_ones(10_000, fill=0.05, size=2000)
+    poor = on_zeros_and_ones(10_000, density=0.05, size=2000)
     assert poor.draws == 10  # where 30 rounds are beyond the budget, as many rounds as it allows
     assert spent_share(filled) <= 1
-    fixed = on_zeros_and_ones(10_000, fill=0.01, step=Decimal(1))
+    fixed = on_zeros_and_ones(10_000, density=0.01, step=Decimal(1))
     assert fixed.step == 1
 
 
 @pytest.mark.parametrize(("attributes", "draws"), [(20, 50), (400, 400), (512_000, 2000)])
 def test_dense_tables_of_zeros_and_ones_get_a_draw_for_each_attribute(attributes: int, draws: int) -> None:
     """But no more than there are queries, which are 2,000, and at least 50."""
-    for fill in (None, 0.2):
-        made = on_zeros_and_ones(attributes, fill=fill)
+    for density in (None, 0.2):
+        made = on_zeros_and_ones(attributes, density=density)
         assert made.step == Decimal("0.4")
         assert made.draws == pytest.approx(draws, rel=0.05)  # what is left of the budget pays for a few more
         assert made.draws >= draws
@@ -414,29 +414,31 @@ def test_dense_tables_under_a_small_budget_get_thirty_rounds() -> None:
 
 def test_a_table_of_other_attributes_keeps_its_rule() -> None:
     assert make_plan(request(), wide(40)).chosen_by.startswith("rule eta = 1.4")
-    sparse = make_plan(request(fill=0.05), wide(40))
+    sparse = make_plan(request(density=0.05), wide(40))
     assert sparse.step == Decimal("2.5")
 
 
 def test_simulation_tries_the_steps_that_suit_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: dict[float | None, set[Decimal]] = {None: set(), 0.01: set()}
 
-    def predicted(made: DualQueryPlan, asked: Workload, *, runs: int, fill: float | None) -> PredictedError:
-        steps[fill].add(made.step)
+    def predicted(
+        made: DualQueryPlan, asked: Workload, *, runs: int, density: float | None
+    ) -> PredictedError:
+        steps[density].add(made.step)
         return PredictedError(1.0, 1.0, runs, len(asked))
 
     monkeypatch.setattr(simulation, "predict_error", predicted)
-    for fill in steps:
-        on_zeros_and_ones(300, fill=fill, plan_by=PlanBy.SIMULATION)
+    for density in steps:
+        on_zeros_and_ones(300, density=density, plan_by=PlanBy.SIMULATION)
     assert steps == {
         None: {Decimal("0.2"), Decimal("0.4"), Decimal("0.8")},
         0.01: {Decimal("1.4"), Decimal("2.5"), Decimal(4)},
     }
 
 
-@pytest.mark.parametrize("fill", [0, 1, -0.1, float("nan"), True, "0.1"])
-def test_a_fill_that_is_no_share_is_refused(fill: Any) -> None:
+@pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])
+def test_a_fill_that_is_no_share_is_refused(density: Any) -> None:
     with pytest.raises(
-        PlanError, match="--fill is the public share of ones in the table, above 0 and below 1, found"
+        PlanError, match="--density is the public share of ones in the table, above 0 and below 1, found"
     ):
-        request(fill=fill)
+        request(density=density)

@@ -55,13 +55,13 @@ def test_uniform_answers_are_those_of_all_records() -> None:
     assert found["mean_error"] == pytest.approx(np.abs(truth - 1 / 6).mean())
 
 
-def test_baselines_of_wide_tables_follow_from_the_law() -> None:
+def test_baselines_of_wide_tables_follow_from_the_distribution() -> None:
     for obj in (POSITIVE, SIGNED):
         asked = workload_from_json(obj, WIDE)
-        law = binary_population(300, seed=1, fill=0.02, ranks=asked.ranks)
-        truth = law.answers(asked.clauses)
+        distribution = binary_population(300, seed=1, density=0.02, ranks=asked.ranks)
+        truth = distribution.answers(asked.clauses)
         zeros = (~asked.clauses.signs).all(axis=1)
-        found = public_baselines(asked, fill=0.02)
+        found = public_baselines(asked, density=0.02)
         for name, own in (("zeros", zeros), ("uniform", np.full(400, 0.125))):
             assert found[name]["max_error"] == pytest.approx(np.abs(own - truth).max(), abs=1e-6)
             assert found[name]["mean_error"] == pytest.approx(np.abs(own - truth).mean(), abs=1e-6)

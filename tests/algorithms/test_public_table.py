@@ -25,14 +25,14 @@ def test_a_population_of_zeros_and_ones_is_for_wide_tables_or_a_declared_fill() 
     assert not has_binary_population(one_way(BOOLEAN), None)
     assert not has_binary_population(workload(), None)
     with pytest.raises(
-        PlanError, match="--fill is the share of ones in a table of zeros and ones; 'colour' has 3 values"
+        PlanError, match="--density is the share of ones in a table of zeros and ones; 'colour' has 3 values"
     ):
         has_binary_population(workload(), 0.1)
 
 
-def shares_of_ones(asked: Workload, fill: float | None) -> list[float]:
+def shares_of_ones(asked: Workload, density: float | None) -> list[float]:
     """Return the share of ones of each attribute of a public table, from its errors against 'always 0'."""
-    table = public_table(asked, 4000, seed=1, fill=fill)
+    table = public_table(asked, 4000, seed=1, density=density)
     found = []
     for attribute in range(len(asked.schema)):
         ones = np.array([2 * attribute + 1])

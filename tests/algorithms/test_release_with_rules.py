@@ -197,7 +197,7 @@ def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
         load(tmp_path / "out")
 
 
-def test_the_first_round_starts_from_a_legal_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_round_starts_from_a_feasible_record(monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Fake(
         lambda program, number: None,
         capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}),
@@ -311,7 +311,7 @@ def test_a_solver_that_lies_to_fem_sepfem_or_dqrs_breaks_no_rule(
 def test_where_every_search_fails_a_batch_of_fem_still_obeys(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then its records are the starts of the searches, which are legal."""
+    """Then its records are the starts of the searches, which are feasible."""
     failing = Fake(
         LIES["breaks down"],
         capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}),

@@ -191,7 +191,7 @@ def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends
     made = synthesize(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
     plan = json.loads((out / "plan.json").read_text())
     single, workload = plan["measurements"]
-    assert (single["name"], single["attributes"], single["moved"]) == ("one-way marginals", [], WIDTH)
+    assert (single["name"], single["attributes"], single["sensitivity"]) == ("one-way marginals", [], WIDTH)
     assert workload["attributes"] is None
     transcript = (out / "transcript.jsonl").read_text()
     assert transcript.count('"kind":"measurement"') == 2

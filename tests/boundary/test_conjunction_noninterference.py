@@ -1,7 +1,7 @@
 """With the noisy values scripted, whole releases of summaries do not tell two tables apart.
 
 Neither by log records, warnings, what is printed, the progress that is told, errors, nor by a byte of the files that are
-written; nor by how often noise is drawn, for how many counts, of which law and scale.
+written; nor by how often noise is drawn, for how many counts, of which distribution and scale.
 """
 
 from __future__ import annotations

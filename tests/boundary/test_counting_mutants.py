@@ -126,9 +126,9 @@ def check_charges_are_tight(family: Family, relation: NeighbouringRelation) -> N
 def check_order_of_events(family: Family, relation: NeighbouringRelation) -> None:
     """Spent, then on file as spent, then drawn, then on file as drawn: measurement by measurement, once each."""
     for gaussian in NOISES:
-        law = "Gaussian" if gaussian else "Laplace"
+        distribution = "Gaussian" if gaussian else "Laplace"
         for release, draws in family.runs(relation, gaussian):
-            once = ["spend", "journal charge", law, "journal measurement"]
+            once = ["spend", "journal charge", distribution, "journal measurement"]
             assert events_of(family, release) == once * draws
 
 
@@ -188,7 +188,7 @@ def attempt(action: Callable[[], object]) -> None:
 # What breaks the one curator.
 
 
-def change_moved(patch: pytest.MonkeyPatch, change: Callable[[int], int]) -> None:
+def change_sensitivity(patch: pytest.MonkeyPatch, change: Callable[[int], int]) -> None:
     """Change by how much a record is said to move what is measured, in the charge of every measurement."""
     for module in (
         bin_measurement,
@@ -198,18 +198,18 @@ def change_moved(patch: pytest.MonkeyPatch, change: Callable[[int], int]) -> Non
         sanitizer_sums,
     ):
 
-        def changed(name: str, moved: int, scale: float, **more: Any) -> Charge:
-            return measurement_charge(name, change(moved), scale, **more)
+        def changed(name: str, sensitivity: int, scale: float, **more: Any) -> Charge:
+            return measurement_charge(name, change(sensitivity), scale, **more)
 
         patch.setattr(module, "measurement_charge", changed)
 
 
 def halve_the_sensitivity(patch: pytest.MonkeyPatch) -> None:
-    change_moved(patch, lambda moved: max(moved // 2, 1))
+    change_sensitivity(patch, lambda sensitivity: max(sensitivity // 2, 1))
 
 
 def double_the_sensitivity(patch: pytest.MonkeyPatch) -> None:
-    change_moved(patch, lambda moved: 2 * moved)
+    change_sensitivity(patch, lambda sensitivity: 2 * sensitivity)
 
 
 def count_replace_one_as_add_remove(patch: pytest.MonkeyPatch) -> None:
@@ -243,7 +243,7 @@ def draw_noise_of_the_variance_for_the_scale(patch: pytest.MonkeyPatch) -> None:
     draw_with(patch, lambda what: replace(what, scale=what.scale**0.5))
 
 
-def draw_noise_of_the_other_law(patch: pytest.MonkeyPatch) -> None:
+def draw_noise_of_the_other_distribution(patch: pytest.MonkeyPatch) -> None:
     draw_with(patch, lambda what: replace(what, gaussian=not what.gaussian))
 
 
@@ -430,8 +430,8 @@ COMMON: list[tuple[Plant, FamilyCheck, NeighbouringRelation, str]] = [
     (draw_noise_of_half_the_scale, check_loss, ADD_REMOVE, LOSS),
     (draw_noise_of_half_the_scale, check_loss, REPLACE, LOSS),
     (draw_noise_of_the_variance_for_the_scale, check_loss, ADD_REMOVE, LOSS),
-    (draw_noise_of_the_other_law, check_loss, ADD_REMOVE, "noise for discrete"),
-    (draw_noise_of_the_other_law, check_loss, REPLACE, "noise for discrete"),
+    (draw_noise_of_the_other_distribution, check_loss, ADD_REMOVE, "noise for discrete"),
+    (draw_noise_of_the_other_distribution, check_loss, REPLACE, "noise for discrete"),
     (add_no_noise, check_loss, ADD_REMOVE, "drawn 0 times, charged 1"),
     (add_no_noise, check_order_of_events, REPLACE, "Laplace"),
     (keep_the_mean_of_two_draws, check_loss, ADD_REMOVE, "drawn 2 times, charged 1"),
@@ -464,7 +464,7 @@ COMMON: list[tuple[Plant, FamilyCheck, NeighbouringRelation, str]] = [
 OF_RELEASES: list[tuple[Plant, NeighbouringRelation, str]] = [
     (draw_noise_of_half_the_scale, ADD_REMOVE, LOSS),
     (draw_noise_of_half_the_scale, REPLACE, LOSS),
-    (draw_noise_of_the_other_law, ADD_REMOVE, "noise for discrete"),
+    (draw_noise_of_the_other_distribution, ADD_REMOVE, "noise for discrete"),
     (count_each_record_twice, ADD_REMOVE, LOSS),
     (draw_without_a_charge, ADD_REMOVE, "drawn [23] times, charged 0|drawn 1 times, charged 0"),
     (charge_the_first_alone, ADD_REMOVE, "drawn [23] times, charged 1"),
@@ -520,9 +520,9 @@ def budget_of(gaussian: bool) -> Budget:
     return Budget(AMOUNTS[False], 0.0, None, Accountant.PURE)
 
 
-def cost(moved: Sequence[float], scales: Sequence[float], *, gaussian: bool) -> float:
+def cost(sensitivity: Sequence[float], scales: Sequence[float], *, gaussian: bool) -> float:
     """Return what noise costs by the formulas, as a share of the budget."""
-    each = zip(moved, scales, strict=True)
+    each = zip(sensitivity, scales, strict=True)
     return sum(m / (2 * s**2) if gaussian else m / s for m, s in each) / AMOUNTS[gaussian]
 
 
@@ -552,42 +552,44 @@ def check_groups_of_nodes_are_never_measured(relation: NeighbouringRelation) -> 
 
 def check_plans_of_bins_keep_their_budget(relation: NeighbouringRelation) -> None:
     """What the levels cost together, added up by hand from their scales, is the budget and no more."""
-    moved, size = 1 if relation is ADD_REMOVE else 2, size_under(relation)
+    sensitivity, size = 1 if relation is ADD_REMOVE else 2, size_under(relation)
     for gaussian in NOISES:
         for ranges in ("all", "sizes:1,16"):
             plan = plan_histogram(100, budget_of(gaussian), ranges=ranges, relation=relation, size=size)
-            share = cost([moved] * len(plan.scales), plan.scales, gaussian=gaussian)
+            share = cost([sensitivity] * len(plan.scales), plan.scales, gaussian=gaussian)
             assert 0.999 < share <= 1, f"budget of a histogram: {share}"
         for length in (100, None):
             degrees = plan_sorted(length, budget_of(gaussian), graph=True, relation=relation, size=size)
             bought = [] if degrees.length_scale is None else [degrees.length_scale]
-            all_moved = [2 * moved, *([4 if gaussian else 2] if bought else [])]
+            all_moved = [2 * sensitivity, *([4 if gaussian else 2] if bought else [])]
             share = cost(all_moved, [degrees.scale, *bought], gaussian=gaussian)
             assert 0.999 < share <= 1, f"budget of degrees: {share}"
 
 
-def change_moved_bins(patch: pytest.MonkeyPatch, change: Callable[[int, NeighbouringRelation], int]) -> None:
+def change_sensitivity_bins(
+    patch: pytest.MonkeyPatch, change: Callable[[int, NeighbouringRelation], int]
+) -> None:
     """Change by how much a record is said to move sums and sorted counts; of a table it is 1 bin, of a graph 2."""
-    patch.setattr(bin_measurement, "_moved", change)
+    patch.setattr(bin_measurement, "_sensitivity", change)
 
 
 def halve_the_sensitivity_in_plan_and_curator(patch: pytest.MonkeyPatch) -> None:
     halve_the_sensitivity(patch)
-    patch.setattr(HistogramPlan, "moved", 1)
-    patch.setattr(GridPlan, "moved", 1)
+    patch.setattr(HistogramPlan, "sensitivity", 1)
+    patch.setattr(GridPlan, "sensitivity", 1)
 
 
 def take_an_edge_for_a_record_of_a_table(patch: pytest.MonkeyPatch) -> None:
     """Hay et al.'s sensitivity of sorted counts, 1, for the degrees of an undirected graph."""
-    original = bin_measurement._moved
-    change_moved_bins(patch, lambda bins, relation: original(1, relation))
+    original = bin_measurement._sensitivity
+    change_sensitivity_bins(patch, lambda bins, relation: original(1, relation))
 
 
-def charge_bins_in_use(patch: pytest.MonkeyPatch, moved: Callable[[int, bool], int]) -> None:
+def charge_bins_in_use(patch: pytest.MonkeyPatch, sensitivity: Callable[[int, bool], int]) -> None:
     """Charge the number of bins in use for moves by this much, given the bins of a record and whether noise is Gaussian."""
 
     def charge(self: BinsInUse, bins: int, relation: NeighbouringRelation) -> Charge:
-        found = moved(bins, self.gaussian)
+        found = sensitivity(bins, self.gaussian)
         return measurement_charge(self.name, found, self.scale, gaussian=self.gaussian, relation=relation)
 
     patch.setattr(BinsInUse, "charge", charge)
@@ -626,8 +628,10 @@ def count_the_records_of_the_bins_in_use(patch: pytest.MonkeyPatch) -> None:
 
 def let_groups_of_nodes_through(patch: pytest.MonkeyPatch) -> None:
     def charge(self: GroupSums, bins: int, relation: NeighbouringRelation) -> Charge:
-        moved = 1 if relation is ADD_REMOVE else 2
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = 1 if relation is ADD_REMOVE else 2
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
     patch.setattr(GroupSums, "charge", charge)
 
@@ -637,9 +641,9 @@ def plan_with(
 ) -> None:
     """Change moves and amount that a plan takes for the noise of a measurement."""
 
-    def changed(moved: int, *, amount: float, gaussian: bool) -> float:
-        moved, amount = change(moved, amount, gaussian)
-        return measurement_scale(moved, amount=amount, gaussian=gaussian)
+    def changed(sensitivity: int, *, amount: float, gaussian: bool) -> float:
+        sensitivity, amount = change(sensitivity, amount, gaussian)
+        return measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
 
     patch.setattr(f"dpopt.synopses.{module}.measurement_scale", changed)
 
@@ -649,15 +653,15 @@ SORTED = "histograms.sorted.release_sorted"
 
 def plan_with_moves_of_a_table(patch: pytest.MonkeyPatch) -> None:
     """The noise of degrees is planned for records that count in one bin."""
-    plan_with(patch, SORTED, lambda moved, amount, gaussian: (max(moved // 2, 1), amount))
+    plan_with(patch, SORTED, lambda sensitivity, amount, gaussian: (max(sensitivity // 2, 1), amount))
 
 
 def buy_the_number_of_nodes_beside_the_budget(patch: pytest.MonkeyPatch) -> None:
     """5 % are spent on the number of nodes, and 100 % on the degrees."""
 
-    def generous(moved: int, amount: float, gaussian: bool) -> tuple[int, float]:
+    def generous(sensitivity: int, amount: float, gaussian: bool) -> tuple[int, float]:
         whole = AMOUNTS[gaussian]
-        return moved, whole if amount > 0.9 * (1 - LENGTH_SHARE) * whole else amount
+        return sensitivity, whole if amount > 0.9 * (1 - LENGTH_SHARE) * whole else amount
 
     plan_with(patch, SORTED, generous)
 
@@ -673,31 +677,33 @@ def check_plans_of_summaries_keep_their_budget(relation: NeighbouringRelation) -
         for predicate in ("and", "or", "atleast:3"):
             budget = budget_of(gaussian)
             plan = plan_summary(WIDE, 5, budget, size=5000, predicate=predicate, relation=relation)
-            moved = [comb(8, j) * (1 if relation is ADD_REMOVE else 2) for j in plan.sizes]
-            share = cost(moved, plan.scales, gaussian=gaussian)
+            sensitivity = [comb(8, j) * (1 if relation is ADD_REMOVE else 2) for j in plan.sizes]
+            share = cost(sensitivity, plan.scales, gaussian=gaussian)
             assert 1 - 1e-9 < share <= 1, f"budget of {predicate}: {share}"
 
 
-def change_moved_conjunctions(
+def change_sensitivity_conjunctions(
     patch: pytest.MonkeyPatch, change: Callable[[int, LiteralGroups, int, bool], int]
 ) -> None:
     """Change how many conjunctions of a size a record is said to move, in plan and curator alike."""
-    original = LiteralGroups.moved
+    original = LiteralGroups.sensitivity
 
     def changed(self: LiteralGroups, size: int, *, replaced: bool) -> int:
         return change(original(self, size, replaced=replaced), self, size, replaced)
 
-    patch.setattr(LiteralGroups, "moved", changed)
+    patch.setattr(LiteralGroups, "sensitivity", changed)
 
 
 def take_one_conjunction_for_all_of_a_record(patch: pytest.MonkeyPatch) -> None:
     """As if a record lay in one conjunction of each size, as in one bin of a histogram."""
-    change_moved_conjunctions(patch, lambda moved, groups, size, replaced: 2 if replaced else 1)
+    change_sensitivity_conjunctions(patch, lambda sensitivity, groups, size, replaced: 2 if replaced else 1)
 
 
 def take_records_with_no_literal_for_the_worst(patch: pytest.MonkeyPatch) -> None:
     """All literals against none: too few under replace-one where a group has several."""
-    change_moved_conjunctions(patch, lambda moved, groups, size, replaced: comb(len(groups.sizes), size))
+    change_sensitivity_conjunctions(
+        patch, lambda sensitivity, groups, size, replaced: comb(len(groups.sizes), size)
+    )
 
 
 def leave_single_literals_without_noise(patch: pytest.MonkeyPatch) -> None:
@@ -726,15 +732,15 @@ SUMMARIES = "summaries.summary_plan"
 
 
 def plan_summaries_with_half_the_moves(patch: pytest.MonkeyPatch) -> None:
-    plan_with(patch, SUMMARIES, lambda moved, amount, gaussian: (max(moved // 2, 1), amount))
+    plan_with(patch, SUMMARIES, lambda sensitivity, amount, gaussian: (max(sensitivity // 2, 1), amount))
 
 
 def plan_with_a_little_beside_the_budget(patch: pytest.MonkeyPatch) -> None:
-    plan_with(patch, SUMMARIES, lambda moved, amount, gaussian: (moved, amount * 1.001))
+    plan_with(patch, SUMMARIES, lambda sensitivity, amount, gaussian: (sensitivity, amount * 1.001))
 
 
 def leave_a_part_of_the_budget_of_summaries(patch: pytest.MonkeyPatch) -> None:
-    plan_with(patch, SUMMARIES, lambda moved, amount, gaussian: (moved, amount * 0.9))
+    plan_with(patch, SUMMARIES, lambda sensitivity, amount, gaussian: (sensitivity, amount * 0.9))
 
 
 # Decision lists.
@@ -755,38 +761,40 @@ def check_plans_of_lists_keep_their_budget(relation: NeighbouringRelation) -> No
     family = LISTS.family
     for gaussian in NOISES:
         plan = plan_lists(family, budget_of(gaussian), size=5000, relation=relation)
-        moved = []
+        sensitivity = []
         for size in plan.sizes:
             vectors = np.array([counted(plan.coefficients, row, size) for row in rows_of(family)])
             apart = vectors[:, None] - vectors if relation is REPLACE else vectors[:, None]
-            moved.append(float((apart**2 if gaussian else np.abs(apart)).sum(axis=2).max()))
-        share = cost(moved, plan.scales, gaussian=gaussian)
+            sensitivity.append(float((apart**2 if gaussian else np.abs(apart)).sum(axis=2).max()))
+        share = cost(sensitivity, plan.scales, gaussian=gaussian)
         assert 1 - 1e-9 < share <= 1, f"budget: {share}"
 
 
-def change_moved_lists(patch: pytest.MonkeyPatch, change: Callable[..., int]) -> None:
+def change_sensitivity_lists(patch: pytest.MonkeyPatch, change: Callable[..., int]) -> None:
     """Change by how much a row is said to move the counts of a size, in plan and curator alike."""
-    original = ListCoefficients.moved
+    original = ListCoefficients.sensitivity
 
     def changed(self: ListCoefficients, size: int, *, replaced: bool, squared: bool) -> int:
         return change(partial(original, self, size, squared=squared), size, replaced=replaced)
 
-    patch.setattr(ListCoefficients, "moved", changed)
+    patch.setattr(ListCoefficients, "sensitivity", changed)
 
 
 def take_rows_for_apart_when_they_are_opposite(patch: pytest.MonkeyPatch) -> None:
     """As if replaced rows shared no conjunction, so that L2 grows by a root of 2 only."""
-    change_moved_lists(
+    change_sensitivity_lists(
         patch,
-        lambda moved, size, replaced: (
-            2 * moved(replaced=False) if replaced and size else moved(replaced=replaced)
+        lambda sensitivity, size, replaced: (
+            2 * sensitivity(replaced=False) if replaced and size else sensitivity(replaced=replaced)
         ),
     )
 
 
 def leave_the_empty_conjunction_uncharged(patch: pytest.MonkeyPatch) -> None:
     """As if the sum of the first bits was public."""
-    change_moved_lists(patch, lambda moved, size, replaced: moved(replaced=replaced) if size else 1)
+    change_sensitivity_lists(
+        patch, lambda sensitivity, size, replaced: sensitivity(replaced=replaced) if size else 1
+    )
 
 
 def forget_that_variables_are_shared(patch: pytest.MonkeyPatch) -> None:
@@ -821,11 +829,11 @@ PLANNING = "decision_lists.list_planning"
 
 
 def plan_lists_with_half_the_moves(patch: pytest.MonkeyPatch) -> None:
-    plan_with(patch, PLANNING, lambda moved, amount, gaussian: (max(moved // 2, 1), amount))
+    plan_with(patch, PLANNING, lambda sensitivity, amount, gaussian: (max(sensitivity // 2, 1), amount))
 
 
 def leave_a_part_of_the_budget_of_lists(patch: pytest.MonkeyPatch) -> None:
-    plan_with(patch, PLANNING, lambda moved, amount, gaussian: (moved, amount * 0.9))
+    plan_with(patch, PLANNING, lambda sensitivity, amount, gaussian: (sensitivity, amount * 0.9))
 
 
 # Halfspaces.
@@ -854,15 +862,15 @@ def check_plans_of_halfspaces_keep_their_budget(relation: NeighbouringRelation) 
                 columns, budget, size=5000, margin=0.5, relation=relation, shapes=[shape], queries=3
             )
             arcs = shape.number * (1 if relation is ADD_REMOVE else 2)
-            moved = [arcs] * len(shape.heights) or [shape.number * shape.directions]
-            moved = [*([1] if relation is ADD_REMOVE else []), *moved]
-            share = cost(moved, plan.scales, gaussian=gaussian)
+            sensitivity = [arcs] * len(shape.heights) or [shape.number * shape.directions]
+            sensitivity = [*([1] if relation is ADD_REMOVE else []), *sensitivity]
+            share = cost(sensitivity, plan.scales, gaussian=gaussian)
             assert 1 - 1e-9 < share <= 1, f"budget of {shape}: {share}"
 
 
 def charge_one_projection_for_all(patch: pytest.MonkeyPatch) -> None:
     """As if each projection was of other records."""
-    change_moved(patch, lambda moved: 2)
+    change_sensitivity(patch, lambda sensitivity: 2)
 
 
 def charge_half_of_the_directions(patch: pytest.MonkeyPatch) -> None:
@@ -1124,7 +1132,7 @@ OWN = [
     Own(draw_noise_of_half_the_scale, loss_of("bins", "grid"), ADD),
     Own(draw_noise_of_half_the_scale, loss_of("bins", *DEGREES_RELEASED), REP),
     Own(draw_noise_of_the_variance_for_the_scale, loss_of("bins", "bins in use"), ADD),
-    Own(draw_noise_of_the_other_law, loss_of("bins", *DEGREES_RELEASED), ADD, "noise for discrete"),
+    Own(draw_noise_of_the_other_distribution, loss_of("bins", *DEGREES_RELEASED), ADD, "noise for discrete"),
     Own(leave_the_root_without_noise, loss_of("bins", "histogram"), ADD, "drawn 2 times, charged 3"),
     Own(leave_the_root_without_noise, loss_of("bins", "bought degrees"), ADD, "drawn 1 times, charged 2"),
     Own(count_each_record_twice, loss_of("bins", "sorted degrees"), REP),
@@ -1272,7 +1280,7 @@ def test_a_plan_and_a_curator_that_disagree_draw_nothing(
     release: Release
     if kind == "bins":
         plan = histogram_plan(REPLACE, gaussian)
-        monkeypatch.setattr(HistogramPlan, "moved", 1)
+        monkeypatch.setattr(HistogramPlan, "sensitivity", 1)
         release = partial(release_histogram, bin_counts(COUNTS, graph=False), plan)
     else:
         release = FAMILIES[kind].runs(REPLACE, gaussian)[0][0]

@@ -114,8 +114,8 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
     kind: str, gaussian: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each value once and unchanged; with the same values a run repeats to the last byte, and with others it does not."""
-    law, release = LAWS[gaussian], RELEASES[kind]
-    original = getattr(OpendpNoise, law)
+    distribution, release = LAWS[gaussian], RELEASES[kind]
+    original = getattr(OpendpNoise, distribution)
     drawn: list[NDArray[np.int64]] = []
 
     def watched(self: OpendpNoise, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
@@ -126,7 +126,7 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
         raise AssertionError("something else than OpenDP was asked for random numbers")
 
     with monkeypatch.context() as patch:
-        patch.setattr(OpendpNoise, law, watched)
+        patch.setattr(OpendpNoise, distribution, watched)
         patch.setattr(OpendpNoise, LAWS[not gaussian], refuse)
         for generator in ("os.urandom", "numpy.random.default_rng", "random.random"):
             patch.setattr(generator, refuse)
@@ -137,7 +137,7 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
         assert noisy_of(kind, first) == values
         assert first.privacy["private"]
         left = iter(list(drawn))
-        patch.setattr(OpendpNoise, law, lambda self, counts, scale: next(left))
+        patch.setattr(OpendpNoise, distribution, lambda self, counts, scale: next(left))
         again = release(None, gaussian)
         assert next(left, None) is None
     assert text_of(kind, again) == text_of(kind, first)
@@ -237,7 +237,7 @@ ROOMS = [
         "sanitizers",
         "release_sanitizer",
         "SanitizedPolynomial",
-        frozenset({"CoefficientSums", "moved_and_scale"}),
+        frozenset({"CoefficientSums", "sensitivity_and_scale"}),
     ),
 ]
 OF_EACH_ROOM = pytest.mark.parametrize("room", ROOMS, ids=[room.folder for room in ROOMS])

@@ -30,8 +30,8 @@ from dpopt.private.selections.reused_draws import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.transcript.released import SampledQueries
+from tests.exact_distribution import distribution, exp_minus, signed_scores
 from tests.exact_dqrs_loss import WORDS, DqrsGame, Watch, check_dqrs_game
-from tests.exact_law import exp_minus, law, signed_scores
 from tests.exact_loss import Draw
 from tests.tiny_runs import (
     ADD_REMOVE,
@@ -80,8 +80,8 @@ def check_charges_are_tight(relation: NeighbouringRelation) -> None:
     assert check_dqrs_game(game(relation, "0.3")) > 0.98
 
 
-def check_exact_law(relation: NeighbouringRelation) -> None:
-    """A query is kept with probability exp(eta (A - 1) - c), and what is drawn has the law of DualQuery.
+def check_exact_distribution(relation: NeighbouringRelation) -> None:
+    """A query is kept with probability exp(eta (A - 1) - c), and what is drawn has the distribution of DualQuery.
 
     Both are computed from the table on their own. Where the charge is one of fresh draws, nothing is kept. Under add-remove
     one table has many more records than n0.
@@ -101,7 +101,9 @@ def check_exact_law(relation: NeighbouringRelation) -> None:
                 rows=len(table),
                 size=one.plan.size,
             )
-            assert played.fresh == law(scores, one.plan.step, one.plan.size), f"law of round {number + 1}"
+            assert played.fresh == distribution(scores, one.plan.step, one.plan.size), (
+                f"distribution of round {number + 1}"
+            )
             if charge.kind is ChargeKind.BOUNDED_RANGE:
                 assert played.keep is None, f"queries kept in round {number + 1}, charged as fresh draws"
                 continue
@@ -494,7 +496,7 @@ CHECKS = [
     check_exact_loss_of_short_steps,
     check_exact_loss_of_two_queries,
     check_charges_are_tight,
-    check_exact_law,
+    check_exact_distribution,
     check_each_query_is_kept_or_drawn_again,
     check_order_of_events,
     check_nothing_is_drawn_unpaid,
@@ -526,17 +528,17 @@ def test_without_a_defect_every_check_is_green(check: Check, relation: Neighbour
         (forget_the_margin, check_exact_loss_of_short_steps, REPLACE, "zcdp|order"),
         (forget_the_margin, check_exact_loss, ADD_REMOVE, "zcdp|order"),
         (keep_with_half_of_the_margin, check_exact_loss_of_short_steps, ADD_REMOVE, "zcdp|order"),
-        (keep_with_half_of_the_margin, check_exact_law, REPLACE, "is kept with"),
+        (keep_with_half_of_the_margin, check_exact_distribution, REPLACE, "is kept with"),
         (decide_without_drawing, check_exact_loss, REPLACE, "an outcome never happens"),
         (take_a_step_twice_as_long, check_exact_loss, REPLACE, "zcdp|order"),
         (take_a_step_twice_as_long, check_exact_loss, ADD_REMOVE, "zcdp|order"),
-        (keep_what_the_record_answers_well, check_exact_law, REPLACE, "is kept with"),
-        (keep_by_the_record_before, check_exact_law, REPLACE, "is kept with"),
+        (keep_what_the_record_answers_well, check_exact_distribution, REPLACE, "is kept with"),
+        (keep_by_the_record_before, check_exact_distribution, REPLACE, "is kept with"),
         (measure_errors_by_the_true_number_of_records, check_exact_loss, ADD_REMOVE, "zcdp|order"),
-        (answer_a_negation_like_its_query, check_exact_law, REPLACE, "is kept with"),
-        (keep_queries_in_rounds_charged_as_fresh, check_exact_law, ADD_REMOVE, "charged as fresh"),
+        (answer_a_negation_like_its_query, check_exact_distribution, REPLACE, "is kept with"),
+        (keep_queries_in_rounds_charged_as_fresh, check_exact_distribution, ADD_REMOVE, "charged as fresh"),
         (draw_afresh_in_rounds_charged_as_kept, check_exact_loss, REPLACE, "zcdp|order"),
-        (draw_afresh_in_rounds_charged_as_kept, check_exact_law, ADD_REMOVE, "charged as kept"),
+        (draw_afresh_in_rounds_charged_as_kept, check_exact_distribution, ADD_REMOVE, "charged as kept"),
         (draw_every_query_and_use_a_few, check_each_query_is_kept_or_drawn_again, REPLACE, "another number"),
         (keep_what_should_be_drawn_again, check_each_query_is_kept_or_drawn_again, REPLACE, "another number"),
         (keep_in_addition_to_what_is_drawn, check_each_query_is_kept_or_drawn_again, REPLACE, "another"),

@@ -30,7 +30,7 @@ from tests.exact_bin_loss import (
     sorted_game,
 )
 from tests.exact_counts_loss import ROWS, check_game, laplace_cells
-from tests.exact_law import exp_minus
+from tests.exact_distribution import exp_minus
 from tests.exact_loss import DIGITS, as_decimal, hockey_stick
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
@@ -150,18 +150,21 @@ def test_the_neighbours_are_those_of_one_record_and_of_one_edge() -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), [(0, 1), (3, 1), (0, 4)])
-def test_cells_lose_nothing_of_a_discrete_laplace_law(one: int, two: int) -> None:
+def test_cells_lose_nothing_of_a_discrete_laplace_distribution(one: int, two: int) -> None:
     """The smallest deltas over the cells are those over all values from -150 to 150, beyond which lies less than 1e-40."""
     scale, ratio = 1.5, exp_minus(1 / Fraction(1.5))
     low, high = min(one, two), max(one, two)
 
-    def law(centre: int) -> list[Fraction]:
+    def distribution(centre: int) -> list[Fraction]:
         return [(1 - ratio) / (1 + ratio) * ratio ** abs(value - centre) for value in range(-150, 151)]
 
     found = []
-    for laws in ([law(one), law(two)], [laplace_cells(centre, scale, low, high) for centre in (one, two)]):
+    for distributions in (
+        [distribution(one), distribution(two)],
+        [laplace_cells(centre, scale, low, high) for centre in (one, two)],
+    ):
         with localcontext(DIGITS):
-            left, right = ([as_decimal(share) for share in shares] for shares in laws)
+            left, right = ([as_decimal(share) for share in shares] for shares in distributions)
             ratios = [p / q for p, q in zip(left, right, strict=True)]
             found.append(
                 [

@@ -38,5 +38,5 @@ def test_the_range_over_the_outputs_reaches_what_is_charged(relation: Neighbouri
     from tests.exact_fem_loss import range_between
 
     game = NetGame(WORKLOADS["one query"], records=2, range_="1.5", size=2, relation=relation)
-    spans = [range_between(game.law(one)[0], game.law(two)[0]) for one, two in game.pairs()]
+    spans = [range_between(game.distribution(one)[0], game.distribution(two)[0]) for one, two in game.pairs()]
     assert Decimal("0.999999") * Decimal("1.5") < max(spans) <= Decimal("1.5000001")

@@ -72,8 +72,10 @@ def test_files_with_and_without_a_person_lose_no_more(
     without = drawn_from(others, tmp_path, budget)
     for place in (0, 3, 6):
         with_person = drawn_from(others[:place] + own + others[place:], tmp_path, budget)
-        moved = [np.abs(np.subtract(a.counts, b.counts)) for a, b in zip(without, with_person, strict=True)]
-        assert max(int(one.sum()) for one in moved) == most
+        sensitivity = [
+            np.abs(np.subtract(a.counts, b.counts)) for a, b in zip(without, with_person, strict=True)
+        ]
+        assert max(int(one.sum()) for one in sensitivity) == most
         lost = lost_between(without, with_person, budget)
         assert lost <= 1.0 + 1e-9
 

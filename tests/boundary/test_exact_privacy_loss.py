@@ -9,7 +9,7 @@ import pytest
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.workloads.workload import workload_from_json
-from tests.exact_law import law, signed_scores
+from tests.exact_distribution import distribution, signed_scores
 from tests.exact_loss import Game, as_decimal, check_game, check_losses, implemented_weights
 from tests.tiny_runs import (
     ADD_REMOVE,
@@ -82,9 +82,9 @@ def test_more_than_nine_tenths_of_the_charged_pure_loss_are_reached(relation: Ne
 def test_the_first_round_tells_nothing(relation: NeighbouringRelation) -> None:
     game = Game.of(TWO_QUERIES, rounds=1, draws=2, step="3", size=2, relation=relation)
     tables: list[Table] = [((0, 0), (0, 0)), ((1, 1), (0, 0))]
-    laws = [game.law(table) for table in tables]
-    assert laws[0] == laws[1]
-    assert check_losses(game.charges(tables[0]), *laws) == 0
+    distributions = [game.distribution(table) for table in tables]
+    assert distributions[0] == distributions[1]
+    assert check_losses(game.charges(tables[0]), *distributions) == 0
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
@@ -100,7 +100,7 @@ def test_a_run_is_charged_what_its_plan_reserves(relation: NeighbouringRelation)
 def test_the_weights_at_each_draw_are_those_of_the_records_so_far(
     relation: NeighbouringRelation, table: Table
 ) -> None:
-    """The law that the checks above use is the law of the theorem: exp(eta / n times the sum of count - n q(x))."""
+    """The distribution that the checks above use is the theorem's: exp(eta / n times the sum of count - n q(x))."""
     plan = Game.of(TWO_QUERIES, rounds=4, draws=2, step="0.9", size=2, relation=relation).plan
     seen: list[list[Decimal]] = []
 
@@ -115,4 +115,4 @@ def test_the_weights_at_each_draw_are_those_of_the_records_so_far(
         records = [done.record.tolist() for done in rounds[:number]]
         answers = [[bool(a), bool(not a and b)] for a, b in records]
         scores = signed_scores(counts, answers, rows=len(table), size=2)  # type: ignore[arg-type]
-        assert seen[number] == [as_decimal(share) for share in law(scores, Decimal("0.9"), 2)]
+        assert seen[number] == [as_decimal(share) for share in distribution(scores, Decimal("0.9"), 2)]

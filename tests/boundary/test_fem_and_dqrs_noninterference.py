@@ -135,7 +135,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
-            mock.patch("dpopt.algorithms.dualquery.driver.legal_record", return_value=LEGAL),
+            mock.patch("dpopt.algorithms.dualquery.driver.feasible_record", return_value=LEGAL),
             mock.patch("os.fsync"),
         ):
             folder = Path(temporary) / "release"

@@ -28,8 +28,8 @@ from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.released import SelectedQuery
+from tests.exact_distribution import integer_weights
 from tests.exact_fem_loss import FemGame, Watch, check_fem_game
-from tests.exact_law import integer_weights
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, conjunctions
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -63,7 +63,7 @@ def check_charges_are_tight(relation: NeighbouringRelation) -> None:
     assert check_fem_game(game(relation, rounds=1)) > Decimal("0.999")
 
 
-def check_exact_law(relation: NeighbouringRelation) -> None:
+def check_exact_distribution(relation: NeighbouringRelation) -> None:
     """Each signed query is selected with its probability, whether anything satisfies it or not; cells and clauses.
 
     Scores are counted on their own, in units of 1/(n s); under add-remove the table has one record more than n0.
@@ -80,7 +80,7 @@ def check_exact_law(relation: NeighbouringRelation) -> None:
                     curator.select(batch, round=1)
                 weights = weights_of(one, rows, batch)
                 expected = [Fraction(weight, sum(weights)) for weight in weights]
-                assert watch.laws == [expected], f"law of {table} for {batch.tolist()}"
+                assert watch.distributions == [expected], f"distribution of {table} for {batch.tolist()}"
 
 
 def weights_of(one: FemGame, table: Table, batch: NDArray[np.int32]) -> list[int]:
@@ -352,7 +352,7 @@ CHECKS = [
     check_exact_loss,
     check_exact_loss_of_short_ranges,
     check_charges_are_tight,
-    check_exact_law,
+    check_exact_distribution,
     check_order_of_events,
     check_nothing_is_drawn_unpaid,
     check_plans_keep_their_budget,
@@ -388,14 +388,14 @@ def test_a_run_of_sepfem_costs_what_is_charged_at_most(relation: NeighbouringRel
         (charge_half_of_rho, check_exact_loss_of_short_ranges, REPLACE, "zcdp|order"),
         (charge_half_of_rho, check_exact_loss_of_short_ranges, ADD_REMOVE, "zcdp|order"),
         (draw_with_twice_the_range, check_exact_loss, REPLACE, "range .*, charged"),
-        (draw_with_twice_the_range, check_exact_law, ADD_REMOVE, "law"),
+        (draw_with_twice_the_range, check_exact_distribution, ADD_REMOVE, "distribution"),
         (divide_by_the_true_number_of_records, check_exact_loss, ADD_REMOVE, "range .*, charged"),
         (score_a_negation_as_minus_its_query, check_exact_loss, ADD_REMOVE, "range .*, charged"),
         (count_each_record_twice, check_exact_loss, REPLACE, "range .*, charged"),
-        (forget_queries_that_nothing_satisfies, check_exact_law, REPLACE, "law"),
-        (weigh_queries_that_nothing_satisfies_least, check_exact_law, REPLACE, "law"),
-        (take_the_best_query, check_exact_law, REPLACE, "law"),
-        (count_equal_synthetic_records_once, check_exact_law, REPLACE, "law"),
+        (forget_queries_that_nothing_satisfies, check_exact_distribution, REPLACE, "distribution"),
+        (weigh_queries_that_nothing_satisfies_least, check_exact_distribution, REPLACE, "distribution"),
+        (take_the_best_query, check_exact_distribution, REPLACE, "distribution"),
+        (count_equal_synthetic_records_once, check_exact_distribution, REPLACE, "distribution"),
         (charge_after_the_selection, check_order_of_events, REPLACE, "selection of round 1"),
         (write_the_charge_before_it_is_spent, check_order_of_events, REPLACE, "selection of round 1"),
         (select_without_a_charge, check_exact_loss, REPLACE, "charged 0 times"),

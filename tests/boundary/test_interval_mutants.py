@@ -223,8 +223,10 @@ def take_the_distance_for_its_square(patch: pytest.MonkeyPatch) -> None:
     def charge(self: MedianCut, relation: NeighbouringRelation) -> Charge | None:
         if not self.comparisons:
             return None
-        moved = 1 if relation is ADD_REMOVE else 2
-        single = measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = 1 if relation is ADD_REMOVE else 2
+        single = measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
         return replace(single, count=self.comparisons)
 
     patch.setattr(MedianCut, "charge", charge)

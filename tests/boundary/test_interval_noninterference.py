@@ -227,8 +227,8 @@ def test_a_release_is_made_by_its_drivers_or_read_from_a_file() -> None:
 def test_what_is_released_is_what_opendp_drew(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same draws a run repeats to the last byte; the sums that were drawn last are those on file."""
     plan = PLANS[kind]
-    law = "discrete_gaussian" if plan.gaussian else "discrete_laplace"
-    original = getattr(OpendpNoise, law)
+    distribution = "discrete_gaussian" if plan.gaussian else "discrete_laplace"
+    original = getattr(OpendpNoise, distribution)
     drawn: list[NDArray[np.int64]] = []
 
     def watched_draw(self: OpendpNoise, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
@@ -237,13 +237,13 @@ def test_what_is_released_is_what_opendp_drew(kind: str, monkeypatch: pytest.Mon
 
     counts = np.array(TABLES[0], dtype=np.int64)
     with monkeypatch.context() as patch:
-        patch.setattr(OpendpNoise, law, watched_draw)
+        patch.setattr(OpendpNoise, distribution, watched_draw)
         first = run(plan, counts)
         assert first.privacy["private"]
         for values, last in zip(first.noisy, drawn[len(drawn) - len(first.noisy) :], strict=True):
             assert values.tolist() == last.tolist()
         left = iter(list(drawn))
-        patch.setattr(OpendpNoise, law, lambda self, counts, scale: next(left))
+        patch.setattr(OpendpNoise, distribution, lambda self, counts, scale: next(left))
         assert json.dumps(run(plan, counts).to_json()) == json.dumps(first.to_json())
         assert next(left, None) is None
 

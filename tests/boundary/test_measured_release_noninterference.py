@@ -146,8 +146,8 @@ def make_plan(
 ) -> MeasuredPlan:
     one = 1 if relation is ADD_REMOVE else 2
     one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), one, 2.0) for a in range(3))
-    moved = moved_by(parse_workload(text, SCHEMA), relation)
-    everything = (PlannedMeasurement("workload", None, moved, 2.5),)
+    sensitivity = moved_by(parse_workload(text, SCHEMA), relation)
+    everything = (PlannedMeasurement("workload", None, sensitivity, 2.5),)
     return MeasuredPlan(
         algorithm=algorithm,
         size=SIZE,

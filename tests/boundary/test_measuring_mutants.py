@@ -21,7 +21,7 @@ from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.measurements.noisy_counts import with_noise
-from dpopt.private.mechanisms.selection_law import selection_weights
+from dpopt.private.mechanisms.selection_distribution import selection_weights
 from dpopt.private.selections import selection
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.selection import Selection
@@ -162,16 +162,18 @@ def draw_with_twice_the_range(patch: pytest.MonkeyPatch) -> None:
 
 
 def halve_the_moves_under_replace_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Measurement, "moved", lambda self, relation, sizes: len(self.queries))
+    patch.setattr(Measurement, "sensitivity", lambda self, relation, sizes: len(self.queries))
 
 
 def count_clauses_as_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Measurement, "moved", lambda self, relation, sizes: 1)
+    patch.setattr(Measurement, "sensitivity", lambda self, relation, sizes: 1)
 
 
 def double_the_moves(patch: pytest.MonkeyPatch) -> None:
-    original = Measurement.moved
-    patch.setattr(Measurement, "moved", lambda self, relation, sizes: 2 * original(self, relation, sizes))
+    original = Measurement.sensitivity
+    patch.setattr(
+        Measurement, "sensitivity", lambda self, relation, sizes: 2 * original(self, relation, sizes)
+    )
 
 
 def draw_noise_of_half_the_scale(patch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator,
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.selections import multiplicative_scores
-from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
+from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.queries.workloads.workload import parse_workload
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, check_round, public_answers, tiny_plan
@@ -75,7 +75,7 @@ def check_order_of_events(relation: NeighbouringRelation) -> None:
             events.append(charge.label)
 
         patch.setattr(Ledger, "spend", recording)
-        one.law_of_queries(public_answers(3))
+        one.distribution_of_queries(public_answers(3))
         one.curator.measure(0, round=1)
     assert events == [
         *["selection of round 1", "journal charge", "draw", "journal query selection"],
@@ -115,18 +115,18 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
 def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
     """Selections and measurements of all rounds cost the budget at most, and nearly all of it."""
     workload, rho, epsilon = parse_workload("marginals:2", SCHEMA), 0.02, 0.7
-    moved = {QUERIES: 1, MARGINALS: 2 if relation is REPLACE else 1}
+    sensitivity = {QUERIES: 1, MARGINALS: 2 if relation is REPLACE else 1}
     for kind in (PMW, MWEM):
         for rounds in (None, 12):
             asked = kind(rounds=rounds)
             request = PlanRequest(5_000, relation, Budget(None, 1e-9, rho, Accountant.ZCDP), asked)
             plan = make_multiplicative_plan(request, workload)
-            each = float(plan.step) ** 2 / 8 + moved[plan.select] / (2 * plan.scale**2)
+            each = float(plan.step) ** 2 / 8 + sensitivity[plan.select] / (2 * plan.scale**2)
             assert len(plan.charges()) == 2 * plan.rounds, "charges of another number of rounds"
             assert 0.999 < plan.rounds * each / rho <= 1 + 1e-9, "budget of rho"
             pure = PlanRequest(5_000, relation, Budget(epsilon, 0.0, None, Accountant.PURE), asked)
             plan = make_multiplicative_plan(pure, workload)
-            each = float(plan.step) + moved[plan.select] / plan.scale
+            each = float(plan.step) + sensitivity[plan.select] / plan.scale
             assert 0.999 < plan.rounds * each / epsilon <= 1 + 1e-9, "budget of epsilon"
 
 
@@ -162,16 +162,18 @@ def charge_half_of_the_range(patch: pytest.MonkeyPatch) -> None:
 
 def charge_for_twice_the_noise(patch: pytest.MonkeyPatch) -> None:
     def less(
-        name: str, moved: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
+        name: str, sensitivity: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
     ) -> Charge:
-        return measurement_charge(name, moved, 2 * scale, gaussian=gaussian, relation=relation)
+        return measurement_charge(name, sensitivity, 2 * scale, gaussian=gaussian, relation=relation)
 
     patch.setattr(multiplicative_plan, "measurement_charge", less)
     patch.setattr(multiplicative_curator, "measurement_charge", less)
 
 
 def charge_one_cell_where_two_move(patch: pytest.MonkeyPatch) -> None:
-    def one(name: str, moved: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation) -> Charge:
+    def one(
+        name: str, sensitivity: int, scale: float, *, gaussian: bool, relation: NeighbouringRelation
+    ) -> Charge:
         return measurement_charge(name, 1, scale, gaussian=gaussian, relation=relation)
 
     patch.setattr(multiplicative_plan, "measurement_charge", one)
@@ -184,14 +186,14 @@ def charge_half_of_rho(patch: pytest.MonkeyPatch) -> None:
 
 
 def select_with(patch: pytest.MonkeyPatch, change: Callable[[dict[str, object]], None]) -> None:
-    """Change the named arguments of every law of signed queries."""
-    original = SignedQueryLaw.__init__
+    """Change the named arguments of every distribution of signed queries."""
+    original = SignedQueryDistribution.__init__
 
-    def changed(self: SignedQueryLaw, counts: object, **rest: object) -> None:
+    def changed(self: SignedQueryDistribution, counts: object, **rest: object) -> None:
         change(rest)
         original(self, counts, **rest)  # type: ignore[arg-type]
 
-    patch.setattr(SignedQueryLaw, "__init__", changed)
+    patch.setattr(SignedQueryDistribution, "__init__", changed)
 
 
 def select_with_twice_the_range(patch: pytest.MonkeyPatch) -> None:
@@ -335,8 +337,8 @@ def test_a_planted_defect_is_caught(
 
 
 def test_a_public_answer_is_never_taken_from_the_records() -> None:
-    """The law of a selection is a function of counts and public answers; other public answers give another law."""
+    """The distribution of a selection is a function of counts and public answers; other public answers give another."""
     one = TinyRound(((0, 1), (1, 1)), tiny_plan(REPLACE, rounds=2), CLAUSES)
-    first = one.law_of_queries(public_answers(3))
-    second = one.law_of_queries(np.zeros(3, dtype=np.int64), number=2)
+    first = one.distribution_of_queries(public_answers(3))
+    second = one.distribution_of_queries(np.zeros(3, dtype=np.int64), number=2)
     assert first != second

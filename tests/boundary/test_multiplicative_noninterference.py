@@ -26,7 +26,7 @@ from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
-from dpopt.private.selections.multiplicative_scores import SignedQueryLaw
+from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.run import Sources
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
@@ -81,7 +81,9 @@ class Public:
         )
         stack.enter_context(
             mock.patch.object(
-                SignedQueryLaw, "draw", lambda self, answers, words: next(queries) % (2 * len(answers))
+                SignedQueryDistribution,
+                "draw",
+                lambda self, answers, words: next(queries) % (2 * len(answers)),
             )
         )
         return stack

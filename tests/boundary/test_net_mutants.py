@@ -19,13 +19,13 @@ from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net import net_boxes
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.net.net_draw import draw_listed
-from dpopt.private.mechanisms.net.net_law import NetLaw
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.transcript.released import SelectedDatabase
+from tests.exact_distribution import exp_minus
 from tests.exact_fem_loss import range_between
-from tests.exact_law import exp_minus
 from tests.exact_net_loss import NetGame, check_net_game
 from tests.tiny_nets import all_multisets, cells, distance_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, conjunctions
@@ -49,11 +49,11 @@ def check_exact_loss(relation: NeighbouringRelation) -> None:
 def check_charges_are_tight(relation: NeighbouringRelation) -> None:
     """The whole charged range is reached by some pair."""
     one = game(relation)
-    spans = [range_between(one.law(a)[0], one.law(b)[0]) for a, b in one.pairs()]
+    spans = [range_between(one.distribution(a)[0], one.distribution(b)[0]) for a, b in one.pairs()]
     assert max(spans) > Decimal("1.4999"), f"only {max(spans)} of the range is used"
 
 
-def check_exact_law(relation: NeighbouringRelation) -> None:
+def check_exact_distribution(relation: NeighbouringRelation) -> None:
     """Each database has the weight exp(-epsilon n e / 2) for its largest error e, by arithmetic of its own."""
     one = game(relation)
     table = (*TABLE, (1,)) if relation is ADD_REMOVE else TABLE
@@ -61,18 +61,22 @@ def check_exact_law(relation: NeighbouringRelation) -> None:
     weights = [
         exp_minus(Fraction(3, 2) * distance_of(one.answers, targets, 2, counts) / 4) for counts in one.outputs
     ]
-    for found, weight in zip(one.law(table)[0], weights, strict=True):
-        assert abs(found * sum(weights) / weight - 1) < Fraction(1, 2**100), "law"
+    for found, weight in zip(one.distribution(table)[0], weights, strict=True):
+        assert abs(found * sum(weights) / weight - 1) < Fraction(1, 2**100), "distribution"
 
 
 def check_bounds(relation: NeighbouringRelation) -> None:
     """No box has a bound above a distance in it, and no database is missing or held twice."""
     answers, records, size = cells(2, 2), 3, 7
     targets = records * (answers.astype(np.int64) @ np.array([3, 0, 2, 2]))
-    law = NetLaw(Decimal(4), 2 * records, 100)
+    distribution = NetDistribution(Decimal(4), 2 * records, 100)
     for seed in range(3):
         sampler = BoxSampler(
-            Multisets(answers, records), targets, size=size, law=law, source=SeededWords(seed)
+            Multisets(answers, records),
+            targets,
+            size=size,
+            distribution=distribution,
+            source=SeededWords(seed),
         )
         for place in (0, 0, 1, 2, 0):
             sampler._cut(place % len(sampler._boxes))
@@ -94,7 +98,7 @@ def check_bounds(relation: NeighbouringRelation) -> None:
 def check_order_of_events(relation: NeighbouringRelation) -> None:
     """Spent and on file as spent, then drawn, then on file as drawn; once."""
     one = game(relation)
-    _, charges = one.law(TABLE)
+    _, charges = one.distribution(TABLE)
     assert one.events == ["journal charge", "draw", "journal database"]
     assert len(charges) == 1, f"charged {len(charges)} times"
 
@@ -130,22 +134,22 @@ def double_the_sensitivity(patch: pytest.MonkeyPatch) -> None:
 
 def leave_out_the_factor_of_one_half(patch: pytest.MonkeyPatch) -> None:
     """Weights exp(epsilon n u) as for a monotone score, which a largest absolute error is not: twice the epsilon."""
-    original = NetLaw.__init__
+    original = NetDistribution.__init__
 
-    def doubled(self: NetLaw, range_: Decimal, spread: int, clamp: int) -> None:
+    def doubled(self: NetDistribution, range_: Decimal, spread: int, clamp: int) -> None:
         original(self, 2 * range_, spread, clamp)
 
-    patch.setattr(NetLaw, "__init__", doubled)
+    patch.setattr(NetDistribution, "__init__", doubled)
 
 
 def forget_the_records_of_the_database(patch: pytest.MonkeyPatch) -> None:
     """Distances in units of 1 / (m n), their sensitivity in units of 1 / n."""
-    original = NetLaw.__init__
+    original = NetDistribution.__init__
 
-    def short(self: NetLaw, range_: Decimal, spread: int, clamp: int) -> None:
+    def short(self: NetDistribution, range_: Decimal, spread: int, clamp: int) -> None:
         original(self, range_, spread // 2, clamp)
 
-    patch.setattr(NetLaw, "__init__", short)
+    patch.setattr(NetDistribution, "__init__", short)
 
 
 def charge_half(patch: pytest.MonkeyPatch) -> None:
@@ -176,13 +180,13 @@ def take_the_nearest(patch: pytest.MonkeyPatch) -> None:
 
 
 def measure_the_clamp_from_the_best_alone(patch: pytest.MonkeyPatch) -> None:
-    """Beyond the nearest database all weigh the same: the clamp moves, and the law is another one."""
-    original = NetLaw.__init__
+    """Beyond the nearest database all weigh the same: the clamp moves, and the distribution is another one."""
+    original = NetDistribution.__init__
 
-    def none(self: NetLaw, range_: Decimal, spread: int, clamp: int) -> None:
+    def none(self: NetDistribution, range_: Decimal, spread: int, clamp: int) -> None:
         original(self, range_, spread, 1)
 
-    patch.setattr(NetLaw, "__init__", none)
+    patch.setattr(NetDistribution, "__init__", none)
 
 
 def bound_too_high(patch: pytest.MonkeyPatch) -> None:
@@ -220,7 +224,7 @@ def keep_the_old_rate(patch: pytest.MonkeyPatch) -> None:
 def charge_after_the_draw(patch: pytest.MonkeyPatch) -> None:
     def late(self: NetCurator, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
         charge = self._charge()
-        selected = self._selected(multisets, self._law_of(multisets, reach), charge)
+        selected = self._selected(multisets, self._distribution_of(multisets, reach), charge)
         self._charged(charge)
         return selected
 
@@ -244,7 +248,7 @@ def forget_that_it_selected(patch: pytest.MonkeyPatch) -> None:
 CHECKS = [
     check_exact_loss,
     check_charges_are_tight,
-    check_exact_law,
+    check_exact_distribution,
     check_bounds,
     check_order_of_events,
     check_nothing_is_drawn_unpaid,
@@ -268,9 +272,9 @@ def test_without_a_defect_every_check_is_green(check: Check, relation: Neighbour
         (forget_the_records_of_the_database, check_exact_loss, REPLACE, "range .*, charged"),
         (charge_half, check_exact_loss, REPLACE, "range .*, charged"),
         (count_each_record_twice, check_exact_loss, REPLACE, "range .*, charged"),
-        (count_each_record_twice, check_exact_law, REPLACE, "law"),
-        (take_the_nearest, check_exact_law, REPLACE, "law"),
-        (measure_the_clamp_from_the_best_alone, check_exact_law, REPLACE, "law"),
+        (count_each_record_twice, check_exact_distribution, REPLACE, "distribution"),
+        (take_the_nearest, check_exact_distribution, REPLACE, "distribution"),
+        (measure_the_clamp_from_the_best_alone, check_exact_distribution, REPLACE, "distribution"),
         (bound_too_high, check_bounds, REPLACE, "bound above"),
         (lose_the_upper_half, check_bounds, REPLACE, "missing"),
         (keep_the_old_rate, check_bounds, REPLACE, "rates"),

@@ -191,7 +191,7 @@ class Public:
             tempfile.TemporaryDirectory() as temporary,
             mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher),
             mock.patch(
-                "dpopt.algorithms.dualquery.driver.legal_record",
+                "dpopt.algorithms.dualquery.driver.feasible_record",
                 return_value=np.array([0, 0, 0], dtype=np.int32),
             ),
             mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=ScriptedNoise(self.noise)),

@@ -92,11 +92,11 @@ def test_trivial_data_sets_stand_beside_a_prediction(public: list[object]) -> No
 def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) -> None:
     items = tmp_path / "items.txt"
     items.write_text("\n".join(map(str, range(3000))), encoding="utf-8")
-    asked = ["--binary-columns", 3000, "--n", 30_000, "--epsilon", 1, "--delta", 1e-6, "--fill", 0.002]
+    asked = ["--binary-columns", 3000, "--n", 30_000, "--epsilon", 1, "--delta", 1e-6, "--density", 0.002]
     positive = ["--workload", f"popular:3,count=2000,ranks={items},positive", *asked]
     found: dict[str, Any] = json.loads(succeed("plan", *positive, "--json"))
     assert found["plan"]["algorithm"] == "dualquery"
-    assert found["declared"] == {"fill": 0.002}
+    assert found["declared"] == {"density": 0.002}
     predicted = found["accuracy"]["predicted"]
     assert predicted["kind"].endswith("a public population of zeros and ones")
     assert predicted["verdict"].endswith("ask signed queries, more popular items, or use a larger budget")
@@ -215,8 +215,11 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
             f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'",
         ),
         (["--n", 9, "--rho", 1, "--algorithm", "dualqury"], "(did you mean 'dualquery'?)"),
-        (["--n", 9, "--rho", 1, "--fill", 1], "--fill is the public share of ones in the table"),
-        (["--n", 9, "--rho", 1, "--fill", 0.1], "--fill is the share of ones in a table of zeros and ones"),
+        (["--n", 9, "--rho", 1, "--density", 1], "--density is the public share of ones in the table"),
+        (
+            ["--n", 9, "--rho", 1, "--density", 0.1],
+            "--density is the share of ones in a table of zeros and ones",
+        ),
         (
             ["--n", 9, "--rho", 1, *NAMED, "--step", "big"],
             "the step eta must be a decimal number such as 1.4",

@@ -269,12 +269,12 @@ def test_a_plan_is_told_how_the_table_is_handed_over() -> None:
         for layout in (None, "npz", "bits")
     }
     assert found["npz"]["plan"]["step"] == "2.5"
-    assert found["npz"]["assumed"]["fill"] == 0.008
+    assert found["npz"]["assumed"]["density"] == 0.008
     assert found[None]["plan"] == found["bits"]["plan"]
-    assert found["bits"]["assumed"]["fill"] is None
-    declared = json.loads(succeed(*asked, "--layout", "npz", "--fill", 0.5))
+    assert found["bits"]["assumed"]["density"] is None
+    declared = json.loads(succeed(*asked, "--layout", "npz", "--density", 0.5))
     assert declared["plan"] == found["bits"]["plan"]
-    assert declared["declared"] == {"fill": 0.5}
+    assert declared["declared"] == {"density": 0.5}
     assert "the layout of a wide table is one of" in refuse(*asked, "--layout", "csv")
 
 

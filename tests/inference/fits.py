@@ -57,10 +57,10 @@ def equal_objective(problem: FitProblem, records: NDArray[np.int32]) -> float:
     return objective(problem, records, np.full(len(records), 1 / len(records)))
 
 
-def legal_records(problem: FitProblem) -> NDArray[np.int32]:
-    """Return all legal records."""
+def feasible_records(problem: FitProblem) -> NDArray[np.int32]:
+    """Return all feasible records."""
     records = every_record(problem.sizes.tolist())
-    return records[~problem.illegal(records)]
+    return records[~problem.infeasible(records)]
 
 
 def mixed_problem(
@@ -80,11 +80,11 @@ def mixed_problem(
     lists = [random_clauses(generator, sizes, number) for number in (12, 9)]
     domains = every if allowed is None else allowed
     blank = FitProblem(np.array(sizes, dtype=np.int32), (), rules, domains)
-    legal = legal_records(blank)
-    law = generator.dirichlet(np.full(len(legal), 0.3))
+    feasible = feasible_records(blank)
+    distribution = generator.dirichlet(np.full(len(feasible), 0.3))
     terms = []
     for queries, weight in ((some, 1.0), (lists[0], 0.7), (others, 2.0), (lists[1], 1.3)):
-        exact = answers(queries, legal) @ law
+        exact = answers(queries, feasible) @ distribution
         terms.append(FitTerm(queries, exact + generator.normal(0, noise, exact.size), weight))
     return FitProblem(np.array(sizes, dtype=np.int32), tuple(terms), rules, domains)
 

@@ -22,14 +22,14 @@ from dpopt.models.records.projection_master import projection_master
 from dpopt.programs import SolveLimits
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.registry import get_solver
-from tests.inference.fits import RULED, RULES, answers, domains_of, legal_records, mixed_problem, objective
+from tests.inference.fits import RULED, RULES, answers, domains_of, feasible_records, mixed_problem, objective
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
 
 def optimum(problem: FitProblem) -> float:
-    """Return the least f, by Clarabel over all legal records."""
-    records = legal_records(problem)
+    """Return the least f, by Clarabel over all feasible records."""
+    records = feasible_records(problem)
     truth = np.concatenate([answers(term.queries, records) for term in problem.terms]) > 0.5
     values = np.concatenate([term.values for term in problem.terms])
     weights = np.concatenate([np.full(term.values.size, term.weight) for term in problem.terms])
@@ -41,7 +41,7 @@ def optimum(problem: FitProblem) -> float:
 
 def check(problem: FitProblem, fitted: Fitted) -> None:
     """Check what every fit promises."""
-    assert not problem.illegal(fitted.records).any()
+    assert not problem.infeasible(fitted.records).any()
     assert len(np.unique(fitted.records, axis=0)) == len(fitted.records)
     assert fitted.objective == pytest.approx(objective(problem, fitted.records, fitted.weights), rel=1e-9)
 
@@ -103,7 +103,7 @@ def test_a_solver_proves_a_bound(name: str, rules: ThresholdCircuit, monkeypatch
 
 def test_records_given_with_weights_are_merged_and_improved() -> None:
     problem = mixed_problem(2)
-    records = legal_records(problem)[[0, 5, 9, 5]]
+    records = feasible_records(problem)[[0, 5, 9, 5]]
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     start = objective(problem, records, weights)
     fitted = generate_columns(problem, FitSettings(rounds=0), records, weights=weights)
@@ -141,12 +141,12 @@ def test_it_ends_by_the_gap_by_the_clock_and_by_the_rounds() -> None:
     assert full.history[-1].stage == "end"
 
 
-def test_unknown_solvers_and_illegal_records_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_solvers_and_infeasible_records_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Enumeration, "possible", staticmethod(lambda _: False))
     problem = mixed_problem(0, rules=RULES)
     with pytest.raises(SolverUnavailableError, match="nobody"):
         fit(problem, FitSettings(records=5, rounds=1, proof="nobody"))
-    with pytest.raises(ProgramError, match="legal"):
+    with pytest.raises(ProgramError, match="feasible"):
         generate_columns(problem, FitSettings(rounds=1), np.zeros((1, 4), dtype=np.int32))
 
 

@@ -23,7 +23,7 @@ RHO = {1.0: 0.02436, 0.2: 0.00118}
 
 
 def toy_table(generator: np.random.Generator, rows: int) -> NDArray[np.int32]:
-    """Return ten bits, mixed from two laws, two of them functions of others."""
+    """Return ten bits, mixed from two distributions, two of them functions of others."""
     p = generator.random(10)
     first = generator.random(rows) < 0.5
     table = generator.random((rows, 10)) < np.where(first[:, None], p, 1 - p) * 0.8 + 0.1

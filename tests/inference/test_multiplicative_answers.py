@@ -54,7 +54,7 @@ CASES = [
 ]
 
 
-def law(cells: int, seed: int = 0) -> NDArray[np.float64]:
+def probabilities(cells: int, seed: int = 0) -> NDArray[np.float64]:
     p = np.random.default_rng(seed).random(cells) ** 4
     return np.asarray(p / p.sum())
 
@@ -64,13 +64,15 @@ def test_answers_are_those_of_all_records_with_their_masses(schema: Schema, text
     workload = parse_workload(text, schema)
     domains = workload.marginals.domains if workload.marginals else Domains.of(schema, occurring=False)
     universe = ProductUniverse(domains, np.arange(len(schema)))
-    p = law(universe.cells)
+    p = probabilities(universe.cells)
     records = universe.records(np.arange(universe.cells), np.zeros(len(schema), dtype=np.int32))
     assert len(np.unique(records, axis=0)) == universe.cells
     sheet = AnswerSheet(universe, workload.queries)
     np.testing.assert_allclose(sheet.of(p), workload.answers_on(records, p), atol=1e-12)
     np.testing.assert_allclose(
-        sheet.of(law(universe.cells, 1)), workload.answers_on(records, law(universe.cells, 1)), atol=1e-12
+        sheet.of(probabilities(universe.cells, 1)),
+        workload.answers_on(records, probabilities(universe.cells, 1)),
+        atol=1e-12,
     )
 
 
@@ -80,7 +82,7 @@ def test_parts_of_measurements_are_their_answers(schema: Schema, text: str) -> N
     workload = parse_workload(text, schema)
     domains = workload.marginals.domains if workload.marginals else Domains.of(schema, occurring=False)
     universe = ProductUniverse(domains, np.arange(len(schema)))
-    distribution = Distribution(universe, law(universe.cells))
+    distribution = Distribution(universe, probabilities(universe.cells))
     answers = AnswerSheet(universe, workload.queries).of(distribution.p)
     wholes = workload.marginals
     for number in range(min(6, len(wholes) if wholes is not None else len(workload))):
@@ -109,7 +111,7 @@ def test_a_query_that_repeats_one_is_held_once_more() -> None:
     ]
     workload = workload_from_json({"dpopt_workload": 1, "queries": listed}, MIXED)
     universe = ProductUniverse(Domains.of(MIXED, occurring=False), np.array([0, 1, 2]))
-    p = law(universe.cells)
+    p = probabilities(universe.cells)
     records = universe.records(np.arange(universe.cells), np.zeros(5, dtype=np.int32))
     np.testing.assert_allclose(
         AnswerSheet(universe, workload.queries).of(p), workload.answers_on(records, p), atol=1e-12
@@ -117,7 +119,7 @@ def test_a_query_that_repeats_one_is_held_once_more() -> None:
 
 
 def test_the_transform_is_its_own_inverse() -> None:
-    values = law(64)
+    values = probabilities(64)
     twice = values.copy()
     walsh_hadamard(twice)
     assert twice[0] == pytest.approx(1)
@@ -152,7 +154,7 @@ def test_the_move_of_a_query_is_foretold() -> None:
     for number in range(5):
         high, low, labels, run = partition_of(universe, workload.clauses.take([number]))
         members.append(Measured(high, low, labels, run, np.array([0.2, 0.8]), 0.05, 30.0))
-    distribution = Distribution(universe, law(256))
+    distribution = Distribution(universe, probabilities(256))
     distribution.ascend(members[:2])
     shares = AnswerSheet(universe, workload.queries).of(distribution.p)
     moves = pulled_moves(members, shares)
@@ -176,7 +178,7 @@ def test_a_universe_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("most", [1, 7, 40, 10_000])
 def test_weighted_cells_stand_for_the_distribution(most: int) -> None:
     """Sums over runs of cells are right to the threshold; large cells keep their mass; all of it where there is room."""
-    p = law(1_000, 3)
+    p = probabilities(1_000, 3)
     p[::3] = 0
     p /= p.sum()
     cells, weights = weighted_cells(p, most)

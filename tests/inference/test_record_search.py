@@ -1,4 +1,4 @@
-"""Fits of equally weighted records: what is refused, exact bookkeeping, descent, local optimality, the law at a temperature."""
+"""Fits of equally weighted records: refusals, exact counters, descent, local optimality, the distribution at a temperature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import pytest
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, SchemaError, WorkloadError
-from dpopt.inference import FitProblem, FitProgress, FitSettings, Fitted, FitTerm, estimated_laws, fit_records
+from dpopt.inference import (
+    FitProblem,
+    FitProgress,
+    FitSettings,
+    Fitted,
+    FitTerm,
+    estimated_one_way,
+    fit_records,
+)
 from dpopt.inference.records import bookkeeping
 from dpopt.inference.records.fit import Pool
 from dpopt.inference.records.layouts import are_worthwhile
@@ -27,7 +35,7 @@ from tests.inference.fits import (
     all_codes,
     domains_of,
     equal_objective,
-    legal_records,
+    feasible_records,
     mixed_problem,
 )
 
@@ -84,15 +92,15 @@ def test_what_a_fit_gives_is_checked(weights: np.ndarray, bound: float | None, s
         Fitted(np.zeros((2, 2), dtype=np.int32), weights, 1.0, bound, None, None, "", ())
 
 
-def test_legal_records_have_allowed_codes_and_obey_the_rules() -> None:
+def test_feasible_records_have_allowed_codes_and_obey_the_rules() -> None:
     rules = circuit_of({"one": [some(among(0, [1], [2, 3]), among(1, [2], [2, 3]))]})
     problem = FitProblem(TWO, (TERM,), rules, domains_of([(0, 1), (0, 2)]))
     records = np.array([[0, 0], [0, 2], [1, 0], [1, 1], [2, 0], [0, -1], [1, 3]], dtype=np.int32)
-    assert problem.illegal(records).tolist() == [True, False, False, True, True, True, True]
+    assert problem.infeasible(records).tolist() == [True, False, False, True, True, True, True]
     with pytest.raises(ProgramError, match="record 0"):
-        problem.require_legal(records)
+        problem.require_feasible(records)
     with pytest.raises(ProgramError, match="2 attributes"):
-        problem.illegal(records[:, :1])
+        problem.infeasible(records[:, :1])
 
 
 @pytest.mark.parametrize(
@@ -123,14 +131,14 @@ SEEDS = pytest.mark.parametrize("seed", range(6))
 
 
 def best_single_change(problem: FitProblem, records: np.ndarray) -> float:
-    """Return the least f that one change of one code of one record to a legal one gives, by trying all."""
+    """Return the least f that one change of one code of one record to a feasible one gives, by trying all."""
     best = np.inf
     for row in range(len(records)):
         for attribute, size in enumerate(problem.sizes.tolist()):
             for code in range(size):
                 changed = records.copy()
                 changed[row, attribute] = code
-                if not problem.illegal(changed[row : row + 1])[0]:
+                if not problem.infeasible(changed[row : row + 1])[0]:
                     best = min(best, equal_objective(problem, changed))
     return best
 
@@ -183,7 +191,7 @@ def test_a_search_that_ends_by_itself_ends_where_no_change_of_a_code_helps(
     problem = mixed_problem(seed, rules=rules, allowed=ALLOWED if seed % 2 else None)
     fitted = fit_records(problem, FitSettings(records=11, sweeps=100, seed=seed))
     assert fitted.stopped.startswith("no single change")
-    assert not problem.illegal(fitted.records).any()
+    assert not problem.infeasible(fitted.records).any()
     assert best_single_change(problem, fitted.records) >= fitted.objective - 1e-4 / 11**2
 
 
@@ -213,25 +221,25 @@ def test_the_scale_of_the_weights_does_not_matter(scale: float) -> None:
 
 
 @pytest.mark.usefixtures("_layout")
-def test_draws_at_a_temperature_follow_their_law() -> None:
+def test_draws_at_a_temperature_follow_their_distribution() -> None:
     """The shares of 30,000 sweeps of one record against prior * exp(-f / tau), by enumeration."""
     problem = mixed_problem(2, sizes=(2, 3, 2, 2))
-    laws = estimated_laws(problem)
+    distributions = estimated_one_way(problem)
     temperature = 2.0
-    records = legal_records(problem)
+    records = feasible_records(problem)
     offsets = problem.offsets()[:-1]
-    prior = np.maximum(laws, 1e-9)[records + offsets].prod(axis=1)
+    prior = np.maximum(distributions, 1e-9)[records + offsets].prod(axis=1)
     f = np.array([equal_objective(problem, record[None, :]) for record in records])
-    law = prior * np.exp(-(f - f.min()) / temperature)
-    law /= law.sum()
-    pool = Pool(problem, records[:1], laws, seed=3)
+    distribution = prior * np.exp(-(f - f.min()) / temperature)
+    distribution /= distribution.sum()
+    pool = Pool(problem, records[:1], distributions, seed=3)
     counts = np.zeros(len(records))
     place = {tuple(record): i for i, record in enumerate(records.tolist())}
     for _ in range(30_000):
         pool.sweep(temperature)
         counts[place[tuple(pool.records[0].tolist())]] += 1
-    assert 0.5 * np.abs(counts / counts.sum() - law).sum() < 0.02
-    assert law.max() < 0.8
+    assert 0.5 * np.abs(counts / counts.sum() - distribution).sum() < 0.02
+    assert distribution.max() < 0.8
 
 
 def test_a_temperature_near_zero_does_what_zero_does() -> None:
@@ -241,35 +249,35 @@ def test_a_temperature_near_zero_does_what_zero_does() -> None:
     assert cold.objective == pytest.approx(exact.objective, rel=0.05)
 
 
-def test_the_laws_of_noiseless_marginals_are_the_one_way_shares() -> None:
+def test_the_distributions_of_noiseless_marginals_are_the_one_way_shares() -> None:
     problem = mixed_problem(3, noise=0.0)
     problem = replace(problem, terms=problem.terms[:1])
-    laws, exact = estimated_laws(problem), problem.terms[0].values
-    np.testing.assert_allclose(laws[:3], exact[:24].reshape(3, 8).sum(axis=1), atol=1e-12)
-    np.testing.assert_allclose(laws[5:9], exact[-4:], atol=1e-12)
-    np.testing.assert_allclose(laws[9:], exact[24:30].reshape(2, 3).sum(axis=0), atol=1e-12)
+    distributions, exact = estimated_one_way(problem), problem.terms[0].values
+    np.testing.assert_allclose(distributions[:3], exact[:24].reshape(3, 8).sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(distributions[5:9], exact[-4:], atol=1e-12)
+    np.testing.assert_allclose(distributions[9:], exact[24:30].reshape(2, 3).sum(axis=0), atol=1e-12)
 
 
-def test_laws_are_probabilities_on_allowed_codes_whatever_the_noise() -> None:
+def test_distributions_are_probabilities_on_allowed_codes_whatever_the_noise() -> None:
     for seed in range(5):
         problem = mixed_problem(seed, noise=5.0, allowed=ALLOWED)
-        laws = estimated_laws(problem)
-        assert (laws >= 0).all()
-        assert not laws[~problem.allowed_columns()].any()
-        np.testing.assert_allclose(np.add.reduceat(laws, problem.offsets()[:-1]), 1.0)
+        distributions = estimated_one_way(problem)
+        assert (distributions >= 0).all()
+        assert not distributions[~problem.allowed_columns()].any()
+        np.testing.assert_allclose(np.add.reduceat(distributions, problem.offsets()[:-1]), 1.0)
     without = replace(problem, terms=())
-    np.testing.assert_allclose(estimated_laws(without)[:3], [0.5, 0, 0.5])
+    np.testing.assert_allclose(estimated_one_way(without)[:3], [0.5, 0, 0.5])
 
 
-def test_records_are_drawn_as_often_as_their_laws_say() -> None:
+def test_records_are_drawn_as_often_as_their_distributions_say() -> None:
     problem = mixed_problem(0)
-    laws = np.array([0.5, 0.25, 0.25, 1, 0, 0.1, 0.2, 0.3, 0.4, 0, 0, 1])
-    records = draw_records(problem, laws, 40, 1)
+    distributions = np.array([0.5, 0.25, 0.25, 1, 0, 0.1, 0.2, 0.3, 0.4, 0, 0, 1])
+    records = draw_records(problem, distributions, 40, 1)
     assert np.bincount(records[:, 0]).tolist() == [20, 10, 10]
     assert np.bincount(records[:, 2]).tolist() == [4, 8, 12, 16]
     assert set(records[:, 1]) == {0}
     assert set(records[:, 3]) == {2}
-    assert (draw_records(problem, laws, 40, 2) != records).any()
+    assert (draw_records(problem, distributions, 40, 2) != records).any()
 
 
 def test_the_same_seed_gives_the_same_records_and_another_seed_others() -> None:
@@ -282,16 +290,16 @@ def test_the_same_seed_gives_the_same_records_and_another_seed_others() -> None:
 
 def test_a_start_is_kept_repeated_or_thinned_out() -> None:
     problem = mixed_problem(0, rules=RULES)
-    legal = legal_records(problem)[:6]
+    feasible = feasible_records(problem)[:6]
     still = FitSettings(records=6, sweeps=0)
-    np.testing.assert_array_equal(fit_records(problem, still, start=legal).records, legal)
+    np.testing.assert_array_equal(fit_records(problem, still, start=feasible).records, feasible)
     for number in (3, 15):
-        rows = fit_records(problem, replace(still, records=number), start=legal).records
+        rows = fit_records(problem, replace(still, records=number), start=feasible).records
         _, counts = np.unique(rows, axis=0, return_counts=True)
         assert counts.sum() == number
         assert counts.max() - counts.min() <= 1
     with pytest.raises(ProgramError, match="records"):
-        fit_records(problem, still, start=legal[:0])
+        fit_records(problem, still, start=feasible[:0])
     with pytest.raises(ProgramError, match="record 0"):
         fit_records(problem, still, start=np.array([[0, 0, 0, 1]], dtype=np.int32))
 
@@ -309,9 +317,9 @@ def test_a_search_stops_and_says_why() -> None:
     assert [one.step for one in told] == list(range(len(told)))
 
 
-def test_laws_that_do_not_fit_are_refused() -> None:
+def test_distributions_that_do_not_fit_are_refused() -> None:
     problem = mixed_problem(0, allowed=ALLOWED)
-    good = estimated_laws(problem)
+    good = estimated_one_way(problem)
     forbidden = good.copy()
     forbidden[:3] = [0.0, 1.0, 0.0]
     for wrong, message in (
@@ -321,7 +329,7 @@ def test_laws_that_do_not_fit_are_refused() -> None:
         (forbidden, "may not have"),
     ):
         with pytest.raises(ProgramError, match=message):
-            fit_records(problem, FitSettings(records=3), laws=wrong)
+            fit_records(problem, FitSettings(records=3), one_way=wrong)
 
 
 def test_rules_that_no_record_obeys_are_said_so() -> None:

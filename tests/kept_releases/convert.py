@@ -16,6 +16,9 @@ from dpopt.synopses.any_synopsis import KINDS
 from dpopt.transcript.journal import line_of
 
 
+WORDS = {"moved": "sensitivity", "fill": "density"}
+
+
 def anywhere(value: Any) -> Any:
     """Return a JSON value of any file."""
     if isinstance(value, list):
@@ -23,7 +26,9 @@ def anywhere(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: (FORMS[key] if key in FORMS and isinstance(part, dict | list) else anywhere)(part)
+        WORDS.get(key, key): (FORMS[key] if key in FORMS and isinstance(part, dict | list) else anywhere)(
+            part
+        )
         for key, part in value.items()
     }
 

@@ -291,10 +291,10 @@ def test_one_stretch_changes_the_parity_in_the_cheapest_way(seed: int) -> None:
     least = float(((others - values) ** 2).sum(axis=1).min())
     costs, firsts, ends, signs = parity_changes(best.astype(np.float64), values)
     change = int(np.argmin(costs))
-    moved = best.copy()
-    moved[firsts[change] : ends[change]] += signs[change]
-    assert (np.diff(moved) <= 0).all()
-    assert float(((moved - values) ** 2).sum()) == pytest.approx(least)
+    sensitivity = best.copy()
+    sensitivity[firsts[change] : ends[change]] += signs[change]
+    assert (np.diff(sensitivity) <= 0).all()
+    assert float(((sensitivity - values) ** 2).sum()) == pytest.approx(least)
     assert float(((best - values) ** 2).sum()) + costs[change] == pytest.approx(least)
 
 

@@ -38,7 +38,7 @@ from dpopt.models.noise_budgets.noise_allocation import (
 )
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import block_of_cells, grid_levels, levels_that_tell, loads_of_boxes
+from dpopt.queries.ranges.grids import block_of_cells, grid_levels, informative_levels, loads_of_boxes
 from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_all_ranges, loads_of_size
@@ -53,11 +53,11 @@ def powers(levels: int) -> NDArray[np.float64]:
 
 
 def level_program(
-    loads: NDArray[np.float64], *, amount: float, gaussian: bool, moved: int = 1
+    loads: NDArray[np.float64], *, amount: float, gaussian: bool, sensitivity: int = 1
 ) -> LevelProgram:
     rows = np.atleast_2d(loads)
     return LevelProgram(
-        rows, powers(rows.shape[1]), np.tri(rows.shape[1]), np.ones(len(rows)), amount, moved, gaussian
+        rows, powers(rows.shape[1]), np.tri(rows.shape[1]), np.ones(len(rows)), amount, sensitivity, gaussian
     )
 
 
@@ -78,27 +78,34 @@ def dense_variance(precisions: NDArray[np.float64], start: int, stop: int, bins:
 
 
 @settings(max_examples=30, deadline=None)
-@given(height=st.integers(0, 5), seed=st.integers(0, 10**6), gaussian=st.booleans(), moved=st.integers(1, 2))
-def test_variances_are_those_of_least_squares(height: int, seed: int, gaussian: bool, moved: int) -> None:
+@given(
+    height=st.integers(0, 5),
+    seed=st.integers(0, 10**6),
+    gaussian=st.booleans(),
+    sensitivity=st.integers(1, 2),
+)
+def test_variances_are_those_of_least_squares(
+    height: int, seed: int, gaussian: bool, sensitivity: int
+) -> None:
     generator, bins = np.random.default_rng(seed), 2**height
     amounts = generator.uniform(0.01, 1.0, height + 1)
     start = int(generator.integers(bins))
     stop = int(generator.integers(start, bins)) + 1
     loads = loads_of(np.array([start]), np.array([stop]), bins)
-    program = level_program(loads, amount=float(amounts.sum()), gaussian=gaussian, moved=moved)
+    program = level_program(loads, amount=float(amounts.sum()), gaussian=gaussian, sensitivity=sensitivity)
     variances = program.variances(amounts)
     assert variances[0] == pytest.approx(dense_variance(program.precisions(amounts), start, stop, bins))
 
 
-@pytest.mark.parametrize("moved", [1, 2])
+@pytest.mark.parametrize("sensitivity", [1, 2])
 @pytest.mark.parametrize("amount", [0.01, 0.3, 2.0])
-def test_precisions_are_those_of_the_noise(amount: float, moved: int) -> None:
+def test_precisions_are_those_of_the_noise(amount: float, sensitivity: int) -> None:
     """The variance of discrete Laplace noise of scale m / b is 2 a / (1 - a)^2, a = exp(-b / m)."""
-    a = np.exp(-amount / moved)
-    laplace = level_program(np.ones(1), amount=amount, gaussian=False, moved=moved)
+    a = np.exp(-amount / sensitivity)
+    laplace = level_program(np.ones(1), amount=amount, gaussian=False, sensitivity=sensitivity)
     assert 1 / laplace.precisions(np.array([amount]))[0] == pytest.approx(2 * a / (1 - a) ** 2)
-    gaussian = level_program(np.ones(1), amount=amount, gaussian=True, moved=moved)
-    assert 1 / gaussian.precisions(np.array([amount]))[0] == pytest.approx(moved / (2 * amount))
+    gaussian = level_program(np.ones(1), amount=amount, gaussian=True, sensitivity=sensitivity)
+    assert 1 / gaussian.precisions(np.array([amount]))[0] == pytest.approx(sensitivity / (2 * amount))
 
 
 @pytest.mark.parametrize("bins", [1, 2, 3, 7, 8, 20, 33])
@@ -197,8 +204,8 @@ def test_slopes_are_derivatives() -> None:
         program = LevelProgram(loads, powers(6), np.tri(6), np.array([1.0, 2.0, 3.0]), 1.0, 2, gaussian)
         amounts = np.array([0.3, 0.1, 0.2, 0.05, 0.15, 0.2])
         for level, step in product(range(6), (1e-6,)):
-            moved = np.eye(6)[level] * step
-            difference = program.variances(amounts + moved) - program.variances(amounts - moved)
+            sensitivity = np.eye(6)[level] * step
+            difference = program.variances(amounts + sensitivity) - program.variances(amounts - sensitivity)
             expected = float(mixture @ (difference / program.references)) / (2 * step)
             assert program.slopes(amounts, mixture)[level] == pytest.approx(expected, rel=1e-5)
 
@@ -224,7 +231,7 @@ def test_variances_of_boxes_are_those_of_least_squares(
     program = LevelProgram(
         loads_of_boxes(start, stop, shape),
         np.array([2.0 ** sum(level) for level in levels]),
-        levels_that_tell(levels, levels),
+        informative_levels(levels, levels),
         np.ones(1),
         float(amounts.sum()),
         1,
@@ -261,11 +268,11 @@ def small_hierarchy(seed: int) -> Tree:
 
 
 def program_of(
-    hierarchy: Tree, amount: float, *, gaussian: bool, moved: int = 1, least: float = 0.02
+    hierarchy: Tree, amount: float, *, gaussian: bool, sensitivity: int = 1, least: float = 0.02
 ) -> HierarchyProgram:
-    tree, known = deepened(hierarchy), moved == 2
+    tree, known = deepened(hierarchy), sensitivity == 2
     variance = MeanVariance(tree, ranges_of_nodes(hierarchy), known)
-    return HierarchyProgram(variance, len(tree.levels), int(known), amount, moved, gaussian, least)
+    return HierarchyProgram(variance, len(tree.levels), int(known), amount, sensitivity, gaussian, least)
 
 
 def dense_objective(hierarchy: Tree, precisions: NDArray[np.float64], *, known: bool) -> float:
@@ -287,10 +294,10 @@ def dense_objective(hierarchy: Tree, precisions: NDArray[np.float64], *, known: 
 def test_the_objective_is_that_of_least_squares(seed: int, gaussian: bool, known: bool) -> None:
     """HB-1, HB-3, HB-4 and HB-5."""
     generator, hierarchy = np.random.default_rng(seed), small_hierarchy(seed)
-    program = program_of(hierarchy, 1.0, gaussian=gaussian, moved=1 + known)
+    program = program_of(hierarchy, 1.0, gaussian=gaussian, sensitivity=1 + known)
     amounts = generator.uniform(0.05, 1.0, program.levels)
     amounts[:-1][generator.random(program.levels - 1) < 0.3] = 0.0
-    precisions = noise_precisions(amounts, moved=1 + known, gaussian=gaussian)
+    precisions = noise_precisions(amounts, sensitivity=1 + known, gaussian=gaussian)
     if known:
         precisions[0] = 0.0
     value, _ = program.evaluate(amounts)
@@ -301,7 +308,7 @@ def test_the_objective_is_that_of_least_squares(seed: int, gaussian: bool, known
 @given(seed=st.integers(0, 10**6), gaussian=st.booleans(), known=st.booleans())
 def test_slopes_of_hierarchies_are_derivatives(seed: int, gaussian: bool, known: bool) -> None:
     generator, hierarchy = np.random.default_rng(seed), small_hierarchy(seed)
-    program = program_of(hierarchy, 1.0, gaussian=gaussian, moved=1 + known)
+    program = program_of(hierarchy, 1.0, gaussian=gaussian, sensitivity=1 + known)
     amounts = generator.uniform(0.1, 1.0, program.levels)
     _, slopes = program.evaluate(amounts)
     for level in range(program.first, program.levels):
@@ -310,27 +317,30 @@ def test_slopes_of_hierarchies_are_derivatives(seed: int, gaussian: bool, known:
         assert slopes[level] == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("moved", [1, 2])
+@pytest.mark.parametrize("sensitivity", [1, 2])
 @pytest.mark.parametrize("gaussian", [True, False])
-def test_precisions_and_their_rates_are_those_of_the_noise(moved: int, gaussian: bool) -> None:
+def test_precisions_and_their_rates_are_those_of_the_noise(sensitivity: int, gaussian: bool) -> None:
     """The variance of discrete Laplace noise of scale m / b is 2 a / (1 - a)^2, a = exp(-b / m); of Gaussian noise m / 2 b."""
     amounts = np.array([0.01, 0.3, 2.0])
-    a = np.exp(-amounts / moved)
-    expected = moved / (2 * amounts) if gaussian else 2 * a / (1 - a) ** 2
-    assert 1 / noise_precisions(amounts, moved=moved, gaussian=gaussian) == pytest.approx(expected)
-    above, below = (
-        noise_precisions(amounts * factor, moved=moved, gaussian=gaussian) for factor in (1 + 1e-6, 1 - 1e-6)
+    a = np.exp(-amounts / sensitivity)
+    expected = sensitivity / (2 * amounts) if gaussian else 2 * a / (1 - a) ** 2
+    assert 1 / noise_precisions(amounts, sensitivity=sensitivity, gaussian=gaussian) == pytest.approx(
+        expected
     )
-    rates = precision_rates(amounts, moved=moved, gaussian=gaussian)
+    above, below = (
+        noise_precisions(amounts * factor, sensitivity=sensitivity, gaussian=gaussian)
+        for factor in (1 + 1e-6, 1 - 1e-6)
+    )
+    rates = precision_rates(amounts, sensitivity=sensitivity, gaussian=gaussian)
     assert rates == pytest.approx((above - below) / (2e-6 * amounts), rel=1e-6)
-    assert np.isfinite(noise_precisions(np.array([1e6]), moved=moved, gaussian=gaussian)).all()
+    assert np.isfinite(noise_precisions(np.array([1e6]), sensitivity=sensitivity, gaussian=gaussian)).all()
 
 
-@pytest.mark.parametrize("moved", [1, 2])
+@pytest.mark.parametrize("sensitivity", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_laplace_amounts_of_hierarchies_are_the_best_of_a_grid(seed: int, moved: int) -> None:
+def test_laplace_amounts_of_hierarchies_are_the_best_of_a_grid(seed: int, sensitivity: int) -> None:
     """Enumeration of all shares in steps of a twentieth, single bins with their least share on top (HB-2)."""
-    program = program_of(small_hierarchy(seed), 1.0, gaussian=False, moved=moved)
+    program = program_of(small_hierarchy(seed), 1.0, gaussian=False, sensitivity=sensitivity)
     found = best_hierarchy_budgets(program)
     steps, levels = 20, program.levels - program.first
     shares = [
@@ -346,29 +356,31 @@ def test_laplace_amounts_of_hierarchies_are_the_best_of_a_grid(seed: int, moved:
     assert not found.amounts[: program.first].any()
 
 
-@pytest.mark.parametrize("moved", [1, 2])
+@pytest.mark.parametrize("sensitivity", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_gaussian_amounts_are_those_of_a_convex_program(seed: int, moved: int) -> None:
+def test_gaussian_amounts_are_those_of_a_convex_program(seed: int, sensitivity: int) -> None:
     import cvxpy
 
     hierarchy, amount = small_hierarchy(seed), 0.7
     tree, declared = deepened(hierarchy), coverage(hierarchy)
     free = (
-        null_space(np.ones((1, tree.bins))) if moved == 2 else np.eye(tree.bins)
+        null_space(np.ones((1, tree.bins))) if sensitivity == 2 else np.eye(tree.bins)
     )  # the total is known, or not
     budget = cvxpy.Variable(len(tree.levels), nonneg=True)
     groups = [coverage(tree)[level] @ free for level in tree.levels]
-    information = sum(2.0 / moved * budget[depth] * (rows.T @ rows) for depth, rows in enumerate(groups))
+    information = sum(
+        2.0 / sensitivity * budget[depth] * (rows.T @ rows) for depth, rows in enumerate(groups)
+    )
     sizes = [level.stop - level.start for level in hierarchy.levels]
     weights = 1.0 / np.repeat(sizes, sizes) / len(sizes)
     terms = [w * cvxpy.matrix_frac(q @ free, information) for w, q in zip(weights, declared, strict=True)]
-    objective = cvxpy.sum(terms[1:] if moved == 2 else terms)
+    objective = cvxpy.sum(terms[1:] if sensitivity == 2 else terms)
     rules = [cvxpy.sum(budget) == amount, budget[-1] >= 0.02 * amount]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "may be inaccurate": the comparison allows for it
         reference = cvxpy.Problem(cvxpy.Minimize(objective), rules)
         reference.solve(solver=cvxpy.CLARABEL)
-    found = best_hierarchy_budgets(program_of(hierarchy, amount, gaussian=True, moved=moved))
+    found = best_hierarchy_budgets(program_of(hierarchy, amount, gaussian=True, sensitivity=sensitivity))
     assert found.variance == pytest.approx(float(reference.value), rel=2e-3)
     assert found.gap is not None
     assert found.gap < 2e-3
@@ -379,7 +391,7 @@ def test_gaussian_amounts_are_those_of_a_convex_program(seed: int, moved: int) -
 def test_no_amounts_are_below_the_bound(seed: int, known: bool) -> None:
     """HB-6 at any amounts against any others."""
     generator = np.random.default_rng(seed)
-    program = program_of(small_hierarchy(seed), 0.5, gaussian=True, moved=1 + known)
+    program = program_of(small_hierarchy(seed), 0.5, gaussian=True, sensitivity=1 + known)
     levels = program.levels - program.first
     one, other = (program.spread(generator.dirichlet(np.full(levels, 0.5))) for _ in range(2))
     assert program.lower_bound(one) <= program.evaluate(other)[0] * (1 + 1e-9)
@@ -405,7 +417,7 @@ def test_levels_that_hardly_count_are_left_out() -> None:
 
 def test_with_nothing_to_choose_all_goes_to_single_bins() -> None:
     found = best_hierarchy_budgets(
-        program_of(hierarchy_of([0, 1, 2], Bins("x", 3)), 1.0, gaussian=False, moved=2)
+        program_of(hierarchy_of([0, 1, 2], Bins("x", 3)), 1.0, gaussian=False, sensitivity=2)
     )
     assert found.amounts.tolist() == [0.0, 1.0]
 
@@ -415,12 +427,12 @@ def test_hierarchies_refuse_what_makes_no_sense() -> None:
     for first, levels in ((-1, 2), (2, 2)):
         with pytest.raises(ProgramError, match="levels"):
             HierarchyProgram(good.variance, levels, first, 1.0, 1, True, 0.02)
-    for amount, moved, least in ((0.0, 1, 0.02), (1.0, 0, 0.02), (1.0, 1, 0.0)):
+    for amount, sensitivity, least in ((0.0, 1, 0.02), (1.0, 0, 0.02), (1.0, 1, 0.0)):
         with pytest.raises(ProgramError, match="above 0"):
-            HierarchyProgram(good.variance, 2, 0, amount, moved, True, least)
+            HierarchyProgram(good.variance, 2, 0, amount, sensitivity, True, least)
 
 
-WORKED = {"rho": 0.5, "moved": 1, "size": 4, "signal": 0.25}
+WORKED = {"rho": 0.5, "sensitivity": 1, "size": 4, "signal": 0.25}
 
 
 def marginal_set(sizes: list[int], marginals: list[tuple[int, ...]]) -> MarginalSet:
@@ -458,17 +470,17 @@ def least_squares_error(
     shares: NDArray[np.float64],
     *,
     rho: float,
-    moved: int,
+    sensitivity: int,
 ) -> list[float]:
     """Return the total variance of each marginal of the workload by least squares on the whole table, its total known.
 
-    Marginal A has noise of variance moved / (2 rho s_A); component B of the table has the prior precision kappa_B in each
+    Marginal A has noise of variance sensitivity / (2 rho s_A); component B of the table has the prior precision kappa_B in each
     dimension. Dense linear algebra, without any formula of the page.
     """
     rows, weights = [], []
     for marginal, share, prior in zip(sets_of(program.candidates), shares, program.prior, strict=True):
         rows.append(matrix_of(sizes, marginal, np.eye, ones))
-        weights.append(2 * rho * share / moved)
+        weights.append(2 * rho * share / sensitivity)
         rows.append(matrix_of(sizes, marginal, contrasts, ones))
         weights.append(prior)
     free = contrasts(int(np.prod(sizes)))  # changes of the table that keep its total
@@ -490,12 +502,14 @@ def problems(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, ...]]]:
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.integers(0, 2**32 - 1), st.sampled_from([1, 2]))
 def test_na_1_na_3_na_4_na_5_the_objective_is_the_error_of_least_squares(
-    problem: tuple[list[int], list[tuple[int, ...]]], seed: int, moved: int
+    problem: tuple[list[int], list[tuple[int, ...]]], seed: int, sensitivity: int
 ) -> None:
     sizes, workload = problem
-    program = allocation_program(marginal_set(sizes, workload), rho=0.1, size=20, moved=moved, signal=0.3)
+    program = allocation_program(
+        marginal_set(sizes, workload), rho=0.1, size=20, sensitivity=sensitivity, signal=0.3
+    )
     shares = np.random.default_rng(seed).dirichlet(np.ones(program.prior.size))
-    expected = least_squares_error(sizes, workload, program, shares, rho=0.1, moved=moved)
+    expected = least_squares_error(sizes, workload, program, shares, rho=0.1, sensitivity=sensitivity)
     assert program.squared_error(shares) == pytest.approx(sum(expected), rel=1e-5)
     cells = [float(np.prod([sizes[a] for a in marginal])) for marginal in workload]
     weighted = sum(error / sqrt(number) for error, number in zip(expected, cells, strict=True))
@@ -505,7 +519,7 @@ def test_na_1_na_3_na_4_na_5_the_objective_is_the_error_of_least_squares(
 @given(problems())
 def test_na_2_candidates_are_all_subsets_each_once(problem: tuple[list[int], list[tuple[int, ...]]]) -> None:
     sizes, workload = problem
-    program = allocation_program(marginal_set(sizes, workload), rho=1.0, size=9, moved=1, signal=0.5)
+    program = allocation_program(marginal_set(sizes, workload), rho=1.0, size=9, sensitivity=1, signal=0.5)
     expected = {
         one for marginal in workload for k in range(1, 4) for one in combinations(sorted(marginal), k)
     }
@@ -514,7 +528,7 @@ def test_na_2_candidates_are_all_subsets_each_once(problem: tuple[list[int], lis
 
 
 def test_na_5_the_prior_of_a_component_shrinks_with_its_attributes() -> None:
-    program = allocation_program(marginal_set([3, 5], [(0, 1)]), rho=1.0, size=10, moved=1, signal=0.5)
+    program = allocation_program(marginal_set([3, 5], [(0, 1)]), rho=1.0, size=10, sensitivity=1, signal=0.5)
     assert program.prior.tolist() == pytest.approx([2 / 50, 4 / 50, 8 / 25])
 
 
@@ -525,7 +539,7 @@ def test_na_6_steps_never_go_up_and_na_7_bounds_every_other_choice(
 ) -> None:
     sizes, workload = problem
     program = allocation_program(
-        marginal_set(sizes, workload), rho=10**log_rho, size=size, moved=1, signal=signal
+        marginal_set(sizes, workload), rho=10**log_rho, size=size, sensitivity=1, signal=signal
     )
     shares = np.full(program.prior.size, 1 / program.prior.size)
     values = [program.objective(shares)]
@@ -547,7 +561,9 @@ def test_na_6_steps_never_go_up_and_na_7_bounds_every_other_choice(
 
 
 def test_na_6_slopes_are_derivatives() -> None:
-    program = allocation_program(marginal_set([2, 3, 4], [(0, 1, 2)]), rho=0.2, size=30, moved=2, signal=0.4)
+    program = allocation_program(
+        marginal_set([2, 3, 4], [(0, 1, 2)]), rho=0.2, size=30, sensitivity=2, signal=0.4
+    )
     shares, step = np.full(7, 1 / 7), 1e-6
     differences = [
         (program.objective(shares - step * unit) - program.objective(shares + step * unit)) / (2 * step)
@@ -596,7 +612,7 @@ def test_the_shares_are_those_of_an_interior_point_method() -> None:
         chosen = [sets[i] for i in rng.choice(len(sets), min(number, len(sets)), replace=False)]
         for rho, size in ((0.5, 30), (2e-4, 48_842), (0.01, 48_842)):
             marginals = marginal_set(sizes, chosen)
-            programs.append(allocation_program(marginals, rho=rho, size=size, moved=2, signal=0.2))
+            programs.append(allocation_program(marginals, rho=rho, size=size, sensitivity=2, signal=0.2))
     command = [sys.executable, "-c", REFERENCE]
     lines = "\n".join(map(text_of, programs))
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
@@ -633,9 +649,11 @@ def test_the_textbook_finds_the_same_optimum() -> None:
     ]
     assert ast.literal_eval(run_textbook("noise_allocation", "print(WORKED_EXAMPLE)")) == examples[0]
     answers = textbook("noise_allocation", *examples)
-    for (sizes, workload, rho, moved, n, theta), (predicted, shares) in zip(examples, answers, strict=True):
+    for (sizes, workload, rho, sensitivity, n, theta), (predicted, shares) in zip(
+        examples, answers, strict=True
+    ):
         program = allocation_program(
-            marginal_set(sizes, workload), rho=rho, size=n, moved=moved, signal=theta
+            marginal_set(sizes, workload), rho=rho, size=n, sensitivity=sensitivity, signal=theta
         )
         assert predicted == pytest.approx(program.objective(solve_allocation(program)), rel=1e-5)
         assert list(shares) == sets_of(program.candidates)
@@ -651,7 +669,7 @@ def test_an_allocation_is_feasible_and_says_no_more_than_is_so(
     found = allocate_noise(marginals, rho=10**log_rho, size=size)
     assert abs(found.shares.sum() - 1) <= 1e-12
     assert len(found.marginals) == found.shares.size
-    program = allocation_program(marginals, rho=10**log_rho, size=size, moved=1, signal=0.2)
+    program = allocation_program(marginals, rho=10**log_rho, size=size, sensitivity=1, signal=0.2)
     places = [sets_of(program.candidates).index(one) for one in sets_of(found.marginals.attributes)]
     assert places == sorted(places)
     shares = np.zeros(program.prior.size)
@@ -676,8 +694,8 @@ def test_a_poor_budget_goes_to_few_attributes_and_a_rich_one_to_the_workload() -
 
 def test_twice_the_noise_is_half_the_budget() -> None:
     workload = marginal_set([3, 4, 5], [(0, 1), (1, 2)])
-    one = allocate_noise(workload, rho=0.01, size=100, moved=1)
-    two = allocate_noise(workload, rho=0.02, size=100, moved=2)
+    one = allocate_noise(workload, rho=0.01, size=100, sensitivity=1)
+    two = allocate_noise(workload, rho=0.02, size=100, sensitivity=2)
     assert one.shares.tolist() == two.shares.tolist()
     assert one.predicted_mean_squared_error == two.predicted_mean_squared_error
 
@@ -706,7 +724,7 @@ MANY = [
     ("rho", np.inf),
     ("rho", np.nan),
     ("size", 0),
-    ("moved", 3),
+    ("sensitivity", 3),
     ("signal", 0.0),
     ("signal", 1.5),
 ]

@@ -98,7 +98,7 @@ def test_without_selections_every_possible_value_is_equally_likely() -> None:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_the_best_of_several_rewards_is_drawn_from_its_own_law(signed: bool) -> None:
+def test_the_best_of_several_rewards_is_drawn_from_its_own_distribution(signed: bool) -> None:
     """PR-3: against the largest of as many rewards drawn one by one (two-sample Kolmogorov-Smirnov, false alarm 1e-9)."""
     number = 20_000
     selected = selected_so_far(SIZES, TWO.take([1]), np.array([1]), EVERYTHING)
@@ -120,7 +120,7 @@ def test_the_best_of_several_rewards_is_drawn_from_its_own_law(signed: bool) -> 
 
 
 @pytest.mark.parametrize(("signed", "mean", "spread"), [(False, -1.0, 1.0), (True, 0.0, np.sqrt(2.0))])
-def test_named_values_have_rewards_of_the_law_that_the_algorithm_names(
+def test_named_values_have_rewards_of_the_distribution_that_the_algorithm_names(
     signed: bool,
     mean: float,
     spread: float,

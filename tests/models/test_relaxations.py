@@ -32,7 +32,7 @@ from dpopt.programs import (
 )
 from dpopt.queries import Clauses
 from dpopt.solvers.registry import get_solver
-from tests.circuits import best_legal_value, every_record
+from tests.circuits import best_feasible_value, every_record
 from tests.models.catalogue import enumerated_optimum
 from tests.models.draws import conjunctive_problems, masks, problems
 from tests.models.linear_programs import one_hot, optimum, relaxed, with_x
@@ -43,7 +43,7 @@ ANY = st.one_of(problems(), conjunctive_problems(max_clauses=16))
 
 
 @given(ANY, EACH)
-def test_every_legal_record_is_a_feasible_point_of_the_same_objective(
+def test_every_feasible_record_is_a_feasible_point_of_the_same_objective(
     program: MaxCsp, formulation: Formulation
 ) -> None:
     mip = max_csp_as_mip(program, formulation)
@@ -56,7 +56,7 @@ def test_every_legal_record_is_a_feasible_point_of_the_same_objective(
 
 @given(ANY, EACH)
 def test_the_optimum_is_that_of_enumeration(program: MaxCsp, formulation: Formulation) -> None:
-    best = best_legal_value(program)
+    best = best_feasible_value(program)
     found = optimum(max_csp_as_mip(program, formulation))
     assert (found is None) == (best is None)
     if best is not None:
@@ -84,7 +84,7 @@ def test_each_formulation_has_a_tighter_relaxation_than_the_one_before(program: 
         for formulation in (Formulation.AGGREGATED, Formulation.PER_LITERAL, Formulation.CLIQUE)
     ]
     bounds.append(optimum(pairwise_lifting(program)))
-    best = best_legal_value(program)
+    best = best_feasible_value(program)
     for loose, tight in itertools.pairwise(bounds):
         # Once a relaxation has no feasible point, those after it have none.
         assert loose is not None or tight is None
@@ -154,7 +154,7 @@ def test_a_hundred_thousand_clauses_of_every_kind_become_rows_without_a_loop(
 
 @settings(max_examples=60)
 @given(problems(), st.data())
-def test_pb_1_to_pb_10_every_legal_record_is_a_feasible_point_of_the_same_objective(
+def test_pb_1_to_pb_10_every_feasible_record_is_a_feasible_point_of_the_same_objective(
     program: MaxCsp, data: st.DataObject
 ) -> None:
     """The other variables are free to take the products that belong to the record; nothing better is left to them."""
@@ -176,7 +176,7 @@ def test_with_fewer_pairs_the_bound_is_weaker_and_still_one(program: MaxCsp, pai
         optimum(pairwise_lifting(program, attribute_pairs=pairs)),
         optimum(relaxed(max_csp_as_mip(program, Formulation.CLIQUE))),
     ]
-    best = best_legal_value(program)
+    best = best_feasible_value(program)
     values = [float("-inf") if bound is None else bound for bound in bounds]
     assert best is None or best <= values[0] + 1e-6
     assert values[0] <= values[1] + 1e-6
@@ -204,7 +204,7 @@ def test_pb_6_to_pb_9_one_clause_of_two_or_three_literals_has_its_exact_bound(
             rows.append(([(b, 1, True), (a, 1, True)], 4))
             weights.append(data.draw(st.sampled_from([-2, -1, 1, 2])))
     program = MaxCsp(np.full(width, 2), clauses_of(rows), np.array(weights))
-    assert optimum(pairwise_lifting(program)) == pytest.approx(best_legal_value(program), abs=1e-6)
+    assert optimum(pairwise_lifting(program)) == pytest.approx(best_feasible_value(program), abs=1e-6)
 
 
 def test_pb_3_to_pb_5_tables_hold_what_no_row_does() -> None:

@@ -499,8 +499,10 @@ def test_a_required_gate_counts_as_true_where_it_is_an_input() -> None:
     for formulation in Formulation:
         mip = max_csp_as_mip(ruled(rules), formulation)
         assert mip.number_of_variables == 9
-        legal = [r for r in every_record(SIZES) if optimum(with_x(mip, one_hot(ruled(rules), r))) is not None]
-        assert [record.tolist()[:2] for record in legal] == [[1, 0], [1, 0]]
+        feasible = [
+            r for r in every_record(SIZES) if optimum(with_x(mip, one_hot(ruled(rules), r))) is not None
+        ]
+        assert [record.tolist()[:2] for record in feasible] == [[1, 0], [1, 0]]
 
 
 @given(st.data())

@@ -35,7 +35,7 @@ from dpopt.programs.components import best_record
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.transcript.released import SampledQueries
-from tests.circuits import Gate, among, best_legal_value, circuit_of, circuits, outside, some
+from tests.circuits import Gate, among, best_feasible_value, circuit_of, circuits, outside, some
 from tests.models.catalogue import all_records
 from tests.programs.test_mixed_integer import PROGRAM
 from tests.strategies import Row, clause_lists, clauses_of, naive_truth
@@ -378,7 +378,7 @@ def test_the_optimum_is_found_whatever_is_left_for_the_solver(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpopt.models.best_responses.presolved.is_small", lambda _: False)
         for solver in (Presolved(of_max_csp(PROVEN)), Presolved(of_max_csp(or_infeasible(PROVEN)))):
-            best = best_legal_value(program)
+            best = best_feasible_value(program)
             if best is None and solver.inner.answer is PROVEN:  # type: ignore[attr-defined]
                 continue
             result = solver.solve(program)
@@ -445,7 +445,7 @@ def test_a_hint_is_handed_to_the_parts_and_improved_where_presolve_can() -> None
     assert [hint for _, _, hint in inner.seen[2:]] == [None, None]
 
 
-def test_a_legal_hint_stands_in_for_a_part_without_a_solution() -> None:
+def test_a_feasible_hint_stands_in_for_a_part_without_a_solution() -> None:
     inner = of_max_csp(ended(Termination.LIMIT, Limit.WORK, None, lambda _: None))
     hint = np.array([1, 0] * 14 + [0], dtype=np.int32)
     result = Presolved(inner).solve(two_parts(), hint=hint)

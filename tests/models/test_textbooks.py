@@ -236,8 +236,8 @@ def test_the_worked_degrees_are_those_of_the_page() -> None:
     assert is_graphical(numbers(line)[1][::-1])
 
 
-@pytest.mark.parametrize("moved", [1, 2])
-def test_the_textbook_finds_the_same_budgets(moved: int) -> None:
+@pytest.mark.parametrize("sensitivity", [1, 2])
+def test_the_textbook_finds_the_same_budgets(sensitivity: int) -> None:
     """LB-1 to LB-5 with Gaussian noise: one group of all ranges, and groups of sizes beside their references."""
     bins, amount = 16, 0.3
     every = [(start, start + size) for size in range(1, bins + 1) for start in range(bins - size + 1)]
@@ -247,9 +247,9 @@ def test_the_textbook_finds_the_same_budgets(moved: int) -> None:
         "sizes:1,4,16": [[one for one in every if one[1] - one[0] == size] for size in (1, 4, 16)],
     }.items():
         program = RangeWorkload.parse(text, bins).program(
-            amount=amount, moved=moved, gaussian=True, known_total=False
+            amount=amount, sensitivity=sensitivity, gaussian=True, known_total=False
         )
-        problems.append((bins, groups, program.references.tolist(), amount, moved))
+        problems.append((bins, groups, program.references.tolist(), amount, sensitivity))
         expected.append(program.objective(best_level_budgets(program).amounts))
     for least, (objective, budgets) in zip(expected, textbook("level_budgets", *problems), strict=True):
         assert objective == pytest.approx(least, rel=2e-3)  # small levels are left out of the plan

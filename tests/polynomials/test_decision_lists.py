@@ -116,5 +116,5 @@ def test_any_solver_of_linear_programs_gives_coefficients_within_the_optimum(nam
     stated = list_program(3, 3, weights, gaussian=False, replaced=False).program
     least = stated.evaluate(np.asarray(get_solver("highs").solve(stated).require_solution()))
     found = best_coefficients(family, weights, gaussian=False, replaced=False, solver=name)
-    moved = [found.moved(j, replaced=False, squared=False) / 2**found.bits for j in range(3)]
-    assert float(approximation_error(found)) + float(weights @ moved) <= least + 1e-5
+    sensitivity = [found.sensitivity(j, replaced=False, squared=False) / 2**found.bits for j in range(3)]
+    assert float(approximation_error(found)) + float(weights @ sensitivity) <= least + 1e-5

@@ -97,8 +97,8 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
     what = measurement(gaussian)
     farthest = 0
     for one, other in neighbours(inputs, relation):
-        moved = np.abs(what.exact(made(one)) - what.exact(made(other)))
-        farthest = max(farthest, int((moved**2).sum() if gaussian else moved.sum()))
+        sensitivity = np.abs(what.exact(made(one)) - what.exact(made(other)))
+        farthest = max(farthest, int((sensitivity**2).sum() if gaussian else sensitivity.sum()))
     records: Records = next(inputs(2))
     charge = what.charge(made(records)._bins_of_a_record, relation)
     cost = Fraction(farthest, 2 * 4) if gaussian else Fraction(farthest, 2)
@@ -112,8 +112,10 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
 def test_an_edge_that_is_replaced_can_move_four_degrees_in_order() -> None:
     one, other = np.array([1, 4, 7, 10]), np.array([2, 5, 6, 9])
     what = SortedCounts("sorted", 2.0, False, 4)
-    moved = np.abs(what.exact(BinCounts.of_degrees(one, 11)) - what.exact(BinCounts.of_degrees(other, 11)))
-    assert moved.tolist() == [1, 1, 1, 1]
+    sensitivity = np.abs(
+        what.exact(BinCounts.of_degrees(one, 11)) - what.exact(BinCounts.of_degrees(other, 11))
+    )
+    assert sensitivity.tolist() == [1, 1, 1, 1]
     assert what.charge(2, REPLACE).parameter == pytest.approx(2.0)
 
 

@@ -88,9 +88,9 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
     literals = UNIVERSES[kind]
     farthest = 0
     for one, other in table_neighbours(literals.schema, relation):
-        moved = np.array(counted(literals, one, size)) - np.array(counted(literals, other, size))
-        assert set(moved.tolist()) <= {-1, 0, 1}
-        farthest = max(farthest, int((moved**2).sum() if gaussian else np.abs(moved).sum()))
+        sensitivity = np.array(counted(literals, one, size)) - np.array(counted(literals, other, size))
+        assert set(sensitivity.tolist()) <= {-1, 0, 1}
+        farthest = max(farthest, int((sensitivity**2).sum() if gaussian else np.abs(sensitivity).sum()))
     charge = ConjunctionCounts(size, 2.0, gaussian).charge(literals, relation)
     cost = Fraction(farthest, 2 * 4) if gaussian else Fraction(farthest, 2)
     assert charge.relation is relation
@@ -123,14 +123,14 @@ def test_silent_noise_gives_the_counts_of_every_conjunction_in_order(literals: C
 
 
 def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    for gaussian, law in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
+    for gaussian, distribution in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
         events: list[str] = []
         what = ConjunctionCounts(2, 2.0, gaussian)
         made, ledger = curator(what, noise=Silent(events), events=events, gaussian=gaussian)
         made._dataset.count(3)  # type: ignore[attr-defined]
         assert events == []
         answers = made.measure(what)
-        assert events == ["journal charge", law, "journal measurement"]
+        assert events == ["journal charge", distribution, "journal measurement"]
         assert answers.name == "conjunctions of 2 literals"
         assert ledger.entries[-1] == answers.charge == what.charge(BITS, ADD_REMOVE)
 

@@ -22,7 +22,7 @@ from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, Q
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.released import SampledQueries
-from tests.exact_law import integer_weights, scripted_points, signed_scores
+from tests.exact_distribution import integer_weights, scripted_points, signed_scores
 from tests.tiny_runs import (
     ADD_REMOVE,
     AMPLE,

@@ -22,7 +22,7 @@ from dpopt.private.mechanisms.randomness import RandomWords, ScriptedWords
 from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SampledQueries
-from tests.exact_law import exp_minus
+from tests.exact_distribution import exp_minus
 from tests.exact_loss import as_decimal, check_renyi, implemented_weights
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, conjunctions, dataset_of, universe
 
@@ -143,15 +143,15 @@ def test_a_round_that_keeps_another_number_of_queries_is_refused() -> None:
         curator.draw_queries(3)
 
 
-def outcome_law(curator: DqrsCurator, step: str, margin: str, size: int) -> list[list[Fraction]]:
-    """Return for each held query the law of what the next round has in its place: (query, kept or drawn again)."""
+def outcome_distribution(curator: DqrsCurator, step: str, margin: str, size: int) -> list[list[Fraction]]:
+    """Return for each held query the distribution of what the next round has in its place: (query, kept or drawn again)."""
     weights = implemented_weights(curator._weights)
     total = sum(weights, Fraction(0))
-    laws = []
+    distributions = []
     for distance in curator._distances.tolist():
         keep = exp_minus(Fraction(Decimal(step)) * distance / size + Fraction(Decimal(margin)))
-        laws.append([keep] + [(1 - keep) * weight / total for weight in weights])
-    return laws
+        distributions.append([keep] + [(1 - keep) * weight / total for weight in weights])
+    return distributions
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
@@ -162,7 +162,7 @@ def test_no_pair_of_neighbours_loses_more_than_rho(
     """All tables of up to three records: the Renyi divergence of a kept-or-redrawn query, at several orders."""
     size, records = 3, [(1, 0), (1, 1)]
     every = [0, 1, 5]
-    laws: dict[tuple[int, Table], list[list[Fraction]]] = {}
+    distributions: dict[tuple[int, Table], list[list[Fraction]]] = {}
     rows = [3] if relation is REPLACE else [2, 3]
     all_tables = [table for count in rows for table in combinations_with_replacement(universe(SCHEMA), count)]
     for table in all_tables:
@@ -178,13 +178,15 @@ def test_no_pair_of_neighbours_loses_more_than_rho(
         for number, record in enumerate(records, start=2):
             curator._held = np.array(every, dtype=np.int64)
             curator.observe(np.array(record, dtype=np.int32))
-            laws[number, table] = outcome_law(curator, step, margin, size)
+            distributions[number, table] = outcome_distribution(curator, step, margin, size)
     rhos = reuse_rhos(len(records) + 1, float(step), float(margin), size, relation)
     used = 0.0
     for one, two in neighbouring(all_tables, relation):
         for number in range(2, len(records) + 2):
-            for law, other in zip(laws[number, one], laws[number, two], strict=True):
-                shares, others = [as_decimal(p) for p in law], [as_decimal(p) for p in other]
+            for distribution, other in zip(
+                distributions[number, one], distributions[number, two], strict=True
+            ):
+                shares, others = [as_decimal(p) for p in distribution], [as_decimal(p) for p in other]
                 ratios = [p / q for p, q in zip(shares, others, strict=True)]
                 check_renyi(float(rhos[number - 1]), shares, others, ratios)
                 kl = sum(float(p) * float((p / q).ln()) for p, q in zip(shares, others, strict=True))

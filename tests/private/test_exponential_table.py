@@ -11,7 +11,7 @@ import pytest
 
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.exponential_table import ExponentialTable
-from tests.exact_law import exp_minus, table_form
+from tests.exact_distribution import exp_minus, table_form
 
 SETTINGS = [
     (Decimal("0.4"), 30_162, 50),

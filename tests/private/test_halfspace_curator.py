@@ -84,9 +84,9 @@ def test_the_charge_of_sides_bounds_all_neighbours(
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b; reached under add-remove, and on lines also under replace-one."""
     farthest = 0
     for one, other in point_neighbours(relation):
-        moved = np.array(counted(kind, one, relation)) - np.array(counted(kind, other, relation))
-        assert set(moved.tolist()) <= {-1, 0, 1}
-        farthest = max(farthest, int(np.abs(moved).sum()))
+        sensitivity = np.array(counted(kind, one, relation)) - np.array(counted(kind, other, relation))
+        assert set(sensitivity.tolist()) <= {-1, 0, 1}
+        farthest = max(farthest, int(np.abs(sensitivity).sum()))
     _, _, m, h = projections(kind).shape
     charge = Sides(2.0, gaussian).charge(projections(kind), relation)
     cost = Fraction(m * h, 2 * 4) if gaussian else Fraction(m * h, 2)
@@ -180,7 +180,7 @@ def test_sides_do_not_depend_on_the_other_records_or_on_their_order() -> None:
 
 
 def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    for gaussian, law in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
+    for gaussian, distribution in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
         events: list[str] = []
         what: list[HalfspaceMeasurement] = [
             NumberOfRecords(2.0, gaussian),
@@ -192,7 +192,7 @@ def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
         for one in what:
             answers = made.measure(one)
             assert ledger.entries[-1] == answers.charge == one.charge(projections("plane"), ADD_REMOVE)
-        assert events == ["journal charge", law, "journal measurement"] * 4
+        assert events == ["journal charge", distribution, "journal measurement"] * 4
 
 
 def test_nothing_is_measured_twice_or_unreserved() -> None:

@@ -76,10 +76,10 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
     vectors = {row: np.array(counted(coefficients, row, size)) for row in rows_of(FAMILIES[kind])}
     farthest = 0
     for one, other in list_neighbours(FAMILIES[kind], relation):
-        moved = np.sum([vectors[row] for row in other], axis=0) - np.sum(
+        sensitivity = np.sum([vectors[row] for row in other], axis=0) - np.sum(
             [vectors[row] for row in one], axis=0
         )
-        farthest = max(farthest, int((moved**2).sum() if gaussian else np.abs(moved).sum()))
+        farthest = max(farthest, int((sensitivity**2).sum() if gaussian else np.abs(sensitivity).sum()))
     charge = ListCounts(size, 2.0, gaussian).charge(coefficients, relation)
     cost = Fraction(farthest, 2 * 4) if gaussian else Fraction(farthest, 2)
     assert farthest > 1
@@ -101,14 +101,14 @@ def test_silent_noise_gives_the_counts_of_every_conjunction_in_order() -> None:
 
 
 def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    for gaussian, law in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
+    for gaussian, distribution in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
         events: list[str] = []
         what = ListCounts(2, 2.0, gaussian)
         made, ledger = curator(what, noise=Silent(events), events=events, gaussian=gaussian)
         made._dataset.count()  # type: ignore[attr-defined]
         assert events == []
         answers = made.measure(what)
-        assert events == ["journal charge", law, "journal measurement"]
+        assert events == ["journal charge", distribution, "journal measurement"]
         assert answers.name == "lists at conjunctions of 2 literals"
         assert ledger.entries[-1] == answers.charge == what.charge(LISTS, ADD_REMOVE)
 

@@ -41,13 +41,13 @@ def test_a_measurement_that_is_none_is_refused(fields: dict[str, object], messag
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-@pytest.mark.parametrize(("relation", "moved"), [(ADD_REMOVE, 2), (REPLACE, 4)])
+@pytest.mark.parametrize(("relation", "sensitivity"), [(ADD_REMOVE, 2), (REPLACE, 4)])
 def test_marginals_are_charged_by_their_number(
-    relation: NeighbouringRelation, moved: int, gaussian: bool
+    relation: NeighbouringRelation, sensitivity: int, gaussian: bool
 ) -> None:
     what = Measurement("both", TWO, 3.5, gaussian)
-    assert what.moved(relation, SCHEMA.sizes) == moved
-    expected = measurement_charge("both", moved, 3.5, gaussian=gaussian, relation=relation)
+    assert what.sensitivity(relation, SCHEMA.sizes) == sensitivity
+    expected = measurement_charge("both", sensitivity, 3.5, gaussian=gaussian, relation=relation)
     assert what.charge(SCHEMA.sizes, relation) == expected
     assert expected.label == "both"
 
@@ -63,8 +63,8 @@ def test_clauses_are_charged_at_least_by_the_largest_move_of_one_record(
     answers = [satisfied(clauses, np.array(r, dtype=np.int32)).astype(int) for r in universe(BITS)]
     pairs = [(one, 0 * one) for one in answers] if relation is ADD_REMOVE else product(answers, repeat=2)
     largest = max(int(np.abs(one - two).sum()) for one, two in pairs)
-    moved = Measurement("some", clauses, 1.0, gaussian=True).moved(relation, BITS.sizes)
-    assert largest <= moved <= 2 * len(queries)
+    sensitivity = Measurement("some", clauses, 1.0, gaussian=True).sensitivity(relation, BITS.sizes)
+    assert largest <= sensitivity <= 2 * len(queries)
 
 
 def test_queries_of_another_schema_are_refused() -> None:

@@ -19,7 +19,7 @@ from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-from tests.exact_law import exp_minus
+from tests.exact_distribution import exp_minus
 from tests.tiny_measuring import (
     MULTIPLICITY,
     RECORDS,
@@ -190,7 +190,9 @@ def test_records_and_ranges_that_do_not_fit_are_refused_before_anything_is_spent
 
 @pytest.mark.parametrize("score", ["l1", "max"])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_the_law_is_that_of_the_exponential_mechanism(relation: NeighbouringRelation, score: str) -> None:
+def test_the_distribution_is_that_of_the_exponential_mechanism(
+    relation: NeighbouringRelation, score: str
+) -> None:
     """Scores by hand: of a, b, and both, on three records, against 2 (0, 0), 1 (1, z), 2 (0, y), size 3, N = 5."""
     exact: list[dict[object, int]] = [{0: 1, 1: 2}, {0: 1, 2: 2}, {(0, 2): 1, (1, 2): 1, (1, 0): 1}]
     public: list[dict[object, int]] = [
@@ -234,11 +236,11 @@ def test_the_charge_covers_the_largest_move_of_the_counts_and_not_much_more(
         np.concatenate(two) - np.concatenate(one)
         for one, two in ((counts(one, relation), counts(two, relation)) for one, two in pairs)
     ]
-    moved = max(int(np.abs(move).sum()) for move in moves)
-    assert moved == max(int((move**2).sum()) for move in moves) == (2 if relation is ADD_REMOVE else 4)
+    sensitivity = max(int(np.abs(move).sum()) for move in moves)
+    assert sensitivity == max(int((move**2).sum()) for move in moves) == (2 if relation is ADD_REMOVE else 4)
     for gaussian in (True, False):
         charge = Measurement("x", BOTH.queries, scale, gaussian).charge(SCHEMA.sizes, relation)
-        exact = moved / (2 * Decimal(scale) ** 2) if gaussian else moved / Decimal(scale)
+        exact = sensitivity / (2 * Decimal(scale) ** 2) if gaussian else sensitivity / Decimal(scale)
         assert exact <= Decimal(charge.parameter) <= exact * (1 + Decimal("1e-14"))
 
 

@@ -1,4 +1,4 @@
-"""Selections of pmw and mwem: the exact law of the docstrings, and refusals before anything is drawn."""
+"""Selections of pmw and mwem: the exact distribution of the docstrings, and refusals before anything is drawn."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from dpopt.accounting.selections import units_per_range
 from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
+from dpopt.private.selections.multiplicative_scores import (
+    MarginalDistribution,
+    SignedQueryDistribution,
+    check_public,
+)
+from tests.exact_distribution import exp_minus, integer_weights
 from tests.exact_fem_loss import Points
-from tests.exact_law import exp_minus, integer_weights
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, public_answers, tiny_plan
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
@@ -33,15 +37,17 @@ def test_a_signed_query_is_selected_with_its_probability(relation: NeighbouringR
     if relation is REPLACE and rows != 2:
         return
     counts, public = np.array([0, 1, 2, 1], dtype=np.int64), np.array([0, 2_000, 700, 1_025], dtype=np.int64)
-    law = SignedQueryLaw(counts, rows=rows, size=2, range_=Decimal("1.7"), relation=relation)
+    distribution = SignedQueryDistribution(
+        counts, rows=rows, size=2, range_=Decimal("1.7"), relation=relation
+    )
     points = Points()
     with mock.patch("dpopt.private.selections.multiplicative_scores.uniform_below", points.uniform_below):
 
         def drawn(point: int) -> int:
             points.next = point
-            return law.draw(public, SeededWords(1))
+            return distribution.draw(public, SeededWords(1))
 
-        found = points.law(drawn, 8)
+        found = points.distribution(drawn, 8)
     scores = []
     for count, answer in zip(counts.tolist(), public.tolist(), strict=True):
         scores += [1_024 * count - answer, 1_024 * (rows - count) - (1_024 * 2 - answer)]
@@ -55,7 +61,7 @@ def test_a_marginal_is_selected_with_its_probability(relation: NeighbouringRelat
     queries = marginals([0], [1], [0, 1])
     plan = tiny_plan(relation, select=MARGINALS, size=3)
     public = public_answers(queries.number_of_cells, 3)
-    found = TinyRound(TABLE, plan, queries).law_of_marginals(public, score, [0, 1, -1])
+    found = TinyRound(TABLE, plan, queries).distribution_of_marginals(public, score, [0, 1, -1])
     counts = np.array([2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1])
     scores = []
     for number, penalty in enumerate([0, 1, -1]):
@@ -114,26 +120,26 @@ def test_under_replace_one_the_table_has_the_public_size() -> None:
     TinyRound(TABLE, tiny_plan(ADD_REMOVE), CLAUSES)
 
 
-def test_laws_stay_in_the_process() -> None:
+def test_distributions_stay_in_the_process() -> None:
     counts = np.array([1, 2], dtype=np.int64)
-    for law in (
-        SignedQueryLaw(counts, rows=2, size=2, range_=Decimal(1), relation=REPLACE),
-        MarginalLaw(counts, np.array([0, 2]), size=2, range_=Decimal(1), relation=REPLACE),
+    for distribution in (
+        SignedQueryDistribution(counts, rows=2, size=2, range_=Decimal(1), relation=REPLACE),
+        MarginalDistribution(counts, np.array([0, 2]), size=2, range_=Decimal(1), relation=REPLACE),
     ):
         with pytest.raises(PrivacyBoundaryError):
-            pickle.dumps(law)
+            pickle.dumps(distribution)
 
 
 def test_sizes_beyond_64_bits_and_ranges_beyond_the_tables_are_refused() -> None:
     counts = np.array([1, 2], dtype=np.int64)
     with pytest.raises(PlanError, match="64-bit"):
-        SignedQueryLaw(counts, rows=2, size=2**41, range_=Decimal(1), relation=REPLACE)
+        SignedQueryDistribution(counts, rows=2, size=2**41, range_=Decimal(1), relation=REPLACE)
     with pytest.raises(PlanError, match="64-bit"):
-        MarginalLaw(counts, np.array([0, 2]), size=2**41, range_=Decimal(1), relation=REPLACE)
+        MarginalDistribution(counts, np.array([0, 2]), size=2**41, range_=Decimal(1), relation=REPLACE)
     with pytest.raises(PlanError, match="smaller step"):
-        SignedQueryLaw(counts, rows=2, size=2, range_=Decimal(10**6), relation=REPLACE)
+        SignedQueryDistribution(counts, rows=2, size=2, range_=Decimal(10**6), relation=REPLACE)
     with pytest.raises(PlanError, match="smaller range"):
-        MarginalLaw(counts, np.array([0, 2]), size=2, range_=Decimal(10**6), relation=REPLACE)
+        MarginalDistribution(counts, np.array([0, 2]), size=2, range_=Decimal(10**6), relation=REPLACE)
 
 
 def test_a_measured_query_gets_noise_on_its_own_count() -> None:

@@ -1,4 +1,4 @@
-"""Branch and bound over multisets: what makes its law exact holds in every state that it comes through."""
+"""Branch and bound over multisets: what makes its distribution exact holds in every state that it comes through."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError, PrivacyBoundaryError, ProgramError
 from dpopt.private.mechanisms.net import net_boxes
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_law import NetLaw
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from tests.tiny_nets import all_multisets, cells, distance_of, prefixes
@@ -34,8 +34,10 @@ def sampler_of(
         SIZE, np.random.default_rng(seed + 1).dirichlet(np.full(answers.shape[1], 0.5))
     )
     targets = records * (answers.astype(np.int64) @ table)
-    law = NetLaw(Decimal(range_), 2 * records, 2 * records * SIZE)
-    sampler = BoxSampler(Multisets(answers, records), targets, size=SIZE, law=law, source=SeededWords(seed))
+    distribution = NetDistribution(Decimal(range_), 2 * records, 2 * records * SIZE)
+    sampler = BoxSampler(
+        Multisets(answers, records), targets, size=SIZE, distribution=distribution, source=SeededWords(seed)
+    )
     return sampler, targets.tolist()
 
 
@@ -70,7 +72,7 @@ def test_boxes_are_a_partition_with_bounds_below_every_distance_and_exact_rates(
         assert box.bound <= nearest
         if len(members) == 1:
             assert box.bound == nearest
-        rate = len(members) * sampler._law.weight(box.bound)
+        rate = len(members) * sampler._distribution.weight(box.bound)
         assert sampler._sums._nodes[place + sampler._sums._capacity] == rate
         total += rate
     assert inside == Counter(everything)
@@ -99,15 +101,15 @@ def test_a_round_draws_box_member_and_acceptance_by_their_points() -> None:
     start = 0
     seen: set[tuple[int, ...]] = set()
     for box in sampler._boxes:
-        number = int(sampler._rate(box)) // sampler._law.weight(box.bound)
-        end = start + number * sampler._law.weight(box.bound)
+        number = int(sampler._rate(box)) // sampler._distribution.weight(box.bound)
+        end = start + number * sampler._distribution.weight(box.bound)
         for rank in range(number):
             for point in (start, end - 1):
                 taken = Points([point, rank, 0])
                 with mock.patch.object(net_boxes, "whole_below", taken):
                     found = tuple(sampler.draw().tolist())
-                assert taken.totals == [sampler._sums.total, number, sampler._law.weight(box.bound)]
-                weight = sampler._law.weight(distance_of(answers, targets, SIZE, found))
+                assert taken.totals == [sampler._sums.total, number, sampler._distribution.weight(box.bound)]
+                weight = sampler._distribution.weight(distance_of(answers, targets, SIZE, found))
                 with mock.patch.object(net_boxes, "whole_below", Points([point, rank, weight - 1])):
                     assert tuple(sampler.draw().tolist()) == found
             seen.add(found)
@@ -120,7 +122,7 @@ def test_a_point_at_the_weight_is_rejected_and_the_box_is_cut() -> None:
     answers, records = prefixes(4), 3
     sampler, targets = sampler_of(answers, records, 2, range_="5")
     far = max(all_multisets(4, records), key=lambda counts: distance_of(answers, targets, SIZE, counts))
-    weight = sampler._law.weight(distance_of(answers, targets, SIZE, far))
+    weight = sampler._distribution.weight(distance_of(answers, targets, SIZE, far))
     rank = next(
         rank
         for rank in range(len(all_multisets(4, records)))

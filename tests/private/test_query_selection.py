@@ -13,7 +13,7 @@ from dpopt.accounting.selections import selection_charge, units_per_range
 from dpopt.errors import PlanError, PrivacyBoundaryError
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import LARGEST
-from tests.exact_law import boundaries, integer_weights, logarithm, scripted_points, weight
+from tests.exact_distribution import boundaries, integer_weights, logarithm, scripted_points, weight
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
 
@@ -57,7 +57,7 @@ def scores_of(counts: list[int], by: list[int], *, rows: int, size: int, records
     return scores
 
 
-def check_law(
+def check_distribution(
     counts: list[int],
     by: list[int],
     *,
@@ -106,7 +106,7 @@ def test_each_query_is_drawn_on_exactly_its_own_points(
 ) -> None:
     counts, by = [c for c, _ in cells], [c for _, c in cells]
     size = rows if relation is REPLACE else 7
-    check_law(
+    check_distribution(
         counts,
         by,
         rows=rows,

@@ -16,7 +16,14 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights, ScriptedSampler
-from tests.exact_law import boundaries, integer_weights, logarithm, scripted_points, signed_scores, weight
+from tests.exact_distribution import (
+    boundaries,
+    integer_weights,
+    logarithm,
+    scripted_points,
+    signed_scores,
+    weight,
+)
 
 Answers = list[NDArray[np.bool_]]
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
@@ -125,7 +132,7 @@ def test_the_same_words_give_the_same_draw_whatever_the_number_of_threads() -> N
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_the_law_is_exact_for_any_small_workload(data: st.DataObject) -> None:
+def test_the_distribution_is_exact_for_any_small_workload(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 30))
     size = data.draw(st.integers(1, 30))
     step = data.draw(st.sampled_from(["0.003", "0.4", "1", "7.25", "31"]))
@@ -150,7 +157,7 @@ LARGE: list[Callable[[int], int]] = [
 
 @pytest.mark.parametrize(("queries", "unit"), [(2**22, 2**104), (2**22 + 1, 2**100), (2**23 + 3, 2**100)])
 def test_sums_of_millions_of_weights_do_not_wrap_around(queries: int, unit: int) -> None:
-    """Above 2**22 base queries 2 m 2**104 exceeds 2**127: a smaller unit is used, and the law stays exact."""
+    """Above 2**22 base queries 2 m 2**104 exceeds 2**127: a smaller unit is used, and the distribution stays exact."""
     weights = weights_after([0] * queries, [], rows=10, size=10, step="1")
     for place in LARGE:
         query = place(queries)
@@ -173,7 +180,7 @@ def test_a_workload_beyond_the_samplers_room_is_refused() -> None:
 
 
 def test_scores_that_could_leave_64_bits_are_refused_in_time() -> None:
-    """They would wrap around in silence, and the law with them. Whether they are refused depends on public numbers alone."""
+    """They would wrap around in silence, and change the distribution. Public numbers alone decide whether they are refused."""
     weights = QueryWeights(np.array([0, 3]), rows=3, size=2**57, step=Decimal(10**12))
     answers = np.array([True, False])
     for observed in range(7):

@@ -21,7 +21,7 @@ def as_integers(pairs: np.ndarray) -> list[int]:
 
 @pytest.mark.parametrize("total", range(1, 18))
 def test_over_all_words_each_integer_below_a_small_total_comes_out_once(total: int) -> None:
-    """The law is exact: of the 2**bits patterns that the mask leaves, exactly one gives each integer, the rest is rejected."""
+    """Exact: of the 2**bits patterns that the mask leaves, exactly one gives each integer; others are rejected."""
     bits = (total - 1).bit_length()
     patterns = [(JUNK, (JUNK << bits) % WORD + low) for low in range(2**bits)]
     script = [word for pair in patterns for word in pair]

@@ -10,7 +10,7 @@ from dpopt.errors import PlanError
 from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from dpopt.private.selections.reused_draws import KeptQueries
-from tests.exact_law import exp_minus
+from tests.exact_distribution import exp_minus
 
 
 def kept_queries(step: str, margin: str, size: int) -> KeptQueries:
@@ -53,7 +53,7 @@ def test_each_query_gets_a_word_of_its_own_and_the_edge_reads_further_ones() -> 
     assert kept.draw(distances, words).tolist() == [True, True, False, True]
 
 
-def test_as_many_are_kept_as_the_law_says() -> None:
+def test_as_many_are_kept_as_the_distribution_says() -> None:
     kept = kept_queries("0.5", "0.05", 100)
     distances = np.full(200_000, 80, dtype=np.int64)
     share = kept.draw(distances, SeededWords(3)).mean()

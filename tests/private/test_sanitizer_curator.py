@@ -20,7 +20,7 @@ from dpopt.private.measurements.sanitizer_sums import (
     CoefficientSums,
     CoefficientTable,
     coefficient_sums,
-    moved_and_scale,
+    sensitivity_and_scale,
 )
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.queries.conjunctions.literals import ChosenLiterals
@@ -156,12 +156,12 @@ def dataset_of_column(schema: Schema, rows: int):  # type: ignore[no-untyped-def
 
 
 def test_sums_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    for gaussian, law in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
+    for gaussian, distribution in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
         events: list[str] = []
         measured = what(gaussian=gaussian)
         made, ledger = curator(measured, noise=Silent(events), events=events)
         answers = made.measure(measured)
-        assert events == ["journal charge", law, "journal measurement"]
+        assert events == ["journal charge", distribution, "journal measurement"]
         assert answers.name == "the coefficients"
         assert ledger.entries[-1] == answers.charge == measured.charge(FAMILY, ADD_REMOVE)
 
@@ -331,12 +331,12 @@ def test_large_squares_are_charged_upward_and_by_almost_nothing_more(bits: int, 
     family, scale = symmetric(UNIVERSES["mixed"], SETS, (0.7, -0.3)), 2.0 ** (bits + 3)
     moves = family.moves(2.0**-bits)
     square = moves.replaced_squared if replaced else moves.added_squared
-    moved, stated = moved_and_scale(family, 2.0**-bits, scale, gaussian=True, replaced=replaced)
-    assert moved <= 2**53
+    sensitivity, stated = sensitivity_and_scale(family, 2.0**-bits, scale, gaussian=True, replaced=replaced)
+    assert sensitivity <= 2**53
     exact = Fraction(square) / Fraction(scale) ** 2
-    charged = Fraction(moved) / Fraction(stated) ** 2
+    charged = Fraction(sensitivity) / Fraction(stated) ** 2
     assert exact <= charged <= exact * (1 + Fraction(1, 2**40))
-    assert (moved, stated) == (square, scale) or square > 2**53
+    assert (sensitivity, stated) == (square, scale) or square > 2**53
 
 
 def test_a_charge_says_what_it_is_for() -> None:

@@ -22,13 +22,13 @@ from tests.circuits import (
     Gate,
     among,
     at_most,
-    best_legal_value,
+    best_feasible_value,
     circuit_of,
     circuits,
     every,
     every_record,
     exactly_when,
-    legal_records,
+    feasible_records,
     outside,
     some,
 )
@@ -51,14 +51,14 @@ def test_the_optimum_stays_and_every_record_can_be_written_back(
     clauses: Clauses, rules: ThresholdCircuit, hint: np.ndarray[tuple[int], np.dtype[np.int32]]
 ) -> None:
     program = weighted(clauses, rules)
-    best = best_legal_value(program)
+    best = best_feasible_value(program)
     smaller = presolve(program, hint)
     if smaller.impossible is not None:
         assert best is None
         return
     problem = smaller.reduction.problem
     values = []
-    for record in legal_records(problem):
+    for record in feasible_records(problem):
         full = smaller.reduction.expand(record)
         assert not program.broken_rules(full)
         assert program.objective(full) == problem.objective(record) + smaller.constant
@@ -67,7 +67,7 @@ def test_the_optimum_stays_and_every_record_can_be_written_back(
 
 
 @given(clause_lists(SIZES, max_size=5, widest=3), circuits(SIZES), HINTS)
-def test_a_legal_hint_stays_legal_and_at_least_as_good(
+def test_a_feasible_hint_stays_feasible_and_at_least_as_good(
     clauses: Clauses, rules: ThresholdCircuit, hint: np.ndarray[tuple[int], np.dtype[np.int32]]
 ) -> None:
     program = weighted(clauses, rules)
@@ -88,7 +88,7 @@ def test_a_code_that_dominates_another_can_take_its_place_in_every_record(
     program = weighted(clauses, rules)
     offsets, places = program.offsets(), dominators(program, hint)
     assert places[places].tolist() == places.tolist()
-    for record in legal_records(program):
+    for record in feasible_records(program):
         for attribute in range(len(SIZES)):
             other = record.copy()
             other[attribute] = places[offsets[attribute] + record[attribute]] - offsets[attribute]
@@ -259,7 +259,7 @@ def test_reduced_and_expanded_records_have_the_same_objective_and_gates(
 @given(clause_lists(SIZES, max_size=4, widest=3), circuits(SIZES))
 def test_a_reduction_keeps_the_optimum(clauses: Clauses, rules: ThresholdCircuit) -> None:
     program = weighted(clauses, rules)
-    assert best_legal_value(reduce_max_csp(program).problem) == best_legal_value(program)
+    assert best_feasible_value(reduce_max_csp(program).problem) == best_feasible_value(program)
 
 
 def test_codes_merge_only_where_the_rules_give_them_the_same_values() -> None:
@@ -424,7 +424,7 @@ def test_enumeration_finds_the_optimum(clauses: Clauses, rules: ThresholdCircuit
     program = weighted(clauses, rules)
     assert is_small(program)
     found = best_record(program, np.zeros(5, dtype=np.int32))
-    best = best_legal_value(program)
+    best = best_feasible_value(program)
     assert (None if found is None else program.objective(found)) == best
     if found is not None:
         assert not program.broken_rules(found)

@@ -165,11 +165,11 @@ def test_the_ways_that_tests_force_are_taken(monkeypatch: pytest.MonkeyPatch) ->
     def watched(module: object, name: str) -> None:
         function = getattr(module, name)
 
-        def tell(*arguments: object, **named: object) -> object:
+        def report(*arguments: object, **named: object) -> object:
             taken.append(name)
             return function(*arguments, **named)
 
-        monkeypatch.setattr(module, name, tell)
+        monkeypatch.setattr(module, name, report)
 
     watched(list_counts, "count_short_pairs")
     watched(list_counts, "count_longest")

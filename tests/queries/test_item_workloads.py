@@ -48,7 +48,7 @@ def test_weights_are_whole_parts_of_a_power_of_the_rank(twice: int) -> None:
     assert np.allclose(found.astype(float), 2**40 * np.arange(1.0, 3001.0) ** (-twice / 2), rtol=1e-4)
 
 
-def law(twice: int, width: int) -> dict[tuple[int, ...], float]:
+def distribution(twice: int, width: int) -> dict[tuple[int, ...], float]:
     """Return the probability of every set of attributes, from all ordered draws without repetition."""
     weights = dict(zip(RANKS.tolist(), popularity_weights(len(RANKS), twice).tolist(), strict=True))
     masses = {
@@ -61,13 +61,13 @@ def law(twice: int, width: int) -> dict[tuple[int, ...], float]:
 
 @pytest.mark.parametrize("twice", [0, 2, 3])
 @pytest.mark.parametrize("width", [1, 3])
-def test_sets_of_items_follow_the_law_given_that_they_are_distinct(twice: int, width: int) -> None:
+def test_sets_of_items_follow_the_distribution_given_that_they_are_distinct(twice: int, width: int) -> None:
     """Chi-square on 40,000 draws; a false alarm once in 10^6, and a likeliest set off by a tenth is found nearly always."""
     draws = 40_000
     clauses = popular_conjunctions(width, draws, 3, RANKS, SCHEMA, twice_exponent=twice)
     sets, counts = np.unique(clauses.attributes, axis=0, return_counts=True)
     found = dict(zip(map(tuple, sets.tolist()), counts.tolist(), strict=True))
-    expected = law(twice, width)
+    expected = distribution(twice, width)
     assert set(found) == set(expected)
     statistic = sum((found[one] - draws * mass) ** 2 / (draws * mass) for one, mass in expected.items())
     assert statistic < 30.7  # the quantile 1 - 10^-6 with 3 degrees of freedom: 4 sets in each case

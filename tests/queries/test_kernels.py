@@ -265,11 +265,11 @@ def test_counts_on_records_over_many_attributes_take_the_named_columns_alone(dat
     wide = np.ones((len(records), 1_030), dtype=np.int32)
     wide[:, attributes] = records
     named = np.where(clauses.attributes >= 0, attributes[clauses.attributes], -1)
-    moved = Clauses(named, clauses.values, clauses.signs, clauses.accepted)
+    sensitivity = Clauses(named, clauses.values, clauses.signs, clauses.accepted)
     expected = naive_truth(clauses, records).sum(axis=1)
     sizes = np.full(1_030, 2)
-    assert np.array_equal(count_on_records(moved, wide, sizes), expected)
-    assert np.array_equal(count_on_records(moved, BitRecords.of(wide), sizes), expected)
+    assert np.array_equal(count_on_records(sensitivity, wide, sizes), expected)
+    assert np.array_equal(count_on_records(sensitivity, BitRecords.of(wide), sizes), expected)
 
 
 def test_records_over_many_attributes_that_do_not_fit_are_refused() -> None:

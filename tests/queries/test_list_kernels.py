@@ -128,8 +128,8 @@ def test_what_a_row_moves_is_the_largest_distance_of_neighbours(kind: str, seed:
         for squared in (False, True):
             added = (vectors**2 if squared else np.abs(vectors)).sum(axis=1).max()
             replaced = (apart**2 if squared else np.abs(apart)).sum(axis=2).max()
-            assert coefficients.moved(size, replaced=False, squared=squared) == max(1, added)
-            bound = coefficients.moved(size, replaced=True, squared=squared)
+            assert coefficients.sensitivity(size, replaced=False, squared=squared) == max(1, added)
+            bound = coefficients.sensitivity(size, replaced=True, squared=squared)
             if squared or len(family.variables) >= 2 * family.length or kind.startswith("lists"):
                 assert bound == max(1, replaced), (size, squared)
             else:
@@ -144,8 +144,10 @@ def test_three_changes_are_looked_at_in_all_ways() -> None:
         vectors = np.array([counted(coefficients, row, size) for row in rows[:128]], dtype=np.int64)
         for squared in (False, True):
             norm = int((vectors**2 if squared else np.abs(vectors)).sum(axis=1).max())
-            assert coefficients.moved(size, replaced=False, squared=squared) == norm
-            assert coefficients.moved(size, replaced=True, squared=squared) == norm * (4 if squared else 2)
+            assert coefficients.sensitivity(size, replaced=False, squared=squared) == norm
+            assert coefficients.sensitivity(size, replaced=True, squared=squared) == norm * (
+                4 if squared else 2
+            )
 
 
 def test_coefficients_are_read_back_as_they_were() -> None:
@@ -168,7 +170,7 @@ def test_sizes_without_coefficients_are_not_used() -> None:
 
 def test_what_moves_nothing_is_charged_for_one_unit() -> None:
     empty = ListCoefficients(family_of(2, 2, "disjunctions"), np.zeros((3, 1, 1), dtype=np.int64), 0)
-    assert empty.moved(0, replaced=True, squared=True) == 1
+    assert empty.sensitivity(0, replaced=True, squared=True) == 1
 
 
 @pytest.mark.parametrize(
@@ -197,6 +199,6 @@ def test_other_shapes_units_and_sizes_are_refused() -> None:
     with pytest.raises(WorkloadError, match="large"):
         ListCoefficients(family, np.array([[[0]], [[2**31]], [[0]]]), 0)
     with pytest.raises(WorkloadError, match="expected 0 to 1"):
-        random_coefficients(family, 1, 0).moved(2, replaced=False, squared=False)
+        random_coefficients(family, 1, 0).sensitivity(2, replaced=False, squared=False)
     with pytest.raises(WorkloadError, match="expected 0 to 2"):
         ListCoefficients.from_listed(family, 3, [], 0)

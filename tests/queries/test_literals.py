@@ -43,8 +43,8 @@ def test_a_record_moves_as_many_conjunctions_as_stated_and_no_more(sizes: tuple[
     for record in product(*choices):
         held = [at for at in record if at is not None]
         families.append(set(combinations(held, size)))
-    assert max(map(len, families)) == groups.moved(size, replaced=False)
-    assert max(len(one ^ other) for one in families for other in families) == groups.moved(
+    assert max(map(len, families)) == groups.sensitivity(size, replaced=False)
+    assert max(len(one ^ other) for one in families for other in families) == groups.sensitivity(
         size, replaced=True
     )
 
@@ -54,9 +54,9 @@ def test_moves_of_bits() -> None:
     single, both = LiteralGroups((1,) * 50), LiteralGroups((2,) * 50)
     for size in range(1, 6):
         for replaced in (False, True):
-            assert single.moved(size, replaced=replaced) == comb(50, size)
-        assert both.moved(size, replaced=False) == comb(50, size)
-        assert both.moved(size, replaced=True) == 2 * comb(50, size)
+            assert single.sensitivity(size, replaced=replaced) == comb(50, size)
+        assert both.sensitivity(size, replaced=False) == comb(50, size)
+        assert both.sensitivity(size, replaced=True) == 2 * comb(50, size)
 
 
 @settings(max_examples=30, deadline=None)

@@ -25,7 +25,7 @@ from dpopt.queries.ranges.grids import (
     grid_heights,
     grid_levels,
     halving_order,
-    levels_that_tell,
+    informative_levels,
     loads_of_boxes,
     sides_of,
     sums_before,
@@ -257,7 +257,7 @@ def test_levels_begin_with_single_cells_and_end_with_the_whole_grid() -> None:
 
 
 def test_a_level_tells_of_parts_that_are_nowhere_below_it() -> None:
-    told = levels_that_tell([(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)])
+    told = informative_levels([(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)])
     assert told.tolist() == [[1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpopt.errors import RulesError, SolverUnavailableError
 from dpopt.programs import Capability
 from dpopt.releases import rule_conflicts
-from dpopt.releases.rule_conflicts import conflicting_rules, legal_record, require_rules_taken
+from dpopt.releases.rule_conflicts import conflicting_rules, feasible_record, require_rules_taken
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.algorithms.test_dualquery import Fake, codes_of
 from tests.circuits import Gate, among, at_most, circuit_of, every, outside, some
@@ -50,28 +50,28 @@ CONTRADICTION = circuit_of(
 )
 
 
-def test_without_rules_the_first_value_of_every_attribute_is_legal() -> None:
-    assert legal_record(NO_RULES, sizes).tolist() == [0, 0, 0, 0]
+def test_without_rules_the_first_value_of_every_attribute_is_feasible() -> None:
+    assert feasible_record(NO_RULES, sizes).tolist() == [0, 0, 0, 0]
 
 
-def test_a_legal_record_obeys_every_rule_and_is_the_same_each_time() -> None:
+def test_a_feasible_record_obeys_every_rule_and_is_the_same_each_time() -> None:
     rules = CONTRADICTION.only([0, 1, 3, 4])
-    record = legal_record(rules, sizes)
+    record = feasible_record(rules, sizes)
     assert rules.broken_by(record) == ()
-    assert np.array_equal(record, legal_record(CONTRADICTION.only([0, 1, 3, 4]), sizes))  # searched anew
+    assert np.array_equal(record, feasible_record(CONTRADICTION.only([0, 1, 3, 4]), sizes))  # searched anew
 
 
 def test_a_circuit_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = CONTRADICTION.only([0, 3])
-    record = legal_record(rules, sizes)
+    record = feasible_record(rules, sizes)
     monkeypatch.setattr(rule_conflicts, "_searched", lambda rules, sizes: pytest.fail("asked again"))
-    assert legal_record(rules, sizes) is record
+    assert feasible_record(rules, sizes) is record
 
 
 def test_what_the_search_does_not_find_is_decided_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule_conflicts, "_searched", lambda rules, sizes: None)
     rules = CONTRADICTION.only([0, 1, 3, 4])
-    assert rules.broken_by(legal_record(rules, sizes)) == ()
+    assert rules.broken_by(feasible_record(rules, sizes)) == ()
 
 
 def test_contradicting_rules_are_named_and_none_of_the_others() -> None:
@@ -81,7 +81,7 @@ def test_contradicting_rules_are_named_and_none_of_the_others() -> None:
     with pytest.raises(
         RulesError, match=r"contradict each other.*'b or c'; 'not b'; 'c is 2 or 3'.*Nothing was spent"
     ):
-        legal_record(CONTRADICTION, sizes)
+        feasible_record(CONTRADICTION, sizes)
 
 
 def test_a_rule_that_nobody_can_obey_is_named_alone() -> None:
@@ -92,7 +92,7 @@ def test_a_rule_that_nobody_can_obey_is_named_alone() -> None:
         }
     )
     with pytest.raises(RulesError, match="no record can obey the rule 'never'"):
-        legal_record(rules, sizes)
+        feasible_record(rules, sizes)
 
 
 def test_rules_that_do_not_contradict_have_no_conflict() -> None:
@@ -133,7 +133,7 @@ def test_the_conflict_found_is_a_smallest_one(declared: dict[str, list[Gate]]) -
     rules = circuit_of(declared)
     everything = tuple(range(rules.number_of_rules))
     if possible(rules, everything):
-        assert rules.broken_by(legal_record(rules, sizes)) == ()
+        assert rules.broken_by(feasible_record(rules, sizes)) == ()
         return
     names, proven = conflicting_rules(rules, sizes)
     assert proven

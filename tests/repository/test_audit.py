@@ -17,7 +17,7 @@ if not (ROOT / "experiments").is_dir():
 
 from experiments.audit.bounds import Claim, Found, at_least, at_most, power, rho_shown
 from experiments.audit.cells import Cell, all_cells, audit
-from experiments.audit.exact_laws import laplace_cells
+from experiments.audit.exact_distributions import laplace_cells
 from experiments.audit.files import ADD_REMOVE, REPLACE, Canary
 from experiments.audit.hostile import HOSTILE
 from experiments.audit.mechanisms import MECHANISMS
@@ -64,20 +64,25 @@ def test_the_worst_event_is_that_of_trying_them_all() -> None:
     draws = np.random.default_rng(1)
     pairs = []
     for number in range(3):
-        laws = draws.random((2, 4)) + 0.05
-        pairs.append(Pair(f"{number}", f"{number}'", *(laws / laws.sum(axis=1, keepdims=True))))
+        distributions = draws.random((2, 4)) + 0.05
+        pairs.append(
+            Pair(f"{number}", f"{number}'", *(distributions / distributions.sum(axis=1, keepdims=True)))
+        )
     for delta in (0.0, 0.05):
         found = worst_event(pairs, delta)
         events = list(chain.from_iterable(combinations(range(4), size) for size in range(1, 5)))
         ratios = [
             (one[list(event)].sum() - delta) / other[list(event)].sum()
             for pair in pairs
-            for one, other in ((pair.law, pair.other_law), (pair.other_law, pair.law))
+            for one, other in (
+                (pair.distribution, pair.other_distribution),
+                (pair.other_distribution, pair.distribution),
+            )
             for event in events
         ]
         assert found.epsilon == pytest.approx(log(max(ratios)), abs=1e-5)
         event = list(found.event)
-        assert found.pair.law[event].sum() == pytest.approx(found.probability)
+        assert found.pair.distribution[event].sum() == pytest.approx(found.probability)
 
 
 def test_cells_of_noisy_counts_lose_nothing_of_the_worst_event() -> None:
@@ -101,7 +106,7 @@ def test_halved_noise_is_found_from_file_to_output_and_real_noise_is_not_accused
 
 
 def test_the_power_of_that_test_is_as_stated() -> None:
-    """By the law of discrete Laplace noise of half the scale, and the event "at least the larger count"."""
+    """By the distribution of discrete Laplace noise of half the scale, and the event "at least the larger count"."""
     likely, million = 1 / (1 + exp(-2)), 10**6
     event = Found(0.0, 0.0, round(million * likely), round(million * likely * exp(-2)), million, False)
     assert power(event, Claim(1.0), ALPHA, runs=225) > 0.998

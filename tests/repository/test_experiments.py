@@ -249,7 +249,7 @@ def test_distributional_privacy_still_runs_and_gives_the_paper_s_numbers() -> No
     assert "| 8 | 0.25 | 0.3125 |" in out
 
 
-def test_distributional_privacy_is_checked_by_exact_laws() -> None:
+def test_distributional_privacy_is_checked_by_exact_distributions() -> None:
     """Theorem 7.3: beta below 1 / (n + 1)^2 at an epsilon gives that epsilon; a constant mechanism and one that tells all."""
     universe = (0, 1, 2, 3)
     nothing = exact.losses_of_pairs(lambda database: {0: Fraction(1)}, universe, 2)

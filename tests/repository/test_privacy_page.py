@@ -269,19 +269,19 @@ Change = Callable[[str], str]
         (lambda page: page.replace("tests/private/test_trust.py", "tests/private/test_faith.py"), "no test"),
         (
             lambda page: page.replace(
-                "`dpopt/private/mechanisms/net/net_law.py`", "`dpopt/private/net_rule.py`"
+                "`dpopt/private/mechanisms/net/net_distribution.py`", "`dpopt/private/net_rule.py`"
             ),
             "E8: no file",
         ),
         (
             lambda page: page.replace(
-                "`dpopt/private/mechanisms/net/net_law.py`", "`dpopt/private/mechanisms/noise.py`"
+                "`dpopt/private/mechanisms/net/net_distribution.py`", "`dpopt/private/mechanisms/noise.py`"
             ),
             "no docstring of",
         ),
         (lambda page: page.replace("*Proof.*", "", 1), "A1: it says no proof"),
         (lambda page: page.replace("**Cost:** none.", "", 1), "it says no cost"),
-        (lambda page: page.replace("Law: E2.", "Law: E99."), "there is no E99"),
+        (lambda page: page.replace("Distribution: E2.", "Distribution: E99."), "there is no E99"),
         (
             lambda page: page + "\n### F5. A mechanism that nobody has\n\n**Relation:** both.\n",
             "F5: it says no file",

@@ -18,7 +18,7 @@ from dpopt.models import accepting_max_csp
 from dpopt.programs import Capability, Limit, MaxCsp, SolveLimits, Solver, SolveResult, Termination, certify
 from dpopt.programs.solver import why_refused
 from dpopt.solvers import get_solver, solver_names
-from tests.circuits import Gate, among, best_legal_value, circuit_of, every, some
+from tests.circuits import Gate, among, best_feasible_value, circuit_of, every, some
 from tests.models.catalogue import enumerated_optimum
 from tests.models.draws import conjunctive_problems, problems
 from tests.solvers.test_local_search import random_problem
@@ -146,7 +146,7 @@ def test_rules_are_kept_and_contradictions_are_infeasible(solver: Solver, progra
         with pytest.raises(ProgramError, match="adds"):
             solver.solve(program, LIMITS)
         return
-    result, best = solver.solve(program, LIMITS), best_legal_value(program)
+    result, best = solver.solve(program, LIMITS), best_feasible_value(program)
     assert result.objective == best
     if best is None and solver.name != "local-search":
         assert result.termination is Termination.INFEASIBLE
@@ -169,7 +169,7 @@ def test_a_rule_may_leave_a_choice_of_which_part_of_it_holds(solver: Solver) -> 
         literals = [([(attribute, code, True)], 2) for attribute, code in enumerate(wanted)]
         program = MaxCsp(np.array(sizes), clauses_of(literals), np.array([3, 2, 4]), rules)
         result = solver.solve(program, LIMITS)
-        assert result.objective == best_legal_value(program)
+        assert result.objective == best_feasible_value(program)
         assert program.broken_rules(result.require_record()) == ()
 
 

@@ -139,21 +139,21 @@ def test_descent_by_pairs_ends_where_no_two_changes_improve(clauses: Clauses, se
 
 
 @pytest.mark.parametrize("codes", [2, 5])
-def test_a_heat_bath_move_follows_the_boltzmann_law(codes: int) -> None:
+def test_a_heat_bath_move_follows_the_boltzmann_distribution(codes: int) -> None:
     """20,000 moves of one attribute: a deviation of 5 standard errors has probability below 1e-6 per code."""
     gains = np.array([0, 3, -2, 1, 3][:codes], dtype=np.int64)
     clauses = clauses_of([([(0, code, True)], 2) for code in range(codes)])
     shifted = np.where(gains == 0, 7, gains + 7)
     walk = Walk(MaxCsp(np.array([codes]), clauses, shifted))
-    law = np.exp(gains / 2.0) / np.exp(gains / 2.0).sum()
+    distribution = np.exp(gains / 2.0) / np.exp(gains / 2.0).sum()
     counts = np.zeros(codes)
     random, best = np.array([5], dtype=np.uint64), walk.first.copy()
     table, scales = boltzmann_table(), np.array([kernels.RESOLUTION / 2.0])
     for _ in range(20_000):
         kernels.anneal(walk.index, walk.state, 0, scales, table, random, best, 10**6)
         counts[walk.state.chosen[0]] += 1
-    error = np.sqrt(law * (1 - law) / 20_000)
-    assert (np.abs(counts / 20_000 - law) < 5 * error + law / kernels.RESOLUTION).all()
+    error = np.sqrt(distribution * (1 - distribution) / 20_000)
+    assert (np.abs(counts / 20_000 - distribution) < 5 * error + distribution / kernels.RESOLUTION).all()
 
 
 @given(clause_lists(SIZES), SEEDS)

@@ -18,7 +18,7 @@ from tests.circuits import (
     Gate,
     among,
     at_most,
-    best_legal_value,
+    best_feasible_value,
     circuit_of,
     circuits,
     every,
@@ -27,7 +27,7 @@ from tests.circuits import (
     outside,
     some,
 )
-from tests.solvers.test_local_search_rules_kernels import SEEDS, SIZES, legal_walk, weighted
+from tests.solvers.test_local_search_rules_kernels import SEEDS, SIZES, feasible_walk, weighted
 from tests.strategies import clause_lists, clauses_of
 
 SOLVER = LocalSearch()
@@ -51,7 +51,7 @@ def test_small_problems_are_solved_to_optimality_whatever_the_rules(
     clauses: Clauses, rules: ThresholdCircuit, seed: int
 ) -> None:
     program = weighted(clauses, rules, seed)
-    limits, best = SolveLimits(seed=seed % 100, work=500), best_legal_value(program)
+    limits, best = SolveLimits(seed=seed % 100, work=500), best_feasible_value(program)
     with pytest.MonkeyPatch.context() as patch:
         for _ in ("with presolve", "by the search alone"):
             result = SOLVER.solve(program, limits)
@@ -64,8 +64,10 @@ def test_small_problems_are_solved_to_optimality_whatever_the_rules(
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
-def test_a_legal_hint_is_kept_or_improved_upon(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> None:
-    walk = legal_walk(clauses, rules, seed)
+def test_a_feasible_hint_is_kept_or_improved_upon(
+    clauses: Clauses, rules: ThresholdCircuit, seed: int
+) -> None:
+    walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
     result = SOLVER.solve(walk.problem, SolveLimits(work=1, seconds=1e-9), hint=walk.record())
@@ -138,14 +140,14 @@ def tic_tac_toe() -> ThresholdCircuit:
 def test_counts_and_lines_are_obeyed_and_the_best_end_position_is_found() -> None:
     rules, sizes = tic_tac_toe(), [3] * 9 + [2]
     records = every_record(sizes)
-    legal = records[~rules.broken(records).any(axis=1)]
-    assert len(legal) == 958
+    feasible = records[~rules.broken(records).any(axis=1)]
+    assert len(feasible) == 958
     generator = np.random.default_rng(4)
     for seed in range(5):
         wishes = [(a, v, int(generator.integers(1, 9))) for a in range(10) for v in range(sizes[a])]
         program = wanting(wishes, sizes, rules)
         value = {(a, v): weight for a, v, weight in wishes}
-        best = max(sum(value[a, v] for a, v in enumerate(record)) for record in legal.tolist())
+        best = max(sum(value[a, v] for a, v in enumerate(record)) for record in feasible.tolist())
         assert SOLVER.solve(program, SolveLimits(seed=seed, work=500)).objective == best
 
 
@@ -185,7 +187,7 @@ def test_what_presolve_shows_to_be_impossible_is_infeasible() -> None:
     assert "no record obeys the rule" in result.native_status
 
 
-def test_where_no_legal_record_is_found_it_ends_at_the_limit_without_a_solution() -> None:
+def test_where_no_feasible_record_is_found_it_ends_at_the_limit_without_a_solution() -> None:
     pairs = [(a, b) for a in (0, 1) for b in (0, 1)]
     gates = [some(among(0, [a], (2, 2)), among(1, [b], (2, 2))) for a, b in pairs]  # each excludes one pair
     program = wanting([(0, 1, 2)], [2, 2], circuit_of({"nothing": gates}))
@@ -235,7 +237,7 @@ def test_a_round_under_rules_is_exact_and_says_how_much_it_swept() -> None:
     assert result.report == {"sweeps": 300}
 
 
-def test_a_limit_of_seconds_ends_the_search_with_a_legal_record() -> None:
+def test_a_limit_of_seconds_ends_the_search_with_a_feasible_record() -> None:
     program = random_problem(2)
     for seconds in (1e-9, 0.05):
         result = SOLVER.solve(

@@ -82,11 +82,11 @@ def walk_of(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> Walk:
     return Walk(problem, start)
 
 
-def legal_walk(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> Walk | None:
-    """Return a walk that stands on a legal record, if there is one."""
+def feasible_walk(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> Walk | None:
+    """Return a walk that stands on a feasible record, if there is one."""
     records = every_record(SIZES)
-    legal = records[~rules.broken(records).any(axis=1)]
-    return Walk(weighted(clauses, rules, seed), legal[seed % len(legal)]) if len(legal) else None
+    feasible = records[~rules.broken(records).any(axis=1)]
+    return Walk(weighted(clauses, rules, seed), feasible[seed % len(feasible)]) if len(feasible) else None
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
@@ -106,10 +106,10 @@ def test_objective_and_gate_sums_stay_exact_whatever_moves_are_made(
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS, st.floats(0.0, 5.0), st.integers(1, 5))
-def test_a_compound_move_ends_legal_or_takes_everything_back(
+def test_a_compound_move_ends_feasible_or_takes_everything_back(
     clauses: Clauses, rules: ThresholdCircuit, seed: int, temperature: float, longest: int
 ) -> None:
-    walk = legal_walk(clauses, rules, seed)
+    walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
     random = np.array([seed], dtype=np.uint64)
@@ -131,15 +131,15 @@ def test_a_compound_move_ends_legal_or_takes_everything_back(
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS, st.floats(0.05, 20.0))
-def test_annealing_stays_legal_keeps_count_and_remembers_the_best_sweep(
+def test_annealing_stays_feasible_keeps_count_and_remembers_the_best_sweep(
     clauses: Clauses, rules: ThresholdCircuit, seed: int, temperature: float
 ) -> None:
-    walk = legal_walk(clauses, rules, seed)
+    walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
     best, start = walk.state.chosen.copy(), walk.objective
     scales, random = np.full(5, kernels.RESOLUTION / temperature), np.array([seed], dtype=np.uint64)
-    walk.objective, top = rules_kernels.anneal_legally(
+    walk.objective, top = rules_kernels.anneal_feasibly(
         *walk.everything, start, scales, boltzmann_table(), CHARGE, random, best, start
     )
     walk.assert_consistent()
@@ -150,13 +150,13 @@ def test_annealing_stays_legal_keeps_count_and_remembers_the_best_sweep(
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
-def test_descent_ends_where_no_legal_single_change_improves(
+def test_descent_ends_where_no_feasible_single_change_improves(
     clauses: Clauses, rules: ThresholdCircuit, seed: int
 ) -> None:
-    walk = legal_walk(clauses, rules, seed)
+    walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
-    walk.objective = rules_kernels.descend_legally(*walk.everything, walk.objective, seed % len(SIZES))
+    walk.objective = rules_kernels.descend_feasibly(*walk.everything, walk.objective, seed % len(SIZES))
     walk.assert_consistent()
     for attribute, size in enumerate(SIZES):
         for code in range(size):

@@ -13,7 +13,7 @@ from dpopt.programs import Limit, MaxCsp, SolveLimits, Termination
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers import get_solver
 from dpopt.solvers.maxsat_rc2 import WeightedCnf, record_of, weighted_cnf
-from tests.circuits import best_legal_value, circuit_of, every_record, outside, some
+from tests.circuits import best_feasible_value, circuit_of, every_record, outside, some
 from tests.models.draws import problems
 from tests.solvers.test_local_search import random_problem
 from tests.strategies import clauses_of
@@ -103,7 +103,7 @@ def test_a_required_gate_may_be_the_child_of_another(name: str) -> None:
     clauses = clauses_of([([(0, 2, True)], 2), ([(1, 0, True)], 2), ([(0, 1, True)], 2)])
     problem = MaxCsp(sizes, clauses, np.array([5, 5, 1]), REQUIRED_CHILD)
     result = get_solver(name).solve(problem, SolveLimits(seconds=60.0))
-    assert result.objective == best_legal_value(problem) == 1
+    assert result.objective == best_feasible_value(problem) == 1
     assert result.require_record().tolist() == [1, 1]
 
 

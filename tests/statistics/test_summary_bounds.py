@@ -111,7 +111,7 @@ def test_consistent_intervals_hold_the_truth_as_often_as_stated(gaussian: bool) 
 
 
 def tail(plan: SummaryPlan, bound: float) -> float:
-    """Return how likely noise on one count of single literals goes beyond a bound, by the law of the noise."""
+    """Return how likely noise on one count of single literals goes beyond a bound, by the distribution of the noise."""
     scale = plan.scales[0]
     values = np.arange(-int(60 * scale) - 1, int(60 * scale) + 2)
     weights = np.exp(-(values**2) / (2 * scale**2) if plan.gaussian else -np.abs(values) / scale)
@@ -120,7 +120,7 @@ def tail(plan: SummaryPlan, bound: float) -> float:
 
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_noise_of_twice_the_scale_would_be_noticed(gaussian: bool) -> None:
-    """The same test of one count: such noise is missed with a probability below 1e-6, by its exact law, and is not missed."""
+    """The same test of one count: such noise is missed with a probability below 1e-6, exactly computed, and is not missed."""
     plan = plan_of(1, 1, gaussian=gaussian)
     records, beyond, bound = bits(1), 0, 0.0
     for _ in range(RUNS):

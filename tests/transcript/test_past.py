@@ -228,7 +228,7 @@ NOT_OF_THE_PLAN: dict[str, tuple[str, Change, str]] = {
     ),
     "values of another name": ("adaptive", edit("measurement", name="age"), "'age' was measured"),
     "values of another scale": ("adaptive", edit("measurement", scale=0.5), "noise of scale 0.5 on file"),
-    "values of another law": ("adaptive", edit("measurement", noise="discrete Laplace"), "Laplace"),
+    "values of another distribution": ("adaptive", edit("measurement", noise="discrete Laplace"), "Laplace"),
     "no values": ("adaptive", without("measurement", "values"), "missing the key values"),
     "values in words": ("adaptive", edit("measurement", values=["many"]), "fit int64"),
     "values that are no list": ("adaptive", edit("measurement", values=7), "found 7"),

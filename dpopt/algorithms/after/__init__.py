@@ -3,5 +3,5 @@
 | file | what it holds |
 |---|---|
 | certify.py, certify_report.py | bounds for its rounds, and what they prove |
-| reweighting.py, reweighted_release.py | likelier weights for its records; the release with them |
+| reweighting.py, reweighted_release.py | maximum-likelihood weights for its records; the release with them |
 """

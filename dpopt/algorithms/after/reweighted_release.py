@@ -1,4 +1,4 @@
-"""A finished DualQuery release with likelier weights: as a value, and as a folder of its own."""
+"""A finished DualQuery release with maximum-likelihood weights: as a value, and as a folder of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PRIVACY_COST = "none: weights are a function of the release alone"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReweightedRelease:
-    """A release and likelier weights for its records.
+    """A release and maximum-likelihood weights for its records.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ReweightedRelease:
         return len(self.records)
 
     def errors(self, dataset: PrivateDataset) -> dict[str, Any]:
-        """Return the errors of the release and of the likelier weights. NOT private: keep them with the table.
+        """Return the errors of the release and of the maximum-likelihood weights. NOT private: keep them with the table.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class ReweightedRelease:
         return statement
 
     def _as_release(self, rows: int | None) -> SyntheticRelease:
-        """Return the release with the likelier records in place of its own."""
+        """Return the release with the re-weighted records in place of its own."""
         job = self.release.job
         output = {key: value for key, value in job.output.items() if key != "rows"}
         output |= {} if rows is None else {"rows": rows}
@@ -144,7 +144,7 @@ def reweight_release(
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
         raise PlanError(f"the number of rows must be a whole number, at least 1, found {rows!r}")
     finished = release if isinstance(release, SyntheticRelease) else load(release)
-    likelier = ReweightedRelease.of(finished)
+    reweighted = ReweightedRelease.of(finished)
     if folder is not None:
-        likelier.write(folder, rows=rows)
-    return likelier
+        reweighted.write(folder, rows=rows)
+    return reweighted

@@ -78,7 +78,7 @@ def reweight(
     """
     if plan.algorithm != "dualquery":
         raise PlanError(
-            f"records of {plan.algorithm} are not re-weighted: its queries are no independent draws of each round's law"
+            f"records of {plan.algorithm} are not re-weighted: its queries are no independent draws of one distribution"
         )
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")

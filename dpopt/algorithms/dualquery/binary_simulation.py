@@ -23,7 +23,7 @@ from dpopt.releases.public_population.binary_population import BinaryPopulation,
 from dpopt.schema.schema import Schema
 
 SIZE = 100_000
-"""Answers of the law are rounded to so many parts; the weights depend on the data through eta q(D) alone."""
+"""Answers of the distribution are rounded to so many parts; the weights depend on the data through eta q(D) alone."""
 
 SWEEPS = 60
 MOST_SIMULATED_ROUNDS, MOST_DRAWN = 2_000, 5_000_000
@@ -32,7 +32,7 @@ MOST_SIMULATED_ROUNDS, MOST_DRAWN = 2_000, 5_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedPart:
-    """Queries over the attributes that they name, renumbered, and the law of a public population on these.
+    """Queries over the attributes that they name, renumbered, and the distribution of a public population on these.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class NamedPart:
     answers: NDArray[np.float64] = field(repr=False)
 
 
-def named_part(workload: Workload, clauses: Clauses, seed: int, fill: float | None) -> NamedPart:
+def named_part(workload: Workload, clauses: Clauses, seed: int, density: float | None) -> NamedPart:
     """Return these queries of the workload over the attributes that they name, with a public population."""
     positions = np.zeros(len(workload.schema), dtype=np.bool_)
     positions[clauses.attributes[clauses.attributes >= 0]] = True
@@ -60,7 +60,7 @@ def named_part(workload: Workload, clauses: Clauses, seed: int, fill: float | No
     places[named] = np.arange(named.size, dtype=np.int32)
     renumbered = Clauses(freeze(places[clauses.attributes]), clauses.values, clauses.signs, clauses.accepted)
     population = binary_population(
-        len(workload.schema), seed=seed, fill=fill, ranks=workload.ranks, named=named
+        len(workload.schema), seed=seed, density=density, ranks=workload.ranks, named=named
     )
     return NamedPart(renumbered, Schema.binary(named.size), population, population.answers(renumbered))
 

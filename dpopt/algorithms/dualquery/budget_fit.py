@@ -26,8 +26,8 @@ DENSE_STEP = Decimal("0.4")
 _ROUNDS_PER_DRAW = 3.63
 _USUAL_WIDTH, _LEAST_WIDTH_FACTOR = 24, 0.15
 _SPARSE_ROUNDS_PER_DRAW, _LEAST_SPARSE_DRAWS = 30, 10
-_SPARSE_DRAWS_PER_FILL, _ENOUGH_SPARSE_ROUNDS = 35, 30
-LARGEST_SPARSE_FILL = 0.1
+_SPARSE_DRAWS_PER_DENSITY, _ENOUGH_SPARSE_ROUNDS = 35, 30
+LARGEST_SPARSE_DENSITY = 0.1
 """Up to this share of ones a table is planned as a sparse one."""
 _LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
@@ -60,7 +60,7 @@ class BudgetFit:
             self._ratio, self._step = _SPARSE_ROUNDS_PER_DRAW, SPARSE_STEP
             self._least_draws = _LEAST_SPARSE_DRAWS
             # With more ones a record of zeros is wrong more often, and a round must hear of more columns to put them right.
-            self._wanted_draws = int(_SPARSE_DRAWS_PER_FILL * (request.fill or 0.0) * sqrt(attributes))
+            self._wanted_draws = int(_SPARSE_DRAWS_PER_DENSITY * (request.density or 0.0) * sqrt(attributes))
         self._dense_draws = dense_draws
         if dense_draws is not None:
             self._step = DENSE_STEP
@@ -207,7 +207,7 @@ class BudgetFit:
 
 def is_sparse(request: PlanRequest[DualQuery]) -> bool:
     """Return whether a request is about a table declared, or assumed, to be sparse: at most a tenth of its cells are ones."""
-    return request.fill is not None and request.fill <= LARGEST_SPARSE_FILL
+    return request.density is not None and request.density <= LARGEST_SPARSE_DENSITY
 
 
 def largest_number(allowed: Callable[[int], bool], most: int) -> int:

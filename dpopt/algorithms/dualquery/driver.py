@@ -35,7 +35,7 @@ from dpopt.releases.kept_records import codes_of, kept, record_from_json
 from dpopt.releases.progress import Figures, stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
-from dpopt.releases.rule_conflicts import legal_record, require_rules_taken
+from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
 from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry
@@ -66,7 +66,7 @@ class BestResponder:
         Fills what the drawn queries do not mention.
     rules : ThresholdCircuit
         Hard rules on records; every record obeys them.
-    legal : (d,) int32 array or None
+    feasible : (d,) int32 array or None
         A record that obeys the rules: the first round's hint, and the last resort. None, where there are no rules, stands for
         the first value of every attribute.
     """
@@ -78,12 +78,12 @@ class BestResponder:
     limits: SolveLimits
     free_attributes: FreeAttributeRule
     rules: ThresholdCircuit = NO_RULES
-    legal: NDArray[np.int32] | None = None
+    feasible: NDArray[np.int32] | None = None
 
     def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
         """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
         problem = best_response(self.clauses, self.sizes, sampled, self.rules)
-        hint = self.legal if hint is None else hint
+        hint = self.feasible if hint is None else hint
         limits = self.limits.with_seed((self.limits.seed + sampled.round) % 2**31)
         asked = time.perf_counter()
         result = self._ask(problem, limits, hint)
@@ -207,7 +207,7 @@ def run(
     Parameters
     ----------
     walk : Walk
-        The private side is told each record and gives released values only.
+        The private side gets each record and gives released values only.
     plan : DualQueryPlan
         Rounds T and draws s.
     responder : BestResponder
@@ -297,7 +297,7 @@ def prepare(run: Run) -> Prepared:
     if not rules.number_of_rules:
         return solver, search, None
     require_rules_taken(solver, rules, job.record_sizes())
-    return solver, search, legal_record(rules, job.record_sizes())
+    return solver, search, feasible_record(rules, job.record_sizes())
 
 
 def open_door(run: Run, ledger: Ledger) -> Curator:
@@ -322,7 +322,7 @@ def open_door(run: Run, ledger: Ledger) -> Curator:
 def play(job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
     """Play the rounds of a plan; the one-way marginals first, where it measures them."""
     plan = dualquery_plan(job.plan)
-    solver, search, legal = prepared or NO_SOLVERS
+    solver, search, feasible = prepared or NO_SOLVERS
     responder = BestResponder(
         clauses=job.record_clauses(),
         sizes=job.record_sizes(),
@@ -333,15 +333,15 @@ def play(job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
             plan.free_attributes, job.schema, plan.encoding, seed=plan.seed, marginals=_one_way(walk, plan)
         ),
         rules=job.record_rules(),
-        legal=legal,
+        feasible=feasible,
     )
 
-    def told(number: int, total: int, done: Round) -> None:
+    def show(number: int, total: int, done: Round) -> None:
         walk.progress.figures(lambda: figures_of_round(plan, walk.ledger, done))
         walk.progress.round(number, total, (done.certificate.objective or 0) / plan.draws)
 
     with stage(walk.progress, "playing rounds"):
-        rounds = run(walk, plan, responder, on_round=told)
+        rounds = run(walk, plan, responder, on_round=show)
     records = SyntheticRecords.of([done.kept for done in rounds])
     return Outcome(walk.ledger, records, rounds, sections=dualquery_sections(job, rounds))
 

@@ -43,7 +43,9 @@ class FreeAttributeRule:
     ) -> None:
         self._rule = rule
         self._seed = seed
-        self._laws = None if rule is FreeAttributes.FIRST else _Laws.of(rule, schema, encoding, marginals)
+        self._distributions = (
+            None if rule is FreeAttributes.FIRST else _Distributions.of(rule, schema, encoding, marginals)
+        )
 
     def fill(self, problem: MaxCsp, record: NDArray[np.int32], round_number: int) -> NDArray[np.int32]:
         """Return the record with every attribute that no clause of `problem` mentions set by the rule.
@@ -60,22 +62,22 @@ class FreeAttributeRule:
         ruled = problem.rules.attributes()
         bound = ruled[free[ruled]]
         free[bound] = False
-        if self._laws is None:
+        if self._distributions is None:
             filled = np.where(free, np.int32(0), record)
             for attribute in bound.tolist():
-                filled[attribute] = _legal_codes(problem, filled, attribute)[0]
+                filled[attribute] = _feasible_codes(problem, filled, attribute)[0]
             return filled
         points = uniforms(public_stream(self._seed, f"free attributes of round {round_number}"), len(record))
-        filled = np.where(free, self._laws.codes_at(points), record)
+        filled = np.where(free, self._distributions.codes_at(points), record)
         for attribute in bound.tolist():
-            legal = _legal_codes(problem, filled, attribute)
-            filled[attribute] = self._laws.legal_code_at(attribute, points[attribute], legal)
+            feasible = _feasible_codes(problem, filled, attribute)
+            filled[attribute] = self._distributions.feasible_code_at(attribute, points[attribute], feasible)
         return filled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Laws:
-    """The law of each of d attributes, c codes in all.
+class _Distributions:
+    """The distribution of each of d attributes, c codes in all.
 
     Attributes
     ----------
@@ -91,8 +93,8 @@ class _Laws:
     @classmethod
     def of(
         cls, rule: FreeAttributes, schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
-    ) -> _Laws:
-        """Return the laws of the random rule, or of the estimated one where there are marginals."""
+    ) -> _Distributions:
+        """Return the distributions of the random rule, or of the estimated one where there are marginals."""
         estimated = rule is FreeAttributes.ESTIMATED
         shares = _shares(schema, marginals if estimated else None)
         if encoding is Encoding.BITS:
@@ -106,7 +108,7 @@ class _Laws:
         return cls(schema.offsets, cumulative)
 
     def codes_at(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the code of each attribute's law at its point in [0, 1), (d,): how many cumulative shares do not exceed it."""
+        """Return each attribute's code at its point in [0, 1), (d,): how many cumulative shares do not exceed the point."""
         sizes = np.diff(self.offsets)
         if (sizes == 2).all():
             return np.asarray(points >= self.cumulative[::2], dtype=np.int32)
@@ -114,18 +116,18 @@ class _Laws:
         number = np.add.reduceat(passed, self.offsets[:-1], dtype=np.int64)
         return np.asarray(np.minimum(number, sizes - 1), dtype=np.int32)
 
-    def legal_code_at(self, attribute: int, point: float, legal: NDArray[np.int64]) -> int:
-        """Return the code of an attribute's law at a point in [0, 1), given that it is one of the legal codes."""
+    def feasible_code_at(self, attribute: int, point: float, feasible: NDArray[np.int64]) -> int:
+        """Return the code of an attribute's distribution at a point in [0, 1), given that it is one of the feasible codes."""
         cumulative = self.cumulative[self.offsets[attribute] : self.offsets[attribute + 1]]
-        shares = np.diff(cumulative, prepend=0.0)[legal]
+        shares = np.diff(cumulative, prepend=0.0)[feasible]
         if shares.sum() <= 0:
-            shares = np.ones(legal.size)
+            shares = np.ones(feasible.size)
         sums = np.cumsum(shares)
-        place = min(int(np.searchsorted(sums, point * sums[-1], side="right")), legal.size - 1)
-        return int(legal[place])
+        place = min(int(np.searchsorted(sums, point * sums[-1], side="right")), feasible.size - 1)
+        return int(feasible[place])
 
 
-def _legal_codes(problem: MaxCsp, record: NDArray[np.int32], attribute: int) -> NDArray[np.int64]:
+def _feasible_codes(problem: MaxCsp, record: NDArray[np.int32], attribute: int) -> NDArray[np.int64]:
     """Return the codes, increasing, that the attribute can take so that the record obeys every hard rule."""
     candidates = np.tile(record, (int(problem.sizes[attribute]), 1))
     candidates[:, attribute] = np.arange(len(candidates))

@@ -43,7 +43,7 @@ class OneWayMeasurement:
     def __post_init__(self) -> None:
         if not is_positive(self.scale) or not isinstance(self.gaussian, bool):
             raise PlanError(
-                f"one-way marginals need a positive scale and a law, found {self.scale!r} and {self.gaussian!r}"
+                f"one-way marginals need a positive scale and a distribution, found {self.scale!r} and {self.gaussian!r}"
             )
 
 

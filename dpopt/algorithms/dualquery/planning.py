@@ -68,7 +68,7 @@ def _dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | N
 
 def _rule(request: PlanRequest[DualQuery], workload: Workload) -> str:
     if is_sparse(request):
-        return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10 and 35 fill d^(1/2)"
+        return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10 and 35 density d^(1/2)"
     if _dense_draws(request, workload) is not None:
         return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
     return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"
@@ -143,7 +143,7 @@ def _best_simulated(
     errors = []
     for number, plan in enumerate(plans, start=1):
         request.on_candidate(number, len(plans))
-        errors.append(predict_error(plan, workload, runs=2, fill=request.fill).max_error)
+        errors.append(predict_error(plan, workload, runs=2, density=request.density).max_error)
     return plans[errors.index(min(errors))]
 
 

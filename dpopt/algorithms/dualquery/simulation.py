@@ -90,7 +90,7 @@ def predict_error(
     workload: Workload,
     *,
     runs: int = 1,
-    fill: float | None = None,
+    density: float | None = None,
     on_round: Callable[[int, int], None] = lambda number, rounds: None,
 ) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
@@ -101,9 +101,10 @@ def predict_error(
     sees any cell twice, its records are taken to be about as good as so many random records of the population. DQRS is
     predicted as DualQuery with the same rounds, draws and step: it draws from the same weights.
 
-    Tables of zeros and ones (`Schema.binary`, or any with a declared `fill`) have a population of their own: a law on the
-    attributes that the simulated queries name, so that half a million attributes are simulated as well as fifty. See
-    `dpopt.releases.public_population.binary_population`. There a long simulation is made once, and of queries no more than 4
+    Tables of zeros and ones (`Schema.binary`, or any with a declared `density`) have a population of their own: a
+    distribution on the attributes that the simulated queries name, so that half a million attributes are simulated as well
+    as fifty. See `dpopt.releases.public_population.binary_population`. There a long simulation is made once, and of queries
+    no more than 4
     * 10^8 / rounds (20,000 at least).
 
     At most 2,000 rounds are simulated, with at most 5,000,000 draws in all of them (20 rounds at least): with fewer rounds than
@@ -117,7 +118,7 @@ def predict_error(
         The queries.
     runs : int
         Number of populations.
-    fill : float, optional
+    density : float, optional
         Public share of ones in a table of zeros and ones.
     on_round : callable
         Called as ``on_round(number, rounds)`` after each simulated round.
@@ -125,10 +126,10 @@ def predict_error(
     Raises
     ------
     PlanError
-        If a fill is declared and an attribute has not two values, or a simulation would take as long as a run.
+        If a density is declared and an attribute has not two values, or a simulation would take as long as a run.
     """
-    if has_binary_population(workload, fill):
-        return _predict_on_binary(plan, workload, runs, fill, on_round)
+    if has_binary_population(workload, density):
+        return _predict_on_binary(plan, workload, runs, density, on_round)
     if workload.marginals is not None and len(workload) > MOST_CELLS:
         errors = [_random_records(plan.rounds, workload, seed) for seed in range(1, runs + 1)]
         largest, mean = np.mean(np.array(errors), axis=0).tolist()
@@ -152,7 +153,7 @@ def _predict_on_binary(
     plan: DualQueryPlan,
     workload: Workload,
     runs: int,
-    fill: float | None,
+    density: float | None,
     on_round: Callable[[int, int], None],
 ) -> PredictedError:
     rounds = simulated_rounds(plan)
@@ -160,12 +161,12 @@ def _predict_on_binary(
     errors, queries = [], 0
     for seed in range(1, runs + 1):
         if workload.marginals is not None and len(workload) > MOST_CELLS:
-            part = named_part(workload, _some_cells(workload.marginals, plan.rounds), seed, fill)
+            part = named_part(workload, _some_cells(workload.marginals, plan.rounds), seed, density)
             records = part.population.records(plan.rounds, seed=seed)
             found = share_of_records(part.clauses, records, part.schema.sizes)
         else:
             most = min(MOST_QUERIES, max(_LEAST_QUERIES, _MOST_ANSWERS // rounds))
-            part = named_part(workload, _part(workload.clauses, most), seed, fill)
+            part = named_part(workload, _part(workload.clauses, most), seed, density)
             found = play_on_binary(plan, part, seed, on_round)
         differences, queries = np.abs(found - part.answers), len(part.clauses)
         errors.append((float(differences.max()), float(differences.mean())))

@@ -49,7 +49,7 @@ def run(
     Parameters
     ----------
     walk : Walk
-        The private side is told each batch and gives selected queries only.
+        The private side gets each batch and gives selected queries only.
     plan : FemPlan
     responder : PerturbedResponder
         The public side.
@@ -151,7 +151,7 @@ def open_door(run: Run, ledger: Ledger) -> FemCurator:
 def play(job: Job, walk: Walk[FemCurator], prepared: dualquery.Prepared | None) -> Outcome:
     """Play the rounds of a plan, and release the records of the batches that it keeps."""
     plan = _plan(job)
-    solver, search, legal = prepared or dualquery.NO_SOLVERS
+    solver, search, feasible = prepared or dualquery.NO_SOLVERS
     domains, sizes = domains_of(job.workload), job.schema.sizes
     possible = np.zeros(int(sizes.sum()), dtype=np.bool_)
     possible[np.repeat(job.schema.offsets[:-1], domains.counts) + domains.codes] = True
@@ -166,14 +166,14 @@ def play(job: Job, walk: Walk[FemCurator], prepared: dualquery.Prepared | None) 
         scale=plan.scale,
         signed=plan.algorithm == SepFEM.algorithm,
         rules=job.record_rules(),
-        legal=legal,
+        feasible=feasible,
     )
 
-    def told(number: int, rounds: int, selected: SelectedQuery | None) -> None:
+    def show(number: int, rounds: int, selected: SelectedQuery | None) -> None:
         walk.step(number, rounds, "" if selected is None else f"query {selected.query:,}")
 
     with stage(walk.progress, "playing rounds"):
-        batches = run(walk, plan, responder, on_round=told)
+        batches = run(walk, plan, responder, on_round=show)
     kept = [batch for batch in batches if batch.round >= plan.kept_from]
     sections: dict[str, Any] = {
         "batches": {

@@ -74,7 +74,7 @@ class PerturbedResponder:
         lambda.
     signed : bool
         Whether perturbations are Laplace (sepFEM).
-    rules, legal :
+    rules, feasible :
         Hard rules on records, and a record that obeys them (None where there are none).
     """
 
@@ -88,7 +88,7 @@ class PerturbedResponder:
     scale: float
     signed: bool
     rules: ThresholdCircuit = NO_RULES
-    legal: NDArray[np.int32] | None = None
+    feasible: NDArray[np.int32] | None = None
     _clauses: dict[int, Clauses] = field(default_factory=dict, repr=False)
 
     def respond(self, number: int, selected: Sequence[SelectedQuery]) -> Batch:
@@ -163,11 +163,11 @@ class PerturbedResponder:
         stream = public_stream(self.limits.seed, f"perturbations of round {number}")
         drawn = uniforms(stream, self.records * width).reshape(self.records, width)
         shaken = perturbations(shared, drawn, self.scale, signed=self.signed)
-        if self.legal is None:
+        if self.feasible is None:
             return shaken
         ruled = np.zeros(self.sizes.size, dtype=np.bool_)
         ruled[self.rules.term_attributes] = True
-        return replace(shaken, hints=freeze(np.where(ruled, self.legal, shaken.hints)))
+        return replace(shaken, hints=freeze(np.where(ruled, self.feasible, shaken.hints)))
 
     def _one(
         self, shared: SelectedSoFar, shaken: Perturbations, number: int, place: int
@@ -197,7 +197,7 @@ class PerturbedResponder:
 
 
 def checked_batch(batch: Batch, number: int, sizes: NDArray[np.int32], rules: ThresholdCircuit) -> Batch:
-    """Return a batch on file if it holds `number` legal records.
+    """Return a batch on file if it holds `number` feasible records.
 
     Raises
     ------

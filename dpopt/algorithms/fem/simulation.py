@@ -27,7 +27,7 @@ _LARGEST_RANGE = 900
 
 
 def predict_fem(
-    plan: FemPlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+    plan: FemPlan, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
 
@@ -43,16 +43,16 @@ def predict_fem(
         raise PlanError(
             f"not predicted: simulating {plan.algorithm} on {len(workload):,} queries takes as long as a run"
         )
-    errors = [_simulate(plan, workload, seed, fill) for seed in range(1, runs + 1)]
+    errors = [_simulate(plan, workload, seed, density) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(workload))
 
 
-def _simulate(plan: FemPlan, workload: Workload, seed: int, fill: float | None) -> tuple[float, float]:
+def _simulate(plan: FemPlan, workload: Workload, seed: int, density: float | None) -> tuple[float, float]:
     from dpopt.algorithms.fem import driver
 
     schema = workload.schema
-    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
+    dataset = public_table(workload, ROWS, seed=seed, density=density)
     scaled = float(plan.range_) * plan.size / ROWS
     stand_in = replace(
         plan,

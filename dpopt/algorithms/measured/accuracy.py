@@ -61,7 +61,7 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
 
 
 def _laplace_tail(scale: float, queries: int) -> float:
-    """Return t / b with P(|Z| > t) <= 0.05 / m for the discrete Laplace law of scale b.
+    """Return t / b with P(|Z| > t) <= 0.05 / m for the discrete Laplace distribution of scale b.
 
     P(|Z| >= k) = 2 e^(-k / b) / (1 + e^(-1 / b)) for whole k >= 1; one whole count is added for rounding.
     """

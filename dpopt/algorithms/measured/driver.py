@@ -30,7 +30,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
-from dpopt.releases.rule_conflicts import legal_record
+from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT, SELECTION
@@ -72,11 +72,11 @@ def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
     for planned in plan.measurements:
         queries = planned_queries(workload, planned)
         measurement = Measurement(planned.name, queries, planned.scale, plan.gaussian)
-        moved = measurement.moved(plan.relation, workload.schema.sizes)
-        if moved != planned.moved:
+        sensitivity = measurement.sensitivity(plan.relation, workload.schema.sizes)
+        if sensitivity != planned.sensitivity:
             raise PlanError(
-                f"the plan says that one record moves {planned.moved:,} counts of {planned.name!r}; it moves up to {moved:,}. "
-                "The plan was changed, or belongs to another workload"
+                f"the plan says that one record moves {planned.sensitivity:,} counts of {planned.name!r}; it moves up to "
+                f"{sensitivity:,}. The plan was changed, or belongs to another workload"
             )
 
 
@@ -231,10 +231,10 @@ def play(
 def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
     """Return a record that obeys the rules, None where there are none, and the solver that was given as such."""
     check_sensitivities(_plan(run.job), run.job.workload)
-    return _legal(run.job), run.solver
+    return _feasible(run.job), run.solver
 
 
-def _legal(job: Job) -> NDArray[np.int32] | None:
+def _feasible(job: Job) -> NDArray[np.int32] | None:
     """Return a record (d,) that obeys the rules, of codes that may occur; None where there are no rules.
 
     Found before anything is reserved, so that no budget is spent on a run that could not fit any record.
@@ -250,15 +250,15 @@ def _legal(job: Job) -> NDArray[np.int32] | None:
     from dpopt.inference.records.start import start_records
 
     rules, sizes = job.record_rules(), job.record_sizes()
-    found = legal_record(rules, sizes)
+    found = feasible_record(rules, sizes)
     if not rules.number_of_rules:
         return None
     problem = FitProblem(sizes, (), rules, domains_of(job.workload))
-    if not problem.illegal(found[None, :]).any():
+    if not problem.infeasible(found[None, :]).any():
         return found
-    laws = problem.allowed_columns() / np.repeat(problem.domains.counts, sizes)
+    distributions = problem.allowed_columns() / np.repeat(problem.domains.counts, sizes)
     try:
-        return frozen(start_records(problem, FitSettings(records=1), None, laws)[0], np.int32)
+        return frozen(start_records(problem, FitSettings(records=1), None, distributions)[0], np.int32)
     except ProgramError as error:
         raise PlanError(
             "no record of codes that occur was found that obeys the rules: 'occurring' and the rules may contradict each "

@@ -87,7 +87,7 @@ class RecordFitter:
     ----------
     job : Job
     plan : MeasuredPlan
-    legal : (d,) int32 array or None
+    feasible : (d,) int32 array or None
         A record that obeys the rules, where there are some.
     solver : Solver or None
         Who looks for new records in column generation, where that was given as such and not by name.
@@ -99,7 +99,7 @@ class RecordFitter:
 
     job: Job
     plan: MeasuredPlan
-    legal: NDArray[np.int32] | None = None
+    feasible: NDArray[np.int32] | None = None
     solver: Solver | None = None
     fitted: Fitted | None = None
     fits: int = 0
@@ -118,22 +118,22 @@ class RecordFitter:
     ) -> list[Fitted]:
         """Fit the records to all answers as the plan says; return its snapshots.
 
-        With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` is told how many sweeps and
+        With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` gets how many sweeps and
         rounds of column generation are done, how many there are, and the objective.
         """
         chosen, done, began = self._chosen(), 0, time.perf_counter()
         steps = chosen.sweeps + chosen.columns + chosen.snapshots - 1
 
-        def tell(progress: FitProgress) -> None:
+        def show(progress: FitProgress) -> None:
             nonlocal done
             if progress.stage in {"sweep", "round"}:
                 done = min(done + 1, steps)
                 on_step(done, steps, f"objective {progress.objective:,.1f}")
 
-        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns, progress=tell)
+        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns, progress=show)
         snapshots = [self.fitted]
         while len(snapshots) < chosen.snapshots and not self._time_is_up(began):
-            self.fitted = self._fit(answered, sweeps=1, columns=0, progress=tell)
+            self.fitted = self._fit(answered, sweeps=1, columns=0, progress=show)
             snapshots.append(self.fitted)
         if len(snapshots) < chosen.snapshots:
             snapshots[-1] = replace(snapshots[-1], stopped=TIME_IS_UP)
@@ -177,10 +177,10 @@ class RecordFitter:
             return fit(problem, settings, progress=progress)
         except (
             ProgramError
-        ):  # no draw could be made legal: the budget is spent, so the search starts from what is legal
-            if self.legal is None:
+        ):  # no draw could be made feasible: the budget is spent, so the search starts from what is feasible
+            if self.feasible is None:
                 raise
-            return fit(problem, settings, start=self.legal[None, :], progress=progress)
+            return fit(problem, settings, start=self.feasible[None, :], progress=progress)
 
 
 def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -247,7 +247,7 @@ def read_records(
     if records.shape != shape or multiplicity.ndim != 1 or not len(multiplicity) or np.any(multiplicity < 1):
         raise TranscriptError(f"the fitted records on file have shape {records.shape}, expected {shape}")
     problem = fit_problem(job, answered)
-    if problem.illegal(records).any():
+    if problem.infeasible(records).any():
         raise TranscriptError(
             "a fitted record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to "
             "another schema"

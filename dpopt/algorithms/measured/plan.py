@@ -37,7 +37,7 @@ class PlannedMeasurement:
     attributes : tuple of int or None
         Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
         attributes, and None for all queries of the workload, one by one.
-    moved : int
+    sensitivity : int
         L1 sensitivity of the counts and square of their L2 sensitivity, under the plan's relation. The curator computes it
         again from the queries and spends only what was reserved.
     scale : float
@@ -46,13 +46,18 @@ class PlannedMeasurement:
 
     name: str
     attributes: tuple[int, ...] | None
-    moved: int
+    sensitivity: int
     scale: float
 
     def to_json(self) -> dict[str, Any]:
         """Return the measurement as a JSON object."""
         attributes = None if self.attributes is None else list(self.attributes)
-        return {"name": self.name, "attributes": attributes, "moved": self.moved, "scale": self.scale}
+        return {
+            "name": self.name,
+            "attributes": attributes,
+            "sensitivity": self.sensitivity,
+            "scale": self.scale,
+        }
 
     @classmethod
     def from_json(cls, obj: dict[str, Any]) -> PlannedMeasurement:
@@ -65,7 +70,7 @@ class PlannedMeasurement:
             None
             if attributes is None
             else tuple(whole_number("an attribute", attribute, least=0) for attribute in attributes),
-            whole_number("the sensitivity", obj["moved"], least=1),
+            whole_number("the sensitivity", obj["sensitivity"], least=1),
             float(obj["scale"]),
         )
 
@@ -260,7 +265,7 @@ class MeasuredPlan(PlainPlan):
 
     @property
     def noise(self) -> str:
-        """What the law of the noise is called in transcripts."""
+        """What the distribution of the noise is called in transcripts."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     def scale_of(self, name: str) -> float:
@@ -288,7 +293,7 @@ class MeasuredPlan(PlainPlan):
     def charge_of(self, planned: PlannedMeasurement) -> Charge:
         """Return the charge of one planned measurement."""
         return measurement_charge(
-            planned.name, planned.moved, planned.scale, gaussian=self.gaussian, relation=self.relation
+            planned.name, planned.sensitivity, planned.scale, gaussian=self.gaussian, relation=self.relation
         )
 
     def charge_of_selection(self, number: int) -> Charge:
@@ -301,10 +306,10 @@ class MeasuredPlan(PlainPlan):
         """Return the charge of the marginal that round `number` measures, whichever it selects."""
         if self.selections is None:
             raise PlanError("this plan selects nothing")
-        moved = 1 if self.relation is NeighbouringRelation.ADD_REMOVE else 2
+        sensitivity = 1 if self.relation is NeighbouringRelation.ADD_REMOVE else 2
         return measurement_charge(
             self.selected_name(number),
-            moved,
+            sensitivity,
             self.selections.scale,
             gaussian=self.gaussian,
             relation=self.relation,

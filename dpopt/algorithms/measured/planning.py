@@ -71,15 +71,15 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
     else:
         measurements, chosen = _noise(request, workload, amount, gaussian=gaussian)
     # The noise of one vector of counts for the whole budget; selected marginals share it as the workload's do.
-    moved = (
-        _moved_by_workload(request, workload)[0]
+    sensitivity = (
+        _workload_sensitivity(request, workload)[0]
         if selections is None
-        else moved_by_a_record(selections.rounds, request.relation)
+        else record_sensitivity(selections.rounds, request.relation)
     )
     smoothing = (
         0.0
         if _tells_everything(workload)
-        else sqrt(2) * request.size / measurement_scale(moved, amount=amount, gaussian=gaussian)
+        else sqrt(2) * request.size / measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
     )
     if isinstance(asked, Projection):
         fit = _fit(asked, smoothing, len(workload.schema))
@@ -105,7 +105,7 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
     return plan
 
 
-def moved_by_a_record(marginals: int, relation: NeighbouringRelation) -> int:
+def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
     """Return by how much one record moves the counts of so many marginals: it is in one cell of each."""
     return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
 
@@ -150,9 +150,9 @@ def _noise(
 ) -> tuple[tuple[PlannedMeasurement, ...], str]:
     """Every query of the workload, with equal noise."""
     _refuse_many(len(workload), "noise")
-    moved, how = _moved_by_workload(request, workload)
-    scale = measurement_scale(moved, amount=amount, gaussian=gaussian)
-    return (PlannedMeasurement(WORKLOAD, None, moved, scale),), how
+    sensitivity, how = _workload_sensitivity(request, workload)
+    scale = measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
+    return (PlannedMeasurement(WORKLOAD, None, sensitivity, scale),), how
 
 
 def _projection(
@@ -162,15 +162,15 @@ def _projection(
     if workload.marginals is not None:
         return _allocated(request, workload.marginals, amount, gaussian=gaussian)
     _refuse_many(len(workload), "projection")
-    moved, how = _moved_by_workload(request, workload)
+    sensitivity, how = _workload_sensitivity(request, workload)
     # In one piece: tens of thousands of attributes would be as many lines of the transcript, each written through to disk.
-    all_marginals = moved_by_a_record(len(workload.schema), request.relation)
+    all_marginals = record_sensitivity(len(workload.schema), request.relation)
     share = CLAUSES_ONE_WAY_SHARE * amount
     one_way = measurement_scale(all_marginals, amount=share, gaussian=gaussian)
-    scale = measurement_scale(moved, amount=(1 - CLAUSES_ONE_WAY_SHARE) * amount, gaussian=gaussian)
+    scale = measurement_scale(sensitivity, amount=(1 - CLAUSES_ONE_WAY_SHARE) * amount, gaussian=gaussian)
     planned = (
         PlannedMeasurement(ONE_WAY, (), all_marginals, one_way),
-        PlannedMeasurement(WORKLOAD, None, moved, scale),
+        PlannedMeasurement(WORKLOAD, None, sensitivity, scale),
     )
     return planned, f"{CLAUSES_ONE_WAY_SHARE:.0%} of the budget for one-way marginals; {how}"
 
@@ -180,16 +180,16 @@ def _allocated(
 ) -> tuple[tuple[PlannedMeasurement, ...], str]:
     _refuse_many(marginals.number_of_cells, "projection")
     rho = amount if gaussian else amount * amount / 2
-    moved = moved_by_a_record(1, request.relation)
-    allocation = allocate_noise(marginals, rho=rho, size=request.size, moved=moved)
+    sensitivity = record_sensitivity(1, request.relation)
+    allocation = allocate_noise(marginals, rho=rho, size=request.size, sensitivity=sensitivity)
     # Shares of rho are shares of squared epsilon; under pure composition epsilon itself adds up.
     shares = allocation.shares if gaussian else allocation.shares**0.5 / (allocation.shares**0.5).sum()
     planned = tuple(
         PlannedMeasurement(
             marginal_name(allocation.marginals, number),
             allocation.marginals.attributes_of(number),
-            moved,
-            measurement_scale(moved, amount=float(share) * amount, gaussian=gaussian),
+            sensitivity,
+            measurement_scale(sensitivity, amount=float(share) * amount, gaussian=gaussian),
         )
         for number, share in enumerate(shares.tolist())
     )
@@ -212,7 +212,7 @@ def _adaptive(
     each = (1 - ONE_WAY_SHARE) * amount / rounds
     step = rounded_down(selection_range(SELECTION_SHARE * each, concentrated=gaussian))
     scale = measurement_scale(
-        moved_by_a_record(1, request.relation), amount=(1 - SELECTION_SHARE) * each, gaussian=gaussian
+        record_sensitivity(1, request.relation), amount=(1 - SELECTION_SHARE) * each, gaussian=gaussian
     )
     selections = PlannedSelections(rounds, step, scale, ("max", "l1"), MOST_CELLS)
     return one_way, selections, f"{rounds:,} rounds that select among {len(candidates):,} marginals"
@@ -231,10 +231,10 @@ def _one_way(
 ) -> tuple[PlannedMeasurement, ...]:
     """All attributes' marginals, with equal noise."""
     attributes = len(workload.schema)
-    moved = moved_by_a_record(1, request.relation)
-    scale = measurement_scale(moved, amount=amount / attributes, gaussian=gaussian)
+    sensitivity = record_sensitivity(1, request.relation)
+    scale = measurement_scale(sensitivity, amount=amount / attributes, gaussian=gaussian)
     return tuple(
-        PlannedMeasurement(f"marginal {position}", (position,), moved, scale)
+        PlannedMeasurement(f"marginal {position}", (position,), sensitivity, scale)
         for position in range(attributes)
     )
 
@@ -250,19 +250,19 @@ def _tells_everything(workload: Workload) -> bool:
     return workload.marginals is None and len(workload) >= CLAUSES_PER_VALUE * values
 
 
-def _moved_by_workload(request: PlanRequest[Options], workload: Workload) -> tuple[int, str]:
+def _workload_sensitivity(request: PlanRequest[Options], workload: Workload) -> tuple[int, str]:
     if workload.marginals is not None:
         count = len(workload.marginals)
-        moved = moved_by_a_record(count, request.relation)
-        return moved, f"a record is in one cell of each of {count:,} marginals"
+        sensitivity = record_sensitivity(count, request.relation)
+        return sensitivity, f"a record is in one cell of each of {count:,} marginals"
     bound = count_sensitivity(workload.clauses, workload.schema.sizes)
     added = request.relation is NeighbouringRelation.ADD_REMOVE
-    moved = bound.add_remove if added else bound.replace
-    if moved == 0:
+    sensitivity = bound.add_remove if added else bound.replace
+    if sensitivity == 0:
         raise PlanError(
             "no record changes any answer of this workload: every query is true of all records or of none. Ask other queries"
         )
-    return moved, bound.how
+    return sensitivity, bound.how
 
 
 def _refuse_many(counts: int, algorithm: str) -> None:

@@ -60,7 +60,7 @@ class PublicNoise:
 
 
 def predict_measured(
-    plan: MeasuredPlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+    plan: MeasuredPlan, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
     """Return the errors of a plan; no private record is touched.
 
@@ -72,7 +72,7 @@ def predict_measured(
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
     part, played = _part(plan, workload)
-    errors = [_simulate(played, part, seed, fill) for seed in range(1, runs + 1)]
+    errors = [_simulate(played, part, seed, density) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(part))
 
@@ -95,9 +95,9 @@ def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPla
     order = permutation(public_stream(0, "simulated queries"), len(workload))
     clauses = workload.clauses.take(np.sort(order[:MOST_CLAUSES]))
     bound = count_sensitivity(clauses, workload.schema.sizes)
-    moved = bound.add_remove if plan.relation is NeighbouringRelation.ADD_REMOVE else bound.replace
+    sensitivity = bound.add_remove if plan.relation is NeighbouringRelation.ADD_REMOVE else bound.replace
     measurements = tuple(
-        replace(one, moved=moved, scale=one.scale * sqrt(len(clauses) / len(workload)))
+        replace(one, sensitivity=sensitivity, scale=one.scale * sqrt(len(clauses) / len(workload)))
         if one.attributes is None
         else one
         for one in plan.measurements
@@ -107,9 +107,11 @@ def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPla
     return part, replace(plan, measurements=measurements)
 
 
-def _simulate(plan: MeasuredPlan, workload: Workload, seed: int, fill: float | None) -> tuple[float, float]:
+def _simulate(
+    plan: MeasuredPlan, workload: Workload, seed: int, density: float | None
+) -> tuple[float, float]:
     schema = workload.schema
-    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
+    dataset = public_table(workload, ROWS, seed=seed, density=density)
     stand_in = _scaled(plan, ROWS)
     job = Job(stand_in, schema, workload, {}, {})
     ledger = reserved_ledger(stand_in.budget, stand_in.relation, stand_in.charges(), None)

@@ -363,7 +363,7 @@ def _read_records(job: Job, entry: Entry) -> SyntheticRecords:
     if weights.ndim != 1 or not len(weights) or records.shape != shape or np.any(weights < 1):
         raise TranscriptError(f"the records on file have shape {records.shape}, expected {shape}")
     problem = FitProblem(job.schema.sizes, (), job.record_rules(), domains_of(job.workload))
-    if problem.illegal(records).any():
+    if problem.infeasible(records).any():
         raise TranscriptError(
             "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
         )

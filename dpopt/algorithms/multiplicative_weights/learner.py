@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.universe import kept_as_bits, legal_start, universe_of
+from dpopt.algorithms.multiplicative_weights.universe import feasible_start, kept_as_bits, universe_of
 from dpopt.algorithms.options import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
@@ -54,7 +54,7 @@ class Learner:
             raise PlanError(
                 f"--algorithm {plan.algorithm}: {error}; or use --algorithm projection"
             ) from error
-        self._distribution = Distribution(self.universe, legal_start(self.universe, workload))
+        self._distribution = Distribution(self.universe, feasible_start(self.universe, workload))
         self._measured: list[Measured] = []
         self._chosen: list[int] = []
         self._sum = np.zeros(self.universe.cells) if plan.learning.average else None

@@ -177,7 +177,7 @@ class MultiplicativePlan(PlainPlan):
 
     @property
     def noise(self) -> str:
-        """What the law of the noise is called in transcripts."""
+        """What the distribution of the noise is called in transcripts."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     def charges(self) -> tuple[Charge, ...]:

@@ -72,9 +72,9 @@ def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> 
     if isinstance(asked, PMW) and asked.plan_by == PlanBy.BOUND.value:
         plan = maker.by_bound()
     else:
-        moved = _moved(select, request.relation)
+        sensitivity = _sensitivity(select, request.relation)
         alone = measurement_scale(
-            moved, amount=amount, gaussian=gaussian
+            sensitivity, amount=amount, gaussian=gaussian
         )  # the noise of one measurement of a whole run
         most = _MOST[select]
         if select == MARGINALS and workload.marginals is not None:
@@ -119,7 +119,7 @@ class _Maker:
         each = self._amount / rounds
         step = rounded_down(selection_range(self._share * each, concentrated=self._gaussian))
         scale = measurement_scale(
-            _moved(self._select, self._request.relation),
+            _sensitivity(self._select, self._request.relation),
             amount=(1 - self._share) * each,
             gaussian=self._gaussian,
         )
@@ -238,7 +238,7 @@ def _what_is_selected(asked: MWEM, workload: Workload) -> str:
     return QUERIES if isinstance(asked, PMW) or workload.marginals is None else MARGINALS
 
 
-def _moved(select: str, relation: NeighbouringRelation) -> int:
+def _sensitivity(select: str, relation: NeighbouringRelation) -> int:
     """Return by how much one record moves what a round measures."""
     return 2 if select == MARGINALS and relation is NeighbouringRelation.REPLACE_ONE else 1
 

@@ -29,7 +29,7 @@ _LARGEST_RANGE, _LEAST_SCALE = 900.0, 1e-3
 
 
 def predict_multiplicative(
-    plan: MultiplicativePlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+    plan: MultiplicativePlan, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
 
@@ -47,18 +47,18 @@ def predict_multiplicative(
             f"not predicted: simulating {plan.rounds:,} rounds of {plan.algorithm} on a universe of {cells:,} cells takes as "
             "long as a run; give --no-predict"
         )
-    errors = [_simulate(plan, workload, seed, fill) for seed in range(1, runs + 1)]
+    errors = [_simulate(plan, workload, seed, density) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(workload))
 
 
 def _simulate(
-    plan: MultiplicativePlan, workload: Workload, seed: int, fill: float | None
+    plan: MultiplicativePlan, workload: Workload, seed: int, density: float | None
 ) -> tuple[float, float]:
     from dpopt.algorithms.multiplicative_weights import driver
 
     schema = workload.schema
-    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
+    dataset = public_table(workload, ROWS, seed=seed, density=density)
     factor = ROWS / plan.size
     stand_in = replace(
         plan,

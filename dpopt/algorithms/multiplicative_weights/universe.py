@@ -45,7 +45,7 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
     return ProductUniverse(domains, mentioned)
 
 
-def legal_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.float64] | None:
+def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.float64] | None:
     """Return the uniform distribution over the cells that obey the rules; None where there are no rules.
 
     Raises
@@ -61,13 +61,13 @@ def legal_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.flo
     for first in range(0, universe.cells, _BLOCK):
         cells = np.arange(first, min(first + _BLOCK, universe.cells))
         start[cells] = ~circuit.broken(universe.records(cells, others)).any(axis=1)
-    legal = float(start.sum())
-    if legal == 0:
+    feasible = float(start.sum())
+    if feasible == 0:
         raise PlanError(
             "no combination of codes that may occur obeys the rules: 'occurring' and the rules may contradict each other. "
             "Leave ',occurring' out of the workload, or use --algorithm dualquery"
         )
-    return start / legal
+    return start / feasible
 
 
 def kept_as_bits(schema: Schema) -> bool:

@@ -27,7 +27,7 @@ MOST_SIMULATED = 1e11
 
 
 def predict_small_database(
-    plan: SmallDatabasePlan, workload: Workload, *, runs: int = 1, fill: float | None = None
+    plan: SmallDatabasePlan, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is touched.
 
@@ -39,18 +39,18 @@ def predict_small_database(
     PlanError
         If the simulation is out of the range of the mechanism.
     """
-    errors = [_simulate(plan, workload, seed, fill) for seed in range(1, runs + 1)]
+    errors = [_simulate(plan, workload, seed, density) for seed in range(1, runs + 1)]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
     return PredictedError(largest, mean, runs, len(workload))
 
 
 def _simulate(
-    plan: SmallDatabasePlan, workload: Workload, seed: int, fill: float | None
+    plan: SmallDatabasePlan, workload: Workload, seed: int, density: float | None
 ) -> tuple[float, float]:
     from dpopt.algorithms.small_database import driver
 
     schema = workload.schema
-    dataset = public_table(workload, ROWS, seed=seed, fill=fill)
+    dataset = public_table(workload, ROWS, seed=seed, density=density)
     scaled = float(plan.range_) * plan.size / ROWS
     if scaled > LARGEST_RANGE:
         raise PlanError(f"not predicted: a range of {scaled:,.0f} at 20,000 records is beyond the mechanism")

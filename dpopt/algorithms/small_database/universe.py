@@ -130,18 +130,18 @@ def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) 
         from dpopt.queries.counting.marginal_kernels import cells_of_records
 
         cells = cells_of_records(queries, records)
-        told = np.zeros((len(records), queries.number_of_cells), dtype=np.int8)
+        truth = np.zeros((len(records), queries.number_of_cells), dtype=np.int8)
         row, marginal = np.nonzero(cells >= 0)
-        told[row, cells[row, marginal]] = 1
-        return told
-    told = np.empty((len(records), len(queries)), dtype=np.int8)
+        truth[row, cells[row, marginal]] = 1
+        return truth
+    truth = np.empty((len(records), len(queries)), dtype=np.int8)
     step = max(1, _ANSWERS_AT_ONCE // (len(records) * queries.width))
     for first in range(0, len(queries), step):
         part = queries.take(np.arange(first, min(first + step, len(queries))))
         equal = records[:, part.attributes] == part.values
         true = ((equal == part.signs) & (part.attributes >= 0)).sum(axis=2)
-        told[:, first : first + step] = (part.accepted[None, :] >> true.astype(np.uint32)) & 1
-    return told
+        truth[:, first : first + step] = (part.accepted[None, :] >> true.astype(np.uint32)) & 1
+    return truth
 
 
 def _whole_records(domains: Domains, asked: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -3,7 +3,7 @@
 | file | what it holds |
 |---|---|
 | plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
-| schema.py | `dpopt schema infer` and `schema check`, and what the owner is told of rules |
+| schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | inspect.py, certify.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `certify`; `compare` |
-| reweight.py | `dpopt reweight`: likelier weights for a finished run |
+| reweight.py | `dpopt reweight`: maximum-likelihood weights for a finished run |
 """

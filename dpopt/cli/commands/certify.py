@@ -80,7 +80,7 @@ def certify(
         if len(wanted) > left:
             progress.note(f"{len(wanted) - left:,} rounds are in {out} and not done again")
 
-        def tell(so_far: list[CertifiedRound]) -> None:
+        def show(so_far: list[CertifiedRound]) -> None:
             nonlocal newly
             done[:] = so_far
             if out is not None:
@@ -90,7 +90,7 @@ def certify(
 
         progress.begin("certifying rounds")
         try:
-            certify_rounds(finished, certifier, wanted, known=known, on_round=tell)
+            certify_rounds(finished, certifier, wanted, known=known, on_round=show)
         except KeyboardInterrupt:
             interrupted = True
         progress.end("certifying rounds")

@@ -81,7 +81,7 @@ def compare(
     stream = sys.stdout  # while bars are shown, what is printed goes where they are
     with TerminalProgress(quiet=as_json) as progress:
 
-        def tell(so_far: Comparison) -> None:
+        def show(so_far: Comparison) -> None:
             nonlocal latest
             latest = so_far
             if out is not None:
@@ -92,7 +92,7 @@ def compare(
 
         progress.begin("comparing solvers")
         try:
-            run_all(cases, contestants, limits, on_row=tell)
+            run_all(cases, contestants, limits, on_row=show)
         except KeyboardInterrupt:
             interrupted = True
         progress.end("comparing solvers")

@@ -42,7 +42,7 @@ def plan(
     algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = "zcdp",
     n0: options.N0Option = None,
-    fill: options.FillOption = None,
+    density: options.DensityOption = None,
     predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -88,15 +88,15 @@ def plan(
         reading=reading,
         accept_draft=True,
         predict=predict,
-        fill=fill,
+        density=density,
     )
-    told = TerminalProgress()
-    queries, budget = prepare(terms, declared, workload, told).workload, terms.budget()
+    progress = TerminalProgress()
+    queries, budget = prepare(terms, declared, workload, progress).workload, terms.budget()
     made, statement = plan_and_statement(
         terms,
         size,
         queries,
-        told,
+        progress,
         runs=2,
         compare=True,
         form=None if reading.layout is None else str(reading.layout),

@@ -11,7 +11,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
-from dpopt.cli.reports.told import told
+from dpopt.cli.reports.reporting import reporting
 
 if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
@@ -44,7 +44,7 @@ def release(
     algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = "zcdp",
     n0: options.N0Option = None,
-    fill: options.FillOption = None,
+    density: options.DensityOption = None,
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema; the release records it.")
     ] = False,
@@ -78,7 +78,7 @@ def release(
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
-    with told("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
+    with reporting("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
         finished = synthesize(
             table,
             declared,
@@ -96,7 +96,7 @@ def release(
             rows=rows,
             format=file_format or (None if declared.is_binary else _format_of(table, how)),
             predict=predict,
-            fill=fill,
+            density=density,
         )
     _report(finished.statement, out, quiet=quiet)
 
@@ -121,7 +121,7 @@ def resume(
     from dpopt.algorithms.synthesize import continue_run
 
     how = reading_now(lambda: read_begun(folder), reading)
-    with told("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:
+    with reporting("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:
         finished = continue_run(
             folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
         )
@@ -129,7 +129,7 @@ def resume(
 
 
 def _format_of(table: Path, reading: TableReading) -> str:
-    """Return the format of a table's files, which is told by what they hold and not by their names."""
+    """Return the format of a table's files, which is read from what they hold and not by their names."""
     from dpopt.private.readers.open_table import open_table
     from dpopt.private.readers.parquet_source import ParquetSource
 

@@ -1,4 +1,4 @@
-"""`dpopt reweight`: likelier weights for the records of a finished DualQuery run, from its transcript alone."""
+"""`dpopt reweight`: maximum-likelihood weights for the records of a finished DualQuery run, from its transcript alone."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def reweight(
     dataset = None if table is None else read_again(read_job(folder), table, reading=how)
     with TerminalProgress() as progress:
         progress.begin("re-weighting")
-        likelier = reweight_release(folder, out, rows=rows)
+        reweighted = reweight_release(folder, out, rows=rows)
         progress.end("re-weighting")
-    found, shown = likelier.found, console()
+    found, shown = reweighted.found, console()
     shown.print(
         f"log-likelihood of the draws: {found.before:.1f} with equal weights, {found.after:.1f} with these; at most "
         f"{found.gap:.2g} below the largest, proven"
     )
-    released = len(likelier.release.records)
-    shown.print(f"records: {likelier.distinct:,} of the {released:,} distinct ones have a weight above 0")
+    released = len(reweighted.release.records)
+    shown.print(f"records: {reweighted.distinct:,} of the {released:,} distinct ones have a weight above 0")
     shown.print(f"written to {out}: the records, and {REWEIGHTING}. No privacy was spent")
     if dataset is not None:
-        report_errors(likelier.errors(dataset))
+        report_errors(reweighted.errors(dataset))

@@ -1,6 +1,6 @@
 """`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules.
 
-What the owner is told of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is stored
+What the owner sees of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is stored
 nowhere.
 """
 
@@ -123,11 +123,11 @@ def check(
     """
     from dpopt.private.evaluation.broken_rules import broken_rows
     from dpopt.private.readers.read_table import fit_of_table
-    from dpopt.releases.rule_conflicts import legal_record
+    from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.schema import Schema
 
     declared = Schema.read(schema)
-    legal_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
+    feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     draft = "; a draft, not reviewed yet" if declared.draft else ""
     summary = f"{_plain(schema)}: {len(declared)} attributes, {len(declared.rules)} rules{draft}"
     if table is None:

@@ -4,5 +4,5 @@
 |---|---|
 | declared.py | what a user declares of a table: a schema file, or the columns of a wide one; its layout |
 | reports.py, reports_compare.py | what commands print: tables, answers from histograms, privacy |
-| progress.py, told.py | progress on the terminal; where else a long run reports |
+| progress.py, reporting.py | progress on the terminal; where else a long run reports |
 """

@@ -335,9 +335,9 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         title_justify="left",
     )
     table.add_row("release", f"{errors['max_error']:.4f}", f"{errors['mean_error']:.5f}")
-    likelier = errors.get("reweighted")
-    if likelier is not None:
-        table.add_row("re-weighted", f"{likelier['max_error']:.4f}", f"{likelier['mean_error']:.5f}")
+    reweighted = errors.get("reweighted")
+    if reweighted is not None:
+        table.add_row("re-weighted", f"{reweighted['max_error']:.4f}", f"{reweighted['mean_error']:.5f}")
     for name, row in errors["baselines"].items():
         table.add_row(f"baseline: {name}", f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}")
     out.print(table)

@@ -110,8 +110,8 @@ def _print_whole(out: Console, table: Table) -> None:
 
 
 def _remarks(row: Row) -> list[str]:
-    told = [f"{row.status}: {row.detail}"] if row.status in {"refused", "unavailable", "failed"} else []
-    return [*row.remarks, *told]
+    remarks = [f"{row.status}: {row.detail}"] if row.status in {"refused", "unavailable", "failed"} else []
+    return [*row.remarks, *remarks]
 
 
 def _whole(value: int | None, mark: str = "") -> str:

@@ -74,12 +74,12 @@ def print_tree(planned: PartitionPlan, beside: TreeBeside) -> None:
     from dpopt.synopses.intervals.interval_plan import IntervalPlan
 
     every = "no range is" if isinstance(planned, IntervalPlan) else "a box is not"
-    told = (
+    message = (
         f"'{beside.command}' with this budget: standard error {beside.standard_error:,.2f} records (root of the mean "
         f"variance), {every} off by more than {beside.bound:,.0f}"
     )
     advice = f"use '{beside.command}'" if beside.better else "use intervals"
-    console().print(f"{told}. Recommended: {advice}")
+    console().print(f"{message}. Recommended: {advice}")
 
 
 def print_release(released: PartitionRelease, out: Path) -> None:

@@ -26,7 +26,7 @@ EstimateOption = Annotated[
     str,
     typer.Option(
         "--estimate",
-        help="posterior (means under the law of the noise), isotonic (the nearest sequence that does not fall), "
+        help="posterior (means under the distribution of the noise), isotonic (the nearest sequence that does not fall), "
         "least-absolute (the nearest by absolute differences), rounded (the noisy counts, sorted).",
     ),
 ]

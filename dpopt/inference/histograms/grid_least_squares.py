@@ -41,7 +41,7 @@ from dpopt.queries.ranges.grids import (
     grid_heights,
     grid_levels,
     halving_order,
-    levels_that_tell,
+    informative_levels,
 )
 from dpopt.queries.ranges.tree import Tree
 
@@ -67,9 +67,9 @@ def grid_precisions(shape: Sequence[int], precisions: Mapping[Level, float]) -> 
     if not precisions.get((0,) * len(heights), 0.0) > 0.0:
         raise TreeError("single cells were not measured, and nothing else determines them")
     measured = list(precisions)
-    tells = levels_that_tell(measured, grid_levels(shape))
+    informative = informative_levels(measured, grid_levels(shape))
     weights = np.array([precisions[level] * 2.0 ** sum(level) for level in measured])
-    return np.asarray(tells @ weights).reshape([height + 1 for height in heights])
+    return np.asarray(informative @ weights).reshape([height + 1 for height in heights])
 
 
 def grid_least_squares(

@@ -6,7 +6,7 @@ In: noisy answers with their weights, rules. Out: records, or weights of records
 |---|---|
 | fit.py | the one call: the record search, then column generation where rounds are asked for |
 | start.py | the first records, one-way marginals, and what a record may look like |
-| legal_layout.py | rules and allowed codes as arrays for the kernels |
+| feasible_layout.py | rules and allowed codes as arrays for the kernels |
 | problem.py | what is fitted, how, and what comes out |
 | rounding.py | weights as numbers of rows |
 | bookkeeping.py, layouts.py | the queries of a problem as arrays for the kernels |

@@ -1,4 +1,4 @@
-"""The books of a problem: tables of marginals, sums over conditions of narrow clauses, and lists of all other clauses."""
+"""The counters of a problem: tables of marginals, sums over conditions of narrow clauses, and lists of all other clauses."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from dpopt.inference.records.layouts import (
 from dpopt.inference.records.problem import FitProblem
 
 if TYPE_CHECKING:
-    from dpopt.inference.records.sweep_kernels import Books
+    from dpopt.inference.records.sweep_kernels import Counters
 
 
 class Bookkeeping:
-    """The books of N records, empty at first.
+    """The counters of N records, empty at first.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Bookkeeping:
     """
 
     def __init__(self, problem: FitProblem, records: int) -> None:
-        from dpopt.inference.records.sweep_kernels import Books
+        from dpopt.inference.records.sweep_kernels import Counters
 
         self._problem, self._records = problem, records
         self.marginals = MarginalTerms.of(problem.terms)
@@ -49,7 +49,7 @@ class Bookkeeping:
         tables = lay_out_tables(problem, self.marginals, records)
         listed = lay_out_clauses(problem, self.wide, records)
         monomials = lay_out_monomials(problem, self.narrow, records)
-        self.books = Books(
+        self.counters = Counters(
             1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
         )
 
@@ -57,12 +57,12 @@ class Bookkeeping:
         """Enter records (N, d)."""
         from dpopt.inference.records.table_kernels import count_all
 
-        books, sizes = self.books, self._problem.sizes
+        counters, sizes = self.counters, self._problem.sizes
         if len(self.marginals):
-            count_all(books.tables, books.place, self._problem.offsets(), records)
+            count_all(counters.tables, counters.place, self._problem.offsets(), records)
         for clauses, scale, counted in (
-            (self.narrow, books.monomials.scale, books.monomials.residuals),
-            (self.wide, books.listed.scale, books.listed.prices),
+            (self.narrow, counters.monomials.scale, counters.monomials.residuals),
+            (self.wide, counters.listed.scale, counters.listed.prices),
         ):
             if len(clauses):
                 np.add(
@@ -74,22 +74,22 @@ class Bookkeeping:
         from dpopt.inference.records.clause_kernels import gather
 
         if len(self.narrow):
-            gather(self.books.monomials)
+            gather(self.counters.monomials)
 
     def objective(self) -> float:
         """Return f of the records that are entered, from their exact counts."""
-        books, number = self.books, self._records
-        listed = books.listed.prices.astype(np.int64) - books.listed.scale // 2
+        counters, number = self.counters, self._records
+        listed = counters.listed.prices.astype(np.int64) - counters.listed.scale // 2
         return (
-            marginal_error(books.tables, self.marginals, number)
+            marginal_error(counters.tables, self.marginals, number)
             + clause_error(
-                books.monomials.residuals.astype(np.int64), books.monomials.scale, self.narrow, number
+                counters.monomials.residuals.astype(np.int64), counters.monomials.scale, self.narrow, number
             )
-            + clause_error(listed, books.listed.scale, self.wide, number)
+            + clause_error(listed, counters.listed.scale, self.wide, number)
         )
 
-    def priced(self, slopes: list[NDArray[np.float64]], unit: float) -> Books:
-        """Return books in which a query has a price of its own, in whole multiples of `unit`; they count no records.
+    def priced(self, slopes: list[NDArray[np.float64]], unit: float) -> Counters:
+        """Return counters in which a query has a price of its own, in whole multiples of `unit`; they count no records.
 
         Parameters
         ----------
@@ -99,21 +99,21 @@ class Bookkeeping:
         from dpopt.inference.records.table_kernels import write_prices
 
         by_term = {id(term): one for term, one in zip(self._problem.terms, slopes, strict=True)}
-        books, marginals = self.books, self.marginals
-        tables = books.tables._replace(weights=np.full(books.tables.weights.size, unit))
+        counters, marginals = self.counters, self.marginals
+        tables = counters.tables._replace(weights=np.full(counters.tables.weights.size, unit))
         for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
             shapes = marginals.shapes[first : first + len(one)]
             write_prices(tables, first, one.starts[:-1], shapes, by_term[id(term)], -1.0 / unit, 0)
-        listed = books.listed._replace(weights=np.full(len(self.wide.terms), unit))
-        monomials = books.monomials
+        listed = counters.listed._replace(weights=np.full(len(self.wide.terms), unit))
+        monomials = counters.monomials
         full = unit * monomials.coefficients[monomials.kinds[monomials.owners], 7]
         monomials = monomials._replace(weights=np.full(len(self.narrow), unit), full=full)
         for clauses, target in ((self.narrow, monomials.residuals), (self.wide, listed.prices)):
             for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
-        books = books._replace(own=0, tables=tables, listed=listed, monomials=monomials)
+        counters = counters._replace(own=0, tables=tables, listed=listed, monomials=monomials)
         if len(self.narrow):
             from dpopt.inference.records.clause_kernels import gather
 
-            gather(books.monomials)
-        return books
+            gather(counters.monomials)
+        return counters

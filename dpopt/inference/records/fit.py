@@ -1,13 +1,14 @@
-"""The N records of the record search, and the books in which they are counted.
+"""The N records of the record search, and the counters in which they are counted.
 
 The record search: N records, each in turn replaced by its best response to all others.
 
-Problem: minimize f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2 over the distributions p of N equally weighted legal records.
+Problem: minimize f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2 over the distributions p of N equally weighted feasible
+records.
 
 Method: block coordinate descent. A sweep takes the records in a public random order; each attribute of a record in turn takes
 the code that lowers f most, all other attributes and records as they are. f never rises. At a temperature tau > 0 the code
-is drawn instead (Gibbs sampling of the law of N records proportional to prior * exp(-f / tau)): records then spread over
-what the noise cannot tell apart, where best responses fit the noise itself.
+is drawn instead (Gibbs sampling of the distribution of N records proportional to prior * exp(-f / tau)): records then spread
+over what the noise cannot tell apart, where best responses fit the noise itself.
 
 The work of a sweep grows with the cells and clauses that a record's codes touch, not with the number of all records.
 
@@ -25,9 +26,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, frozen
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.column_generation import generate_columns
-from dpopt.inference.records.legal_layout import CHARGE, lay_out_legal, new_room
+from dpopt.inference.records.feasible_layout import CHARGE, lay_out_feasible, new_room
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
-from dpopt.inference.records.start import check_laws, choices_of, estimated_laws, start_records
+from dpopt.inference.records.start import check_one_way, choices_of, estimated_one_way, start_records
 from dpopt.public_random import PublicRandom
 
 ORDER, DRAWS = 1, 0  # numbers of public random streams
@@ -41,8 +42,8 @@ class Pool:
     problem
         What to fit.
     records : (N, d) int32
-        Legal records; copied.
-    laws : (c,) float64
+        Feasible records; copied.
+    one_way : (c,) float64
         The prior of a search at a positive temperature.
     seed
         Of orders and draws.
@@ -54,15 +55,15 @@ class Pool:
         self,
         problem: FitProblem,
         records: NDArray[np.int32],
-        laws: NDArray[np.float64],
+        one_way: NDArray[np.float64],
         seed: int,
         threads: int = 1,
     ) -> None:
         self.records = np.array(records, dtype=np.int32, order="C")
         self._keeping = Bookkeeping(problem, len(self.records))
         self._keeping.count(self.records, threads)
-        self._choices = choices_of(problem, laws)
-        self._legal = lay_out_legal(problem) if problem.rules.number_of_rules else None
+        self._choices = choices_of(problem, one_way)
+        self._feasible = lay_out_feasible(problem) if problem.rules.number_of_rules else None
         self._room = new_room(problem)
         self._largest_weight = max((term.weight for term in problem.terms), default=1.0)
         self._order = PublicRandom(seed << 32 | ORDER)
@@ -70,20 +71,20 @@ class Pool:
 
     def sweep(self, temperature: float) -> int:
         """Give every record, in a public random order, its best code in each attribute (or a draw); return the changes."""
-        from dpopt.inference.records.sweep_kernels import GAIN, sweep, sweep_legally
+        from dpopt.inference.records.sweep_kernels import GAIN, sweep, sweep_feasibly
 
         self._keeping.refresh()
-        books, records = self._keeping.books, self.records
+        counters, records = self._keeping.counters, self.records
         order = np.argsort(self._order.words(len(records)), kind="stable")
         scaled = temperature * float(len(records)) ** 2
-        if self._legal is None:
-            return int(sweep(books, self._choices, records, order, scaled, self._random))
+        if self._feasible is None:
+            return int(sweep(counters, self._choices, records, order, scaled, self._random))
         gain = GAIN / self._largest_weight
         return int(
-            sweep_legally(
-                books,
+            sweep_feasibly(
+                counters,
                 self._choices,
-                self._legal,
+                self._feasible,
                 self._room,
                 records,
                 order,
@@ -107,20 +108,20 @@ def fit_records(
     settings: FitSettings,
     *,
     start: NDArray[np.int32] | None = None,
-    laws: NDArray[np.float64] | None = None,
+    one_way: NDArray[np.float64] | None = None,
     progress: Report | None = None,
 ) -> Fitted:
-    """Return N equally weighted legal records that fit; see the top of this file.
+    """Return N equally weighted feasible records that fit; see the top of this file.
 
     Parameters
     ----------
     problem, settings
         What to fit, and how. Same seed, same records, unless `seconds` cuts the search short.
     start : (r, d) int32, optional
-        Legal records to start from, of any number (repeated, or thinned out evenly, to N). None: attributes drawn
-        independently from `laws`, and made legal under rules.
-    laws : (c,) float64, optional
-        Probability of every flat column (attribute, code): the law of a start, and the prior at a temperature above 0.
+        Feasible records to start from, of any number (repeated, or thinned out evenly, to N). None: attributes drawn
+        independently from `one_way`, and made feasible under rules.
+    one_way : (c,) float64, optional
+        Probability of every flat column (attribute, code): the distribution of a start, and the prior at a temperature above 0.
         Estimated from the values if left out.
     progress
         Told of the start and of every sweep.
@@ -128,14 +129,14 @@ def fit_records(
     Raises
     ------
     ProgramError
-        A start or laws that do not fit the problem, or no legal record was found.
+        A start or one-way marginals that do not fit the problem, or no feasible record was found.
     """
     began = time.perf_counter()
-    if laws is None:
-        laws = estimated_laws(problem)
-    check_laws(problem, laws)
-    records = start_records(problem, settings, start, laws)
-    pool = Pool(problem, records, laws, settings.seed, settings.threads)
+    if one_way is None:
+        one_way = estimated_one_way(problem)
+    check_one_way(problem, one_way)
+    records = start_records(problem, settings, start, one_way)
+    pool = Pool(problem, records, one_way, settings.seed, settings.threads)
     history = [_noted("start", 0, began, pool, 0)]
     if progress is not None:
         progress(history[-1])
@@ -175,14 +176,14 @@ def fit(
     settings: FitSettings,
     *,
     start: NDArray[np.int32] | None = None,
-    laws: NDArray[np.float64] | None = None,
+    one_way: NDArray[np.float64] | None = None,
     progress: Report | None = None,
 ) -> Fitted:
-    """Return legal records with weights that fit the values of a problem.
+    """Return feasible records with weights that fit the values of a problem.
 
     Parameters
     ----------
-    problem, settings, start, laws, progress
+    problem, settings, start, one_way, progress
         As for `fit_records`; with `settings.rounds` above 0 its records, equal ones merged, become weighted ones by column
         generation.
 
@@ -192,14 +193,14 @@ def fit(
         As for `fit_records`.
     """
     began = time.perf_counter()
-    searched = fit_records(problem, settings, start=start, laws=laws, progress=progress)
+    searched = fit_records(problem, settings, start=start, one_way=one_way, progress=progress)
     if not settings.rounds:
         return searched
     return generate_columns(
         problem,
         settings,
         searched.records,
-        laws=laws,
+        one_way=one_way,
         progress=progress,
         history=searched.history,
         began=began,

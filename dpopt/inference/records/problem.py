@@ -1,8 +1,8 @@
 """The problem of this room: records whose answers lie as near to noisy ones as those of any distribution can.
 
-Problem: minimize  f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2  over the probability distributions p on legal records,
+Problem: minimize  f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2  over the probability distributions p on feasible records,
 where row j of A_g holds the answers 0 or 1 of query j of term g to every record: A_g p are the shares of the records of
-which the queries are true. Legal are the records with allowed codes that obey the rules. Page: models/projection.
+which the queries are true. Feasible are the records with allowed codes that obey the rules. Page: models/projection.
 
 How a fit is made: public numbers only, so that it can be repeated from a plan.
 
@@ -131,7 +131,7 @@ class FitProblem:
         allowed[np.repeat(self.offsets()[:-1], self.domains.counts) + self.domains.codes] = True
         return allowed
 
-    def illegal(self, records: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def infeasible(self, records: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which of the records (r, d) have a code that is not allowed, or break a rule.
 
         Raises
@@ -151,13 +151,13 @@ class FitProblem:
             wrong[~wrong] = self.rules.broken(inside).any(axis=1)
         return wrong
 
-    def require_legal(self, records: NDArray[np.int32]) -> None:
+    def require_feasible(self, records: NDArray[np.int32]) -> None:
         """Raise ProgramError unless every record (r, d) has allowed codes and obeys the rules."""
-        wrong = self.illegal(records)
+        wrong = self.infeasible(records)
         if wrong.any():
             raise ProgramError(
                 f"record {int(np.argmax(wrong))} of {len(wrong):,} has a code that is not allowed or breaks a rule; a fit "
-                "starts from legal records only"
+                "starts from feasible records only"
             )
 
 
@@ -183,9 +183,9 @@ class FitSettings:
     sweeps
         Sweeps of the record search, >= 0; each gives every record its best response to all others once.
     smoothing
-        Temperature tau >= 0. 0: plain best responses. Above 0, records are drawn from the law proportional to
+        Temperature tau >= 0. 0: plain best responses. Above 0, records are drawn from the distribution proportional to
         prod_r prior(x_r) exp(-f / tau), one attribute of one record at a time; with weights 1 and values of variance s^2,
-        tau = s^2 is the posterior law of the records.
+        tau = s^2 is the posterior distribution of the records.
     improvement
         Stop before the last sweep once one lowers f by less than this share of f, >= 0; plain best responses only.
     seconds
@@ -284,13 +284,13 @@ class Fitted:
     Attributes
     ----------
     records : (r, d) int32
-        Legal records; after column generation distinct ones.
+        Feasible records; after column generation distinct ones.
     weights : (r,) float64
         Their shares, positive, sum 1.
     objective : float
         f of these weights.
     lower_bound : float or None
-        No distribution on legal records has a smaller f; None where nothing was proven.
+        No distribution on feasible records has a smaller f; None where nothing was proven.
     frank_wolfe_gap : float or None
         <gradient, A p> less <gradient, q(x)> for the best record x that pricing found at p: with exact pricing f(p) is within
         this of the optimum. None without column generation, and where it ended before these weights were priced.

@@ -1,4 +1,4 @@
-"""One-way laws: how often each code of each attribute occurs. Where the record search starts, and its prior.
+"""One-way marginals: how often each code of each attribute occurs. Where the record search starts, and its prior.
 
 Estimated from the noisy answers themselves: the one-way sums of all marginals, each weighted by one over its variance, made
 a probability vector by projection onto the simplex.
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.inference.records.feasible_layout import CHARGE, gains_of_one_way, lay_out_feasible
 from dpopt.inference.records.layouts import ClauseTerms, MarginalTerms, clauses_of
-from dpopt.inference.records.legal_layout import CHARGE, gains_of_laws, lay_out_legal
 from dpopt.inference.records.problem import FitProblem, FitSettings
 from dpopt.public_random import PublicRandom
 
@@ -28,35 +28,35 @@ LEAST_PROBABILITY = 1e-9
 """As a prior no code is impossible."""
 
 
-def check_laws(problem: FitProblem, laws: NDArray[np.float64]) -> None:
-    """Raise ProgramError unless laws (c,) hold a probability vector for each attribute, on its allowed codes.
+def check_one_way(problem: FitProblem, one_way: NDArray[np.float64]) -> None:
+    """Raise ProgramError unless the one-way marginals (c,) hold a probability vector for each attribute, on its allowed codes.
 
     Parameters
     ----------
-    laws : (c,) float64
+    one_way : (c,) float64
         Probability of every flat column (attribute, code).
     """
     offsets = problem.offsets()
-    if laws.shape != (int(offsets[-1]),):
+    if one_way.shape != (int(offsets[-1]),):
         raise ProgramError(
-            f"one-way laws have shape {laws.shape}; give one number for each of {offsets[-1]} columns"
+            f"one-way marginals have shape {one_way.shape}; give one number for each of {offsets[-1]} columns"
         )
-    sums = np.add.reduceat(laws, offsets[:-1])
-    if not np.isfinite(laws).all() or (laws < 0).any() or (np.abs(sums - 1) > 1e-6).any():
-        raise ProgramError("one-way laws must be probabilities that sum to 1 for each attribute")
-    if laws[~problem.allowed_columns()].any():
+    sums = np.add.reduceat(one_way, offsets[:-1])
+    if not np.isfinite(one_way).all() or (one_way < 0).any() or (np.abs(sums - 1) > 1e-6).any():
+        raise ProgramError("one-way marginals must be probabilities that sum to 1 for each attribute")
+    if one_way[~problem.allowed_columns()].any():
         raise ProgramError(
-            "one-way laws give probability to a code that records may not have; give it 0 there"
+            "one-way marginals give probability to a code that records may not have; give it 0 there"
         )
 
 
-def estimated_laws(problem: FitProblem) -> NDArray[np.float64]:
-    """Return one-way laws (c,) that the values of the problem suggest.
+def estimated_one_way(problem: FitProblem) -> NDArray[np.float64]:
+    """Return one-way marginals (c,) that the values of the problem suggest.
 
     Codes that no value speaks of share what the others leave; attributes that no marginal and no condition on one attribute
     alone names are uniform on their allowed codes.
     """
-    from dpopt.inference.records.table_kernels import add_one_way_sums, nearest_laws
+    from dpopt.inference.records.table_kernels import add_one_way_sums, nearest_one_way
 
     offsets, marginals = problem.offsets(), MarginalTerms.of(problem.terms)
     sums, weights = np.zeros(int(offsets[-1])), np.zeros(int(offsets[-1]))
@@ -75,9 +75,9 @@ def estimated_laws(problem: FitProblem) -> NDArray[np.float64]:
             weights,
         )
     _add_conditions(problem, sums, weights)
-    laws = np.zeros(sums.size)
-    nearest_laws(offsets, problem.allowed_columns(), sums, weights, laws)
-    return laws
+    one_way = np.zeros(sums.size)
+    nearest_one_way(offsets, problem.allowed_columns(), sums, weights, one_way)
+    return one_way
 
 
 def _add_conditions(problem: FitProblem, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
@@ -93,8 +93,10 @@ def _add_conditions(problem: FitProblem, sums: NDArray[np.float64], weights: NDA
         np.add.at(weights, columns, term.weight)
 
 
-def draw_records(problem: FitProblem, laws: NDArray[np.float64], number: int, seed: int) -> NDArray[np.int32]:
-    """Return `number` records (number, d) with independent attributes of these laws; rules are not looked at.
+def draw_records(
+    problem: FitProblem, one_way: NDArray[np.float64], number: int, seed: int
+) -> NDArray[np.int32]:
+    """Return `number` records (number, d) with independent attributes of these distributions; rules are not looked at.
 
     Every code occurs its expected number of times, rounded up or down, in a public random order of its own for each attribute.
     """
@@ -102,15 +104,15 @@ def draw_records(problem: FitProblem, laws: NDArray[np.float64], number: int, se
     records = np.empty((number, problem.sizes.size), dtype=np.int32)
     points = (np.arange(number) + 0.5) / number
     for attribute in range(problem.sizes.size):
-        edges = np.cumsum(laws[offsets[attribute] : offsets[attribute + 1]])
+        edges = np.cumsum(one_way[offsets[attribute] : offsets[attribute + 1]])
         codes = np.searchsorted(edges, points * edges[-1], side="right").astype(np.int32)
         order = np.argsort(random.words(number), kind="stable")
         records[order, attribute] = codes
     return records
 
 
-def choices_of(problem: FitProblem, laws: NDArray[np.float64]) -> Choices:
-    """Return the choices of a problem, with the prior of these one-way laws (c,)."""
+def choices_of(problem: FitProblem, one_way: NDArray[np.float64]) -> Choices:
+    """Return the choices of a problem, with the prior of these one-way marginals (c,)."""
     from dpopt.inference.records.sweep_kernels import Choices
 
     domains = problem.domains
@@ -120,7 +122,7 @@ def choices_of(problem: FitProblem, laws: NDArray[np.float64]) -> Choices:
         attributes=searched_attributes(problem),
         code_start=np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(domains.counts))),
         codes=domains.codes[codes].astype(np.int64),
-        log_prior=np.log(np.maximum(laws, LEAST_PROBABILITY)),
+        log_prior=np.log(np.maximum(one_way, LEAST_PROBABILITY)),
     )
 
 
@@ -149,22 +151,24 @@ def start_records(
     problem: FitProblem,
     settings: FitSettings,
     start: NDArray[np.int32] | None,
-    laws: NDArray[np.float64],
+    one_way: NDArray[np.float64],
 ) -> NDArray[np.int32]:
-    """Return N legal records: those given, repeated or thinned out evenly, or independent draws made legal.
+    """Return N feasible records: those given, repeated or thinned out evenly, or independent draws made feasible.
 
     Raises
     ------
     ProgramError
-        A record that is given is not legal, none is given, or no legal record was found.
+        A record that is given is not feasible, none is given, or no feasible record was found.
     """
     number, seed = settings.records, settings.seed << 32
     if start is None:
-        drawn = draw_records(problem, laws, number, seed | FIRST_DRAWS)
-        return made_legal(problem, drawn, laws, seed | WALKS) if problem.rules.number_of_rules else drawn
+        drawn = draw_records(problem, one_way, number, seed | FIRST_DRAWS)
+        return (
+            made_feasible(problem, drawn, one_way, seed | WALKS) if problem.rules.number_of_rules else drawn
+        )
     if len(start) == 0:
         raise ProgramError("a fit was to start from no records at all; give some, or none to draw them")
-    problem.require_legal(start)
+    problem.require_feasible(start)
     if len(start) == number:
         return start
     # Systematic: record i stands for the rows (i, i + 1] * number / r, in a public random order.
@@ -173,8 +177,8 @@ def start_records(
     return start[np.sort(picked)]
 
 
-def made_legal(
-    problem: FitProblem, records: NDArray[np.int32], laws: NDArray[np.float64], seed: int
+def made_feasible(
+    problem: FitProblem, records: NDArray[np.int32], one_way: NDArray[np.float64], seed: int
 ) -> NDArray[np.int32]:
     """Return records that obey the rules: these, each changed in as few codes as a walk finds, likely codes first.
 
@@ -183,24 +187,30 @@ def made_legal(
     Raises
     ------
     ProgramError
-        No walk found a legal record.
+        No walk found a feasible record.
     """
-    from dpopt.inference.records.sweep_kernels import make_legal
+    from dpopt.inference.records.sweep_kernels import make_feasible
 
-    result, legal = np.array(records, dtype=np.int32, order="C"), lay_out_legal(problem)
-    legal.state.gain[:-1] = gains_of_laws(laws, LEAST_PROBABILITY)
+    result, feasible = np.array(records, dtype=np.int32, order="C"), lay_out_feasible(problem)
+    feasible.state.gain[:-1] = gains_of_one_way(one_way, LEAST_PROBABILITY)
     found = np.zeros(len(result), dtype=np.bool_)
     steps = STEPS * problem.sizes.size
-    make_legal(
-        choices_of(problem, laws), legal, result, steps, CHARGE, found, np.array([seed], dtype=np.uint64)
+    make_feasible(
+        choices_of(problem, one_way),
+        feasible,
+        result,
+        steps,
+        CHARGE,
+        found,
+        np.array([seed], dtype=np.uint64),
     )
     good = np.flatnonzero(found)
     if not good.size:
         raise ProgramError(
-            "no record that obeys the rules was found; give legal records to start from, such as a solver's answer"
+            "no record that obeys the rules was found; give feasible records to start from, such as a solver's answer"
         )
     bad = np.flatnonzero(~found)
     copied = PublicRandom(seed + 1).below(np.full(bad.size, good.size, dtype=np.uint64))
     result[bad] = result[good[copied.astype(np.int64)]]
-    problem.require_legal(result)
+    problem.require_feasible(result)
     return result

@@ -1,11 +1,11 @@
 """Sweeps of the record search without rules. Compiled; importing this module imports numba.
 
-Sweeps of the record search under hard rules: from legal records to legal records. Compiled; imports numba.
+Sweeps of the record search under hard rules: from feasible records to feasible records. Compiled; imports numba.
 
-A visit of a record gives each attribute its best code among those that break no rule (or draws from the law of those). Where a
-code that breaks some would be better still, a compound move is tried: the code is given, what it breaks is repaired by
-changes of other attributes (`dpopt.solvers.local_search.rules_kernels`), all attributes take their best legal codes,
-and the record is kept if f is lower than before. Otherwise everything is taken back.
+A visit of a record gives each attribute its best code among those that break no rule (or draws from the distribution of
+those). Where a code that breaks some would be better still, a compound move is tried: the code is given, what it breaks is
+repaired by changes of other attributes (`dpopt.solvers.local_search.rules_kernels`), all attributes take their best feasible
+codes, and the record is kept if f is lower than before. Otherwise everything is taken back.
 
 Descent of single records with fixed prices. Compiled; importing this module imports numba.
 """
@@ -53,10 +53,10 @@ class Choices(NamedTuple):
     log_prior: NDArray[np.float64]  # (c,) used at a positive temperature only
 
 
-class Books(NamedTuple):
+class Counters(NamedTuple):
     """Where records are counted, and where the record under consideration stands there."""
 
-    own: int  # 1: that record is one of those that are counted; 0: the books only price records
+    own: int  # 1: that record is one of those that are counted; 0: the counters only price records
     tables: Tables
     place: Place
     listed: Listed
@@ -66,18 +66,18 @@ class Books(NamedTuple):
 
 
 @kernel
-def open_books(books: Books, choices: Choices, chosen: NDArray[np.int64]) -> None:
+def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64]) -> None:
     """Find where a record with these columns (d,) stands."""
-    put(books.tables, books.place, choices.first_column, chosen)
-    if books.listed.accepted.size:
-        look(books.listed, books.truth, chosen, books.own)
-    if books.monomials.kinds.size:
-        see(books.monomials, books.sight, chosen)
+    put(counters.tables, counters.place, choices.first_column, chosen)
+    if counters.listed.accepted.size:
+        look(counters.listed, counters.truth, chosen, counters.own)
+    if counters.monomials.kinds.size:
+        see(counters.monomials, counters.sight, chosen)
 
 
 @kernel
 def price_codes(
-    books: Books,
+    counters: Counters,
     choices: Choices,
     chosen: NDArray[np.int64],
     attribute: int,
@@ -85,28 +85,28 @@ def price_codes(
 ) -> None:
     """Write to `costs` what N^2 f changes by for each code of the attribute, the others as they are; up to a constant."""
     first = choices.first_column[attribute]
-    if books.listed.accepted.size:
+    if counters.listed.accepted.size:
         for code in range(costs.size):
-            costs[code] = books.truth.costs[first + code]
+            costs[code] = counters.truth.costs[first + code]
     else:
         costs[:] = 0.0
-    add_costs(books.tables, books.place, attribute, books.own, costs)
-    if books.monomials.kinds.size:
-        add_slopes(books.monomials, books.sight, chosen, attribute, first, books.own, costs)
+    add_costs(counters.tables, counters.place, attribute, counters.own, costs)
+    if counters.monomials.kinds.size:
+        add_slopes(counters.monomials, counters.sight, chosen, attribute, first, counters.own, costs)
 
 
 @kernel
 def change_code(
-    books: Books, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
+    counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
 ) -> None:
     """Give the record another column, and count it anew if it counts."""
     first = choices.first_column[attribute]
     old = chosen[attribute]
-    shift(books.tables, books.place, attribute, column - first, books.own)
-    if books.listed.accepted.size:
-        turn(books.listed, books.truth, old, column, books.own)
-    if books.monomials.kinds.size:
-        leave(books.monomials, books.sight, chosen, attribute, column, books.own)
+    shift(counters.tables, counters.place, attribute, column - first, counters.own)
+    if counters.listed.accepted.size:
+        turn(counters.listed, counters.truth, old, column, counters.own)
+    if counters.monomials.kinds.size:
+        leave(counters.monomials, counters.sight, chosen, attribute, column, counters.own)
     chosen[attribute] = column
 
 
@@ -147,7 +147,7 @@ def draw(
 
 @kernel
 def sweep(
-    books: Books,
+    counters: Counters,
     choices: Choices,
     records: NDArray[np.int32],
     order: NDArray[np.int64],
@@ -156,7 +156,7 @@ def sweep(
 ) -> int:
     """Give the records in this order their best code in each attribute, or a draw; return the number of changes.
 
-    All records count in the books. `temperature` is N^2 times that of the settings; 0 takes the best code.
+    All records count in the counters. `temperature` is N^2 times that of the settings; 0 takes the best code.
     """
     moved = 0
     d = records.shape[1]
@@ -165,12 +165,12 @@ def sweep(
     for row in order:
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen)
+        open_counters(counters, choices, chosen)
         for attribute in choices.attributes:
             first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
             costs = room[: last - first]
             old = chosen[attribute] - first
-            price_codes(books, choices, chosen, attribute, costs)
+            price_codes(counters, choices, chosen, attribute, costs)
             allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
             if temperature > 0.0:
                 prior = choices.log_prior[first:last]
@@ -178,7 +178,7 @@ def sweep(
             else:
                 new = cheapest(costs, allowed, old)
             if new != old:
-                change_code(books, choices, chosen, attribute, first + new)
+                change_code(counters, choices, chosen, attribute, first + new)
                 records[row, attribute] = new
                 moved += 1
     return moved
@@ -193,7 +193,7 @@ ATTEMPTS = 3
 EVERYTHING = 1 << 40
 
 
-class Legal(NamedTuple):
+class Feasible(NamedTuple):
     """Rules, and where a record stands with them; `still` has no clauses: moves change codes and gates only."""
 
     still: Index
@@ -206,7 +206,7 @@ class Room(NamedTuple):
     """Room to work in, for d attributes and c columns."""
 
     costs: NDArray[np.float64]  # (largest number of codes,)
-    legal_codes: NDArray[np.int64]  # (largest number of codes,)
+    feasible_codes: NDArray[np.int64]  # (largest number of codes,)
     before: NDArray[np.int64]  # (d,)
     after: NDArray[np.int64]  # (d,)
     promise: NDArray[np.float64]  # (d,) how much a code that breaks rules would be better
@@ -214,39 +214,39 @@ class Room(NamedTuple):
 
 
 @kernel
-def set_record(legal: Legal, chosen: NDArray[np.int64]) -> int:
+def set_record(feasible: Feasible, chosen: NDArray[np.int64]) -> int:
     """Start from a record of these columns (d,); return how many required gates it breaks."""
-    legal.state.chosen[:] = chosen
-    return restart_rules(legal.still, legal.state, legal.rules, legal.status)
+    feasible.state.chosen[:] = chosen
+    return restart_rules(feasible.still, feasible.state, feasible.rules, feasible.status)
 
 
 @kernel
 def give(
-    books: Books,
+    counters: Counters,
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     chosen: NDArray[np.int64],
     attribute: int,
     column: int,
 ) -> None:
     """Give the record another code in the tables, and in the rules where it has it not yet."""
-    if legal.state.chosen[attribute] != column:
-        move(legal.still, legal.state, legal.rules, legal.status, attribute, column)
-    change_code(books, choices, chosen, attribute, column)
+    if feasible.state.chosen[attribute] != column:
+        move(feasible.still, feasible.state, feasible.rules, feasible.status, attribute, column)
+    change_code(counters, choices, chosen, attribute, column)
 
 
 @kernel
 def visit(
-    books: Books,
+    counters: Counters,
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     room: Room,
     chosen: NDArray[np.int64],
     temperature: float,
     gain: float,
     random: NDArray[np.uint64],
 ) -> float:
-    """Give each attribute its best legal code, or draw one; return the change of N^2 f.
+    """Give each attribute its best feasible code, or draw one; return the change of N^2 f.
 
     Notes in `room` which attributes would rather have a code that breaks rules, and in the gains what codes are worth.
     """
@@ -256,10 +256,10 @@ def visit(
         first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
         costs = room.costs[: last - first]
         old = chosen[attribute] - first
-        price_codes(books, choices, chosen, attribute, costs)
+        price_codes(counters, choices, chosen, attribute, costs)
         for code in range(last - first):
-            legal.state.gain[first + code] = np.int64(math.floor((costs[old] - costs[code]) * gain + 0.5))
-        free = legal.rules.reach_start[attribute] == legal.rules.reach_start[attribute + 1]
+            feasible.state.gain[first + code] = np.int64(math.floor((costs[old] - costs[code]) * gain + 0.5))
+        free = feasible.rules.reach_start[attribute] == feasible.rules.reach_start[attribute + 1]
         new, wanted, number = old, old, 0
         for i in range(choices.code_start[attribute], choices.code_start[attribute + 1]):
             code = choices.codes[i]
@@ -268,10 +268,13 @@ def visit(
             if (
                 code == old
                 or free
-                or breaks(legal.still, legal.state, legal.rules, legal.status, attribute, first + code) == 0
+                or breaks(
+                    feasible.still, feasible.state, feasible.rules, feasible.status, attribute, first + code
+                )
+                == 0
             ):
                 new = code
-                room.legal_codes[number] = code
+                room.feasible_codes[number] = code
                 number += 1
             elif costs[code] < costs[wanted]:
                 wanted = code
@@ -280,13 +283,13 @@ def visit(
         if temperature > 0.0:
             best = np.inf
             for i in range(number):
-                best = min(best, costs[room.legal_codes[i]])
+                best = min(best, costs[room.feasible_codes[i]])
         if costs[wanted] < best:
             room.promise[attribute] = best - costs[wanted]
             room.wanted[attribute] = first + wanted
         if temperature > 0.0 and number > 1:
             prior = choices.log_prior[first:last]
-            new = draw(costs, room.legal_codes[:number], prior, temperature, next_unit(random))
+            new = draw(costs, room.feasible_codes[:number], prior, temperature, next_unit(random))
             # `draw` overwrites the costs with log prior - cost / temperature.
             changed += (prior[new] - costs[new]) * temperature - before
         elif temperature <= 0.0:
@@ -294,15 +297,15 @@ def visit(
         else:
             new = old
         if new != old:
-            give(books, choices, legal, chosen, attribute, first + new)
+            give(counters, choices, feasible, chosen, attribute, first + new)
     return changed
 
 
 @kernel
 def try_compound(
-    books: Books,
+    counters: Counters,
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     room: Room,
     chosen: NDArray[np.int64],
     temperature: float,
@@ -312,13 +315,13 @@ def try_compound(
     attribute: int,
 ) -> tuple[bool, float]:
     """Try the code that an attribute would rather have; return whether the record changed, and the change of N^2 f."""
-    state = legal.state
+    state = feasible.state
     room.before[:] = chosen
     _, number = compound_move(
-        legal.still,
+        feasible.still,
         state,
-        legal.rules,
-        legal.status,
+        feasible.rules,
+        feasible.status,
         attribute,
         room.wanted[attribute],
         0.0,
@@ -336,23 +339,23 @@ def try_compound(
             first = choices.first_column[other]
             costs = room.costs[: choices.first_column[other + 1] - first]
             old = chosen[other] - first
-            price_codes(books, choices, chosen, other, costs)
+            price_codes(counters, choices, chosen, other, costs)
             changed += costs[room.after[other] - first] - costs[old]
-            give(books, choices, legal, chosen, other, room.after[other])
-    changed += visit(books, choices, legal, room, chosen, 0.0, gain, random)
+            give(counters, choices, feasible, chosen, other, room.after[other])
+    changed += visit(counters, choices, feasible, room, chosen, 0.0, gain, random)
     if changed < 0.0 or (temperature > 0.0 and next_unit(random) < math.exp(-changed / temperature)):
         return True, changed
     for other in range(chosen.size):
         if chosen[other] != room.before[other]:
-            give(books, choices, legal, chosen, other, room.before[other])
+            give(counters, choices, feasible, chosen, other, room.before[other])
     return False, 0.0
 
 
 @kernel
-def respond_legally(
-    books: Books,
+def respond_feasibly(
+    counters: Counters,
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     room: Room,
     chosen: NDArray[np.int64],
     temperature: float,
@@ -361,7 +364,7 @@ def respond_legally(
     random: NDArray[np.uint64],
 ) -> float:
     """Visit a record once, and try compound moves where single ones are stuck; return the change of N^2 f."""
-    changed = visit(books, choices, legal, room, chosen, temperature, gain, random)
+    changed = visit(counters, choices, feasible, room, chosen, temperature, gain, random)
     for _ in range(ATTEMPTS):
         attribute = int(np.argmax(room.promise))
         if room.promise[attribute] <= 0.0:
@@ -369,9 +372,9 @@ def respond_legally(
         promise = room.promise.copy()
         promise[attribute] = 0.0
         kept, gained = try_compound(
-            books,
+            counters,
             choices,
-            legal,
+            feasible,
             room,
             chosen,
             temperature,
@@ -387,10 +390,10 @@ def respond_legally(
 
 
 @kernel
-def sweep_legally(
-    books: Books,
+def sweep_feasibly(
+    counters: Counters,
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     room: Room,
     records: NDArray[np.int32],
     order: NDArray[np.int64],
@@ -399,16 +402,16 @@ def sweep_legally(
     charge: float,
     random: NDArray[np.uint64],
 ) -> int:
-    """Visit the records in this order, each legal before and after; return the number of changed codes."""
+    """Visit the records in this order, each feasible before and after; return the number of changed codes."""
     moved = 0
     d = records.shape[1]
     chosen = np.empty(d, dtype=np.int64)
     for row in order:
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen)
-        set_record(legal, chosen)
-        respond_legally(books, choices, legal, room, chosen, temperature, gain, charge, random)
+        open_counters(counters, choices, chosen)
+        set_record(feasible, chosen)
+        respond_feasibly(counters, choices, feasible, room, chosen, temperature, gain, charge, random)
         for attribute in range(d):
             code = chosen[attribute] - choices.first_column[attribute]
             moved += code != records[row, attribute]
@@ -417,9 +420,9 @@ def sweep_legally(
 
 
 @kernel
-def make_legal(
+def make_feasible(
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     records: NDArray[np.int32],
     steps: int,
     charge: float,
@@ -431,23 +434,23 @@ def make_legal(
     for row in range(records.shape[0]):
         for attribute in range(chosen.size):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        legal.status.clock[0] += 1
-        legal.status.weight[:] = 1
-        set_record(legal, chosen)
+        feasible.status.clock[0] += 1
+        feasible.status.weight[:] = 1
+        set_record(feasible, chosen)
         walk(
-            legal.still,
-            legal.state,
-            legal.rules,
-            legal.status,
+            feasible.still,
+            feasible.state,
+            feasible.rules,
+            feasible.status,
             steps,
             GAIN,
             charge,
             EVERYTHING,
             random,
         )
-        found[row] = legal.status.number[0] == 0
+        found[row] = feasible.status.number[0] == 0
         for attribute in range(chosen.size):
-            records[row, attribute] = legal.state.chosen[attribute] - choices.first_column[attribute]
+            records[row, attribute] = feasible.state.chosen[attribute] - choices.first_column[attribute]
 
 
 LONGEST = 100
@@ -456,7 +459,7 @@ LONGEST = 100
 
 @kernel
 def descend_all(
-    books: Books,
+    counters: Counters,
     choices: Choices,
     records: NDArray[np.int32],
 ) -> None:
@@ -467,7 +470,7 @@ def descend_all(
     for row in range(records.shape[0]):
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen)
+        open_counters(counters, choices, chosen)
         moved = True
         for _ in range(LONGEST):
             if not moved:
@@ -477,37 +480,37 @@ def descend_all(
                 first = choices.first_column[attribute]
                 costs = room[: choices.first_column[attribute + 1] - first]
                 old = chosen[attribute] - first
-                price_codes(books, choices, chosen, attribute, costs)
+                price_codes(counters, choices, chosen, attribute, costs)
                 allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
                 new = cheapest(costs, allowed, old)
                 if new != old and costs[new] < costs[old] - 1e-12 * abs(costs[old]):
-                    change_code(books, choices, chosen, attribute, first + new)
+                    change_code(counters, choices, chosen, attribute, first + new)
                     moved = True
         for attribute in range(d):
             records[row, attribute] = chosen[attribute] - choices.first_column[attribute]
 
 
 @kernel
-def descend_all_legally(
-    books: Books,
+def descend_all_feasibly(
+    counters: Counters,
     choices: Choices,
-    legal: Legal,
+    feasible: Feasible,
     room: Room,
     records: NDArray[np.int32],
     gain: float,
     charge: float,
     random: NDArray[np.uint64],
 ) -> None:
-    """Do the same for legal records under rules, with compound moves; `gain` makes a price a gain of those."""
+    """Do the same for feasible records under rules, with compound moves; `gain` makes a price a gain of those."""
     d = records.shape[1]
     chosen = np.empty(d, dtype=np.int64)
     for row in range(records.shape[0]):
         for attribute in range(d):
             chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_books(books, choices, chosen)
-        set_record(legal, chosen)
+        open_counters(counters, choices, chosen)
+        set_record(feasible, chosen)
         for _ in range(LONGEST):
-            changed = respond_legally(books, choices, legal, room, chosen, 0.0, gain, charge, random)
+            changed = respond_feasibly(counters, choices, feasible, room, chosen, 0.0, gain, charge, random)
             if changed * gain > -1e-9:
                 break
         for attribute in range(d):

@@ -268,14 +268,14 @@ def add_one_way_sums(
 
 
 @kernel
-def nearest_laws(
+def nearest_one_way(
     offsets: NDArray[np.int64],
     allowed: NDArray[np.bool_],
     sums: NDArray[np.float64],
     weights: NDArray[np.float64],
-    laws: NDArray[np.float64],
+    one_way: NDArray[np.float64],
 ) -> None:
-    """Write to `laws` (c,) a probability vector for each attribute, near sums / weights on its allowed columns."""
+    """Write to `one_way` (c,) a probability vector for each attribute, near sums / weights on its allowed columns."""
     for attribute in range(offsets.size - 1):
         first, last = offsets[attribute], offsets[attribute + 1]
         known, unknown, total = 0, 0, 0.0
@@ -300,11 +300,11 @@ def nearest_laws(
         for column in range(first, last):
             if allowed[column]:
                 if weights[column] > 0.0:
-                    laws[column] = max(sums[column] / weights[column] - level, 0.0)
+                    one_way[column] = max(sums[column] / weights[column] - level, 0.0)
                 else:
-                    laws[column] = (1.0 - total) / unknown
+                    one_way[column] = (1.0 - total) / unknown
         mass = 0.0
         for column in range(first, last):
-            mass += laws[column]
+            mass += one_way[column]
         for column in range(first, last):
-            laws[column] /= mass
+            one_way[column] /= mass

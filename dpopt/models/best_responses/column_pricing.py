@@ -1,6 +1,6 @@
 """Pricing in column generation as a best response: the record whose answers lower the objective of a projection most.
 
-Problem (models/projection, PJ-4): minimize sum_j s_j q_j(x) over legal records x, for slopes s_j of either sign. A solver
+Problem (models/projection, PJ-4): minimize sum_j s_j q_j(x) over feasible records x, for slopes s_j of either sign. A solver
 of `MaxCsp` takes whole weights, so round(-factor * s_j) are maximized; what rounding can lose is bounded with each answer:
 
     min_x sum_j s_j q_j(x)  >=  -(max_x sum_j round(-factor * s_j) q_j(x) + most / 2) / factor,                         PJ-5

@@ -7,9 +7,9 @@ are a separator set). All rewards are independent.
 
 As a `MaxCsp` (PR-2), rewards are clauses of one literal, in whole units of 1/1024 of a query. Values of an attribute that no
 selected query names differ in their rewards alone, so only the best of them can be optimal (PR-3): its reward, the largest
-of k independent ones, is drawn at once by inverting the k-th power of the law, and which value it is, uniformly. So a problem
-names a few values of each attribute, however many there are. The best unnamed value is the hint's, and a solver that sees
-named values only gives it back (PR-4).
+of k independent ones, is drawn at once by inverting the k-th power of the distribution, and which value it is, uniformly. So
+a problem names a few values of each attribute, however many there are. The best unnamed value is the hint's, and a solver
+that sees named values only gives it back (PR-4).
 
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, sections 3 and 4 (FEM, sepFEM); Suggala and Netrapalli 2020.
 """
@@ -148,7 +148,7 @@ def perturbations(
     uniforms : (s, u + 2 d) float64
         Independent, uniform in [0, 1): one for each code that competes, two for each attribute.
     scale : float
-        lambda, in queries: the mean of sigma (FEM), the scale of the Laplace law (sepFEM).
+        lambda, in queries: the mean of sigma (FEM), the scale of the Laplace distribution (sepFEM).
     signed : bool
         Whether rewards are Laplace (sepFEM) or minus exponential (FEM).
     """

@@ -53,7 +53,7 @@ class Part:
     termination, limit
         Why the search of this part stopped.
     record : (d',) int32 or None
-        A legal record of the part: the solver's, or that of a legal hint where the solver has none.
+        A feasible record of the part: the solver's, or that of a feasible hint where the solver has none.
     bound : float or None
         Bound on the part's optimum.
     result : SolveResult or None
@@ -78,14 +78,14 @@ class Part:
 def solved_part(
     component: Component, result: SolveResult, hint: NDArray[np.int32] | None, began: float
 ) -> Part:
-    """Return the part as its solver left it; a legal hint stands in where there is no solution."""
+    """Return the part as its solver left it; a feasible hint stands in where there is no solution."""
     record = None if result.solution is None else result.require_record()
     if record is None and result.termination in {Termination.LIMIT, Termination.IMPRECISE}:
-        record = legal_or_none(component, hint)
+        record = feasible_or_none(component, hint)
     return Part(component, result.termination, result.limit, record, result.bound, result, began)
 
 
-def legal_or_none(component: Component, hint: NDArray[np.int32] | None) -> NDArray[np.int32] | None:
+def feasible_or_none(component: Component, hint: NDArray[np.int32] | None) -> NDArray[np.int32] | None:
     """Return the hint (d',) if it obeys the rules of the part."""
     return None if hint is None or component.problem.broken_rules(hint) else freeze(hint)
 
@@ -242,7 +242,7 @@ class Presolved:
             if not clauses[number]:
                 solved.append(_enumerated(part, own))
             elif interrupted:
-                record = legal_or_none(part, hint)
+                record = feasible_or_none(part, hint)
                 solved.append(Part(part, Termination.LIMIT, Limit.INTERRUPTED, record, None))
             else:
                 began = time.perf_counter() - started

@@ -25,8 +25,8 @@ How precisely counts are known that are measured with a part of a budget: one ov
 
     p = 2 b / m, Gaussian noise and b of rho;   p = 2 sinh^2(b / 2 m), Laplace noise and b of epsilon
 
-where one record moves the counts by m in L1 and in squared L2. The discrete Gaussian law has at most the variance
-sigma^2 = m / 2 b; the discrete Laplace law of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
+where one record moves the counts by m in L1 and in squared L2. The discrete Gaussian distribution has at most the variance
+sigma^2 = m / 2 b; the discrete Laplace distribution of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
 """
 
 from __future__ import annotations
@@ -44,18 +44,20 @@ from dpopt.errors import ProgramError
 _LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
 
 
-def noise_precisions(amounts: NDArray[np.float64], *, moved: int, gaussian: bool) -> NDArray[np.float64]:
+def noise_precisions(
+    amounts: NDArray[np.float64], *, sensitivity: int, gaussian: bool
+) -> NDArray[np.float64]:
     """Return p of each part b of the budget, in the shape of the amounts."""
     if gaussian:
-        return np.asarray(2.0 * amounts / moved)
-    return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * moved), _LARGEST_ARGUMENT)) ** 2)
+        return np.asarray(2.0 * amounts / sensitivity)
+    return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * sensitivity), _LARGEST_ARGUMENT)) ** 2)
 
 
-def precision_rates(amounts: NDArray[np.float64], *, moved: int, gaussian: bool) -> NDArray[np.float64]:
+def precision_rates(amounts: NDArray[np.float64], *, sensitivity: int, gaussian: bool) -> NDArray[np.float64]:
     """Return the derivative of each p by its b, in the shape of the amounts."""
     if gaussian:
-        return np.full(np.shape(amounts), 2.0 / moved)
-    return np.asarray(np.sinh(np.minimum(amounts / moved, 2 * _LARGEST_ARGUMENT)) / moved)
+        return np.full(np.shape(amounts), 2.0 / sensitivity)
+    return np.asarray(np.sinh(np.minimum(amounts / sensitivity, 2 * _LARGEST_ARGUMENT)) / sensitivity)
 
 
 DROPPED = 0.004
@@ -84,7 +86,7 @@ class HierarchyProgram:
         Levels from this one down may be measured: 1 where the total is known, else 0.
     amount : float
         The budget, epsilon or rho.
-    moved : int
+    sensitivity : int
         m.
     gaussian : bool
     least : float
@@ -95,7 +97,7 @@ class HierarchyProgram:
     levels: int
     first: int
     amount: float
-    moved: int
+    sensitivity: int
     gaussian: bool
     least: float
 
@@ -104,16 +106,18 @@ class HierarchyProgram:
             raise ProgramError(
                 f"hierarchy budgets: found {self.levels} levels of which those from {self.first} on may be measured"
             )
-        if not (self.amount > 0 and self.moved >= 1 and 0 < self.least <= 1):
+        if not (self.amount > 0 and self.sensitivity >= 1 and 0 < self.least <= 1):
             raise ProgramError(
-                "hierarchy budgets: amount, moved and the least share of single bins are above 0"
+                "hierarchy budgets: amount, sensitivity and the least share of single bins are above 0"
             )
 
     def evaluate(self, amounts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the objective HB-1 and its derivatives by b, (D + 1,)."""
-        precisions = noise_precisions(amounts, moved=self.moved, gaussian=self.gaussian)
+        precisions = noise_precisions(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
         value, slopes = self.variance(precisions)
-        return value, np.asarray(slopes * precision_rates(amounts, moved=self.moved, gaussian=self.gaussian))
+        return value, np.asarray(
+            slopes * precision_rates(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
+        )
 
     def spread(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return amounts, (D + 1,), that obey HB-2: single bins get their least share, levels share the rest so, (levels,)."""
@@ -167,7 +171,7 @@ def best_hierarchy_budgets(program: HierarchyProgram) -> HierarchyBudgets:
 def _nothing_varies(program: HierarchyProgram) -> bool:
     """Return whether a known total alone tells the ranges: their variance is 0 but for rounding errors."""
     alone = _bins_alone(program)
-    precision = noise_precisions(alone[-1:], moved=program.moved, gaussian=program.gaussian)[0]
+    precision = noise_precisions(alone[-1:], sensitivity=program.sensitivity, gaussian=program.gaussian)[0]
     return program.evaluate(alone)[0] <= _ROUNDING / float(precision)
 
 

@@ -76,47 +76,49 @@ class LevelProgram:
         c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each level.
     blocks : (L + 1,) float64
         B_h, bins of a block of each level.
-    tells : (k, L + 1) float64
-        1 where a level (column) tells of a part (row), 0 elsewhere: in one dimension `numpy.tri`, j <= h.
+    informative : (k, L + 1) float64
+        1 where a level (column) informs about a part (row), 0 elsewhere: in one dimension `numpy.tri`, j <= h.
     references : (g,) float64
         r_g.
     amount : float
         The budget, epsilon or rho.
-    moved : int
+    sensitivity : int
         m.
     gaussian : bool
     """
 
     loads: NDArray[np.float64]
     blocks: NDArray[np.float64]
-    tells: NDArray[np.float64]
+    informative: NDArray[np.float64]
     references: NDArray[np.float64]
     amount: float
-    moved: int
+    sensitivity: int
     gaussian: bool
 
     def __post_init__(self) -> None:
-        for name in ("loads", "blocks", "tells", "references"):
+        for name in ("loads", "blocks", "informative", "references"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
         groups, parts = self.loads.shape
         levels = self.blocks.size
-        if self.tells.shape != (parts, levels) or self.references.shape != (groups,) or not groups:
+        if self.informative.shape != (parts, levels) or self.references.shape != (groups,) or not groups:
             raise ProgramError(
-                f"level budgets: found loads of shape {self.loads.shape} and what is told of them of shape {self.tells.shape}, "
-                f"for {levels} levels and {self.references.size} groups"
+                f"level budgets: found loads of shape {self.loads.shape} and informative levels of shape "
+                f"{self.informative.shape}, for {levels} levels and {self.references.size} groups"
             )
-        if not (self.amount > 0 and self.moved >= 1 and (self.references > 0).all()):
-            raise ProgramError("level budgets: amount, moved and references are above 0")
+        if not (self.amount > 0 and self.sensitivity >= 1 and (self.references > 0).all()):
+            raise ProgramError("level budgets: amount, sensitivity and references are above 0")
 
     def precisions(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return p_h, one over the variance of a count (LB-4)."""
         if self.gaussian:
-            return 2.0 * amounts / self.moved
-        return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * self.moved), _LARGEST_ARGUMENT)) ** 2)
+            return 2.0 * amounts / self.sensitivity
+        return np.asarray(
+            2.0 * np.sinh(np.minimum(amounts / (2.0 * self.sensitivity), _LARGEST_ARGUMENT)) ** 2
+        )
 
     def gathered(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda, (k,): the precision of each part (LB-3)."""
-        return np.asarray(self.tells @ (self.blocks * self.precisions(amounts)))
+        return np.asarray(self.informative @ (self.blocks * self.precisions(amounts)))
 
     def variances(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean variance of each group's ranges, (g,); inf where they are not determined."""
@@ -135,9 +137,11 @@ class LevelProgram:
         mixed = (mixture / self.references) @ self.loads
         with np.errstate(divide="ignore", invalid="ignore"):
             falls = np.where(mixed > 0.0, mixed / gathered**2, 0.0)
-        told = falls @ self.tells
-        rates = 2.0 if self.gaussian else np.sinh(np.minimum(amounts / self.moved, 2 * _LARGEST_ARGUMENT))
-        return np.asarray(-told * self.blocks * rates / self.moved)
+        informed = falls @ self.informative
+        rates = (
+            2.0 if self.gaussian else np.sinh(np.minimum(amounts / self.sensitivity, 2 * _LARGEST_ARGUMENT))
+        )
+        return np.asarray(-informed * self.blocks * rates / self.sensitivity)
 
     def lower_bound(self, amounts: NDArray[np.float64]) -> float:
         """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only. The best at the best amounts.

@@ -4,7 +4,7 @@ Candidates are the marginals A over all non-empty subsets of the workload's (NA-
 
     minimize   sum_B c_B / tau_B                                                        (NA-1)
     subject to sum_A s_A = 1, s >= 0,                                                   (NA-2)
-               tau_B = kappa_B + (2 rho / moved) sum_{A containing B} s_A / N(A - B)    (NA-3)
+               tau_B = kappa_B + (2 rho / sensitivity) sum_{A containing B} s_A / N(A - B)    (NA-3)
 
 where N(S) is the number of cells over S, D_B = prod_{b in B} (n_b - 1), and for each set B of attributes
 c_B = D_B sum_{workload W containing B} N(W)^(-1/2) / N(W - B) (NA-4), kappa_B = D_B / (theta^|B| n^2) (NA-5).
@@ -77,7 +77,7 @@ class AllocationProgram:
     candidates : (S, k) int32
         Attributes of each candidate, increasing, -1 after the last; every component B is a candidate.
     supersets, components, gains : (e,) int64, (e,) int64, (e,) float64
-        Candidate A, component B and 2 rho / (moved N(A - B)) for each pair with B in A (NA-3).
+        Candidate A, component B and 2 rho / (sensitivity N(A - B)) for each pair with B in A (NA-3).
     costs, prior : (S,) float64
         c_B (NA-4), and kappa_B (NA-5).
     errors : (S,) float64
@@ -121,12 +121,12 @@ class AllocationProgram:
 
 
 def allocate_noise(
-    marginals: MarginalSet, *, rho: float, size: int, moved: int = 1, signal: float = SIGNAL
+    marginals: MarginalSet, *, rho: float, size: int, sensitivity: int = 1, signal: float = SIGNAL
 ) -> Allocation:
     """Return which marginals to measure with which shares of rho, so that the workload's predicted error is least (NA-1).
 
     The plan depends on public numbers only. Marginal A is then measured with Gaussian noise of variance
-    moved / (2 rho s_A), and records are fitted to all measurements by weighted least squares.
+    sensitivity / (2 rho s_A), and records are fitted to all measurements by weighted least squares.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def allocate_noise(
         The whole budget of the measurements, in zCDP, above 0.
     size
         Public number of records n, at least 1.
-    moved
+    sensitivity
         How many cells of one marginal a record moves: 1 under add-remove, 2 under replace-one.
     signal
         theta of NA-5, in (0, 1].
@@ -146,12 +146,12 @@ def allocate_noise(
     ProgramError
         A number out of range, no marginal, or more than four million pairs of a marginal and a subset.
     """
-    if not 0 < rho < np.inf or size < 1 or moved not in {1, 2} or not 0 < signal <= 1:
+    if not 0 < rho < np.inf or size < 1 or sensitivity not in {1, 2} or not 0 < signal <= 1:
         raise ProgramError(
-            f"noise allocation: found rho={rho!r}, size={size!r}, moved={moved!r} and signal={signal!r}, expected rho above 0, "
-            "size from 1, moved 1 or 2, and signal above 0 and at most 1"
+            f"noise allocation: found rho={rho!r}, size={size!r}, sensitivity={sensitivity!r} and signal={signal!r}, expected "
+            f"rho above 0, size from 1, sensitivity 1 or 2, and signal above 0 and at most 1"
         )
-    program = allocation_program(marginals, rho=rho, size=size, moved=moved, signal=signal)
+    program = allocation_program(marginals, rho=rho, size=size, sensitivity=sensitivity, signal=signal)
     best = solve_allocation(program)
     shares = np.where(best * best.size < DROPPED, 0.0, best)
     shares /= shares.sum()
@@ -166,7 +166,7 @@ def allocate_noise(
 
 
 def allocation_program(
-    marginals: MarginalSet, *, rho: float, size: int, moved: int, signal: float
+    marginals: MarginalSet, *, rho: float, size: int, sensitivity: int, signal: float
 ) -> AllocationProgram:
     """Return the arrays of NA-1 to NA-5; arguments as of `allocate_noise`."""
     if not len(marginals):
@@ -198,7 +198,7 @@ def allocation_program(
         candidates=_padded_last(candidates[by_width]),
         supersets=place[supersets],
         components=place[components],
-        gains=2.0 * rho / moved * ratios,
+        gains=2.0 * rho / sensitivity * ratios,
         costs=costs[by_width],
         prior=prior[by_width],
         errors=errors[by_width],

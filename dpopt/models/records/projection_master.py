@@ -6,7 +6,7 @@ Problem (models/projection): with one column q(x) of answers for each of r recor
     subject to  sum_x w_x = 1,                                                                  PJ-2
                 w_x >= 0 for every record x.                                                    PJ-3
 
-Over all legal records it is the projection itself; over some of them the master problem of column generation, whose next
+Over all feasible records it is the projection itself; over some of them the master problem of column generation, whose next
 record is the one of least slope (`column_pricing`, PJ-4).
 """
 

@@ -42,7 +42,8 @@ class DqrsCurator(Curator):
 
     Neighbouring relation: the ledger's. What a round releases is the multiset of its s signed queries: the net counts, and the
     pairs that cancel (`SampledQueries.pairs`). Each of the s queries of the round before, independently, is kept with
-    probability a(q) = exp(eta (A - 1) - c), A = q(D) - q(x) taken as at most 1, or replaced by a draw of the round's law.
+    probability a(q) = exp(eta (A - 1) - c), A = q(D) - q(x) taken as at most 1, or replaced by a draw of the round's
+    distribution.
 
     Sensitivity: A moves by at most 1/n. Theorem and charge: `dpopt.accounting.dqrs`; a round that would be cheaper if all its
     queries were drawn afresh draws them afresh and is charged as a round of DualQuery. Privacy: F2, F3, F4 in docs/privacy.md.

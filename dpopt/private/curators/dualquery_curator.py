@@ -1,4 +1,4 @@
-"""The curator of DualQuery: holds the records, draws queries, is told synthetic records."""
+"""The curator of DualQuery: holds the records, draws queries, gets synthetic records."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import check_marginals
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
-from dpopt.private.mechanisms.selection_law import clamp_of, draw_candidate, selection_weights
+from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.selection import Selection
 from dpopt.private.tables.dataset import PrivateDataset
@@ -89,9 +89,10 @@ class MeasuringCurator(CountingCurator):
 
         Notes
         -----
-        Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented law: see
-        `dpopt.private.mechanisms.selection_law.selection_weights`. The charge is computed here from the selection, never taken
-        from the caller. Privacy: E2, E4 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_measuring.py`.
+        Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented distribution: see
+        `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the selection,
+        never taken from the caller. Privacy: E2, E4 in docs/privacy.md. Test:
+        `tests/boundary/test_exact_loss_of_measuring.py`.
 
         Raises
         ------

@@ -19,7 +19,11 @@ from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
-from dpopt.private.selections.multiplicative_scores import MarginalLaw, SignedQueryLaw, check_public
+from dpopt.private.selections.multiplicative_scores import (
+    MarginalDistribution,
+    SignedQueryDistribution,
+    check_public,
+)
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -29,7 +33,7 @@ from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQu
 
 @dataclass(frozen=True, slots=True)
 class RoundMeasurement:
-    """What one round measures is called so, and has noise of this scale and law; public."""
+    """What one round measures is called so, and has noise of this scale and distribution; public."""
 
     name: str
     scale: float
@@ -116,11 +120,11 @@ class MultiplicativeCurator(Door[PrivateDataset]):
             if not isinstance(queries, MarginalSet):
                 raise PlanError("the workload has no marginals to select among; select queries")
             self._starts = queries.starts
-            self._marginals = MarginalLaw(
+            self._marginals = MarginalDistribution(
                 self._counts, queries.starts, size=size, range_=range_, relation=self._relation
             )
         else:
-            self._queries = SignedQueryLaw(
+            self._queries = SignedQueryDistribution(
                 self._counts, rows=dataset._rows, size=size, range_=range_, relation=self._relation
             )
 
@@ -198,7 +202,9 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         return self._noisy(self._counts[part], planned, charge, round=round)
 
     def _measurement_charge(self, planned: RoundMeasurement) -> Charge:
-        moved = 2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
+        sensitivity = (
+            2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
+        )
         return measurement_charge(
-            planned.name, moved, planned.scale, gaussian=planned.gaussian, relation=self._relation
+            planned.name, sensitivity, planned.scale, gaussian=planned.gaussian, relation=self._relation
         )

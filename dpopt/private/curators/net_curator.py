@@ -15,8 +15,8 @@ from dpopt.arrays import frozen
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution, clamp_at
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
-from dpopt.private.mechanisms.net.net_law import NetLaw, clamp_at
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, Multisets
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.tables.dataset import PrivateDataset
@@ -123,8 +123,8 @@ class NetCurator(Door[PrivateDataset]):
         PlanError
             If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
-        law = self._law_of(multisets, reach)
-        return self._selected(multisets, law, self._paid_once(self._charge()))
+        distribution = self._distribution_of(multisets, reach)
+        return self._selected(multisets, distribution, self._paid_once(self._charge()))
 
     def complete_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
         """Make the selection of a charge that was recalled without one; nothing had left the curator.
@@ -136,8 +136,10 @@ class NetCurator(Door[PrivateDataset]):
         BudgetError
             If no such charge was recalled, or it is another one.
         """
-        law = self._law_of(multisets, reach)
-        return self._selected(multisets, law, self._paid_once(self._charge(), "the selection", again=True))
+        distribution = self._distribution_of(multisets, reach)
+        return self._selected(
+            multisets, distribution, self._paid_once(self._charge(), "the selection", again=True)
+        )
 
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
         """Charge, then select a candidate of a list: the net mechanism.
@@ -162,11 +164,11 @@ class NetCurator(Door[PrivateDataset]):
         candidates = self._candidates(answers, records)
         spread = score_range("max", self._relation) * records
         clamp = clamp_at(_DEPTH, self._range, spread)
-        law = NetLaw(self._range, spread, clamp)
+        distribution = NetDistribution(self._range, spread, clamp)
         charge = self._paid_once(self._charge())
         distances = _distances(self._counts * records, candidates, self._size)
         best = int(distances.min())  # moves by no more than each candidate's distance
-        chosen = draw_listed(distances - best, law.weight, self._words)
+        chosen = draw_listed(distances - best, distribution.weight, self._words)
         selected = SelectedCandidate(chosen, charge)
         return self._released(selected, selected.to_json())
 
@@ -174,8 +176,8 @@ class NetCurator(Door[PrivateDataset]):
         """Return what the one selection costs."""
         return selection_charge(1, self._range, self._relation)
 
-    def _law_of(self, multisets: Multisets, reach: Decimal) -> NetLaw:
-        """Return the law of a selection that can be made, before anything is spent."""
+    def _distribution_of(self, multisets: Multisets, reach: Decimal) -> NetDistribution:
+        """Return the distribution of a selection that can be made, before anything is spent."""
         if len(multisets.answers) != len(self._counts):
             raise PlanError(
                 f"the elements answer {len(multisets.answers):,} queries, and {len(self._counts):,} were counted"
@@ -185,12 +187,16 @@ class NetCurator(Door[PrivateDataset]):
                 f"{multisets.records:,} records at a public size of {self._size:,} are beyond 64-bit distances; ask for fewer"
             )
         spread = score_range("max", self._relation) * multisets.records
-        return NetLaw(self._range, spread, int(reach * multisets.records * self._size))
+        return NetDistribution(self._range, spread, int(reach * multisets.records * self._size))
 
-    def _selected(self, multisets: Multisets, law: NetLaw, charge: Charge) -> SelectedDatabase:
+    def _selected(
+        self, multisets: Multisets, distribution: NetDistribution, charge: Charge
+    ) -> SelectedDatabase:
         """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy.md."""
         targets = self._counts * multisets.records
-        counts = draw_multiset(multisets, targets, size=self._size, law=law, source=self._words)
+        counts = draw_multiset(
+            multisets, targets, size=self._size, distribution=distribution, source=self._words
+        )
         held = np.flatnonzero(counts)
         selected = SelectedDatabase(held, counts[held], charge)
         return self._released(selected, selected.to_json())

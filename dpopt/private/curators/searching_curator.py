@@ -90,7 +90,7 @@ def search_charge(
 ) -> Charge:
     """Return the charge of all comparisons that a search may make.
 
-    **Neighbouring relation and sensitivity.** A comparison tells whether the count of one range of bins, with noise of its own,
+    **Neighbouring relation and sensitivity.** A comparison shows whether the count of one range of bins, with noise of its own,
     reaches a public threshold: 1 in L1 and in L2 under both relations.
 
     **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
@@ -158,8 +158,10 @@ class MedianCut:
         """
         if not self.comparisons:
             return None
-        moved = 1 if relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
-        single = measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = 1 if relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
+        single = measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
         return replace(single, count=self.comparisons)
 
 
@@ -308,8 +310,8 @@ class SearchingCurator(CountingCurator):
 
     def _found(self, what: _Search, places: NDArray[np.int64], charge: Charge | None) -> NoisySearch:
         """Put what was found on file, then hand it out. Privacy: A3, D1, D2 in docs/privacy.md."""
-        law = DISCRETE_GAUSSIAN if what.gaussian else DISCRETE_LAPLACE
-        found = NoisySearch(what.name, places, law, what.scale, charge)
+        distribution = DISCRETE_GAUSSIAN if what.gaussian else DISCRETE_LAPLACE
+        found = NoisySearch(what.name, places, distribution, what.scale, charge)
         return self._released(found, found.to_json())
 
     @cached_property

@@ -135,8 +135,8 @@ def _reader(
 
 
 def _faults(source: ParquetSource | CsvSource, reading: Reading) -> tuple[str, ...]:
-    told = isinstance(source, CsvSource) and not reading.how.on_invalid.is_total
-    return tuple(faults_of(source)) if told else ()  # type: ignore[arg-type]
+    named = isinstance(source, CsvSource) and not reading.how.on_invalid.is_total
+    return tuple(faults_of(source)) if named else ()  # type: ignore[arg-type]
 
 
 def _by_attribute(reader: BatchReader, attributes: NDArray[np.integer]) -> dict[int, ColumnProblems]:

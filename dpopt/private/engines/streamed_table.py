@@ -143,7 +143,7 @@ def count_in_batches(
 ) -> None:
     """Read a table once and count on every batch; with `ahead`, a thread reads the next one meanwhile.
 
-    `progress` is told how many rows have been counted.
+    `progress` gets how many rows have been counted.
     """
     counted, read = 0, reader.batches(counter.named.rows_at_a_time)
     with closing(one_ahead(read) if ahead else read) as batches:

@@ -80,7 +80,7 @@ class GroupSums(_Measurement):
         if bins_of_a_record != 1:
             raise PlanError(f"{self.name}: groups of nodes are not measured; an edge may count twice in one")
         return measurement_charge(
-            self.name, _moved(1, relation), self.scale, gaussian=self.gaussian, relation=relation
+            self.name, _sensitivity(1, relation), self.scale, gaussian=self.gaussian, relation=relation
         )
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
@@ -127,8 +127,10 @@ class SortedCounts(_Measurement):
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
         `tests/private/test_bin_curator.py`.
         """
-        moved = _moved(bins_of_a_record, relation)
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = _sensitivity(bins_of_a_record, relation)
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the counts in order, (length,). Private."""
@@ -147,8 +149,10 @@ class BinsInUse(_Measurement):
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for Gaussian
         noise. Privacy: C1, C7 in docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
         """
-        moved = bins_of_a_record**2 if self.gaussian else bins_of_a_record
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = bins_of_a_record**2 if self.gaussian else bins_of_a_record
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the number, (1,). Private."""
@@ -158,5 +162,5 @@ class BinsInUse(_Measurement):
 BinMeasurement = GroupSums | SortedCounts | BinsInUse
 
 
-def _moved(bins: int, relation: NeighbouringRelation) -> int:
+def _sensitivity(bins: int, relation: NeighbouringRelation) -> int:
     return bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins

@@ -78,12 +78,16 @@ class ConjunctionCounts:
     def charge(self, literals: ChosenLiterals, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** `LiteralGroups.moved`: so many counts differ between neighbours, each by 1 (L1; its root in L2).
+        **Sensitivity.** `LiteralGroups.sensitivity`: so many counts differ between neighbours, each by 1 (L1; its root in L2).
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy.md. Test:
         `tests/private/test_conjunction_curator.py`.
         """
-        moved = literals.groups.moved(self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE)
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = literals.groups.sensitivity(
+            self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE
+        )
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
     def exact(
         self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = 2

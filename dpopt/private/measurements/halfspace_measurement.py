@@ -132,8 +132,10 @@ class Arcs(_Noised):
                 f"found arcs of 2^{self.height} of {bins} bins, T = {dimension}; expected T = 2, and two or more arcs of "
                 "equal numbers of bins"
             )
-        moved = m if relation is NeighbouringRelation.ADD_REMOVE else 2 * m
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = m if relation is NeighbouringRelation.ADD_REMOVE else 2 * m
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
     def exact(self, points: ProjectedPoints, *_: object) -> NDArray[np.int64]:
         """Return the numbers, (m 2 h / 2^height,), from those of the bins. Private."""

@@ -76,8 +76,8 @@ class ListCounts:
     def charge(self, coefficients: ListCoefficients, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** `ListCoefficients.moved`: the largest distance between the counts of neighbours, in L1 for Laplace and
-        in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
+        **Sensitivity.** `ListCoefficients.sensitivity`: the largest distance between the counts of neighbours, in L1 for
+        Laplace and in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C10 in docs/privacy.md. Test:
         `tests/private/test_list_curator.py`.
 
@@ -90,10 +90,12 @@ class ListCounts:
             raise PlanError(
                 f"found conjunctions of {self.size} literals; the coefficients end at {coefficients.largest_size}"
             )
-        moved = coefficients.moved(
+        sensitivity = coefficients.sensitivity(
             self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE, squared=self.gaussian
         )
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
     def exact(self, table: ListTable, *_: object) -> NDArray[np.int64]:
         """Return what the rows count. Private."""

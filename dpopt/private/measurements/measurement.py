@@ -65,7 +65,7 @@ class Measurement:
 
         Notes
         -----
-        **Sensitivity.** `moved`: so many counts differ between neighbours at most, each by 1 (L1; its root in L2). Of M
+        **Sensitivity.** `sensitivity`: so many counts differ between neighbours at most, each by 1 (L1; its root in L2). Of M
         marginals M under add-remove, 2 M under replace-one; of clauses `dpopt.queries.sensitivity.clauses.count_sensitivity`.
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3 in docs/privacy.md. Test:
@@ -77,10 +77,12 @@ class Measurement:
             If the queries belong to another schema: counting them would fail.
         """
         self.check_against(sizes)
-        moved = self.moved(relation, sizes)
-        return measurement_charge(self.name, moved, self.scale, gaussian=self.gaussian, relation=relation)
+        sensitivity = self.sensitivity(relation, sizes)
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
 
-    def moved(self, relation: NeighbouringRelation, sizes: NDArray[np.integer]) -> int:
+    def sensitivity(self, relation: NeighbouringRelation, sizes: NDArray[np.integer]) -> int:
         """Return an upper bound of how many counts differ, each by 1, between two neighbours."""
         if isinstance(self.queries, MarginalSet):
             marginals = len(self.queries)

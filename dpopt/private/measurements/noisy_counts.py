@@ -22,7 +22,7 @@ CHUNK = 100_000
 
 
 class Noised(Protocol):
-    """What is measured with noise: its name, and law and scale of the noise."""
+    """What is measured with noise: its name, and distribution and scale of the noise."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Noised(Protocol):
 
     @property
     def scale(self) -> float:
-        """Sigma of the discrete Gaussian or b of the discrete Laplace law."""
+        """Sigma of the discrete Gaussian or b of the discrete Laplace distribution."""
         ...
 
     @property
@@ -81,5 +81,5 @@ def with_noise(
             done += noisy.size
             if progress is not None:
                 progress(done / exact.size)
-    law = DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
-    return NoisyAnswers(measurement.name, freeze(values), law, measurement.scale, charge)
+    distribution = DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
+    return NoisyAnswers(measurement.name, freeze(values), distribution, measurement.scale, charge)

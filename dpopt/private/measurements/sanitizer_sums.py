@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_MOVED, measurement_charge
+from dpopt.accounting.measurements import LARGEST_SENSITIVITY, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.measurements.conjunction_measurement import packed_literals
@@ -95,14 +95,14 @@ class CoefficientSums:
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy.md. Tests:
         `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss_of_sanitizers.py`.
         """
-        moved, scale = moved_and_scale(
+        sensitivity, scale = sensitivity_and_scale(
             family,
             self.unit,
             self.scale,
             gaussian=self.gaussian,
             replaced=relation is NeighbouringRelation.REPLACE_ONE,
         )
-        return measurement_charge(self.name, moved, scale, gaussian=self.gaussian, relation=relation)
+        return measurement_charge(self.name, sensitivity, scale, gaussian=self.gaussian, relation=relation)
 
     def exact(
         self, table: CoefficientTable, relation: NeighbouringRelation, threads: int = 2
@@ -117,7 +117,7 @@ class CoefficientSums:
         return coefficient_sums(table._records, table._public, self.unit, threads=threads)
 
 
-def moved_and_scale(
+def sensitivity_and_scale(
     family: PolynomialFamily, unit: float, scale: float, *, gaussian: bool, replaced: bool
 ) -> tuple[int, float]:
     """Return L1, or the square of L2, and the scale of the noise, as accounting takes them.
@@ -128,10 +128,10 @@ def moved_and_scale(
     moves = family.moves(unit)
     if not gaussian:
         return (moves.replaced if replaced else moves.added), scale
-    moved, shift = (moves.replaced_squared if replaced else moves.added_squared), 0
-    while -(-moved >> 2 * shift) > LARGEST_MOVED:
+    sensitivity, shift = (moves.replaced_squared if replaced else moves.added_squared), 0
+    while -(-sensitivity >> 2 * shift) > LARGEST_SENSITIVITY:
         shift += 1
-    return -(-moved >> 2 * shift), scale / 2.0**shift
+    return -(-sensitivity >> 2 * shift), scale / 2.0**shift
 
 
 class _Total:

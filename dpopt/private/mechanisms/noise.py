@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DISCRETE_GAUSSIAN, DISCRETE_LAPLACE = "discrete Gaussian", "discrete Laplace"
-"""What the laws are called in transcripts."""
+"""What the distributions are called in transcripts."""
 
 
 class Noise(Protocol):

@@ -52,7 +52,7 @@ class SeededWords:
 
 
 class ScriptedWords:
-    """Words given in advance, for tests of exact output laws; never private."""
+    """Words given in advance, for tests of exact output distributions; never private."""
 
     is_private = False
 

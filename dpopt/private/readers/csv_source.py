@@ -172,11 +172,11 @@ class CsvFilesSource:
         for number, source in enumerate(self._sources):
             self._rows[number] = 0
 
-            def tell(share: float, number: int = number) -> None:
+            def report(share: float, number: int = number) -> None:
                 if progress is not None:
                     progress((number + share) / number_of_files)
 
-            for index, array in source.pieces(positions, tell, batch_rows=batch_rows):
+            for index, array in source.pieces(positions, report, batch_rows=batch_rows):
                 if index == 0:
                     self._rows[number] += len(array)
                 yield index, array

@@ -77,15 +77,15 @@ def read_binary_table(
 
 
 def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableReading:
-    """Return the reading of a file with its layout: the one that is given, or the one that the first bytes tell.
+    """Return the reading of a file with its layout: the one that is given, or the one that the first bytes show.
 
-    Only npz, mtx and bits are told by their first bytes, which say nothing of records. The first bytes of baskets, and of pairs
-    without names of columns, are a record: these layouts are declared, and nothing is looked at.
+    Only npz, mtx and bits are known by their first bytes, which say nothing of records. The first bytes of baskets, and of
+    pairs without names of columns, are a record: these layouts are declared, and nothing is looked at.
 
     Raises
     ------
     PrivateDataError
-        If the file cannot be read, or its first bytes tell no layout or another one.
+        If the file cannot be read, or its first bytes show no layout or another one.
     """
     path = Path(table)
     start = first_bytes(path)
@@ -94,30 +94,30 @@ def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableR
         raise PrivateDataError(f"{path.name} is empty; expected a table with at least one record")
     if declared:
         return reading
-    told = None
+    from_bytes = None
     if start.startswith(b"PK\x03\x04"):
-        told = Layout.NPZ
+        from_bytes = Layout.NPZ
     elif start.startswith(BITS_MARK):
-        told = Layout.BITS
+        from_bytes = Layout.BITS
     elif start.startswith(MTX_MARK) or (start.startswith(GZIP_MARK) and _is_packed_matrix(path)):
-        told = Layout.MTX
+        from_bytes = Layout.MTX
     if reading.layout is None:
-        if told is None:
+        if from_bytes is None:
             raise PrivateDataError(
-                f"the first bytes of {path.name} do not tell its layout{_but(start)}; give --layout baskets (the items of a "
+                f"the first bytes of {path.name} do not show its layout{_but(start)}; give --layout baskets (the items of a "
                 "record on each line) or --layout pairs (a user and an item on each line), or save the table as npz, "
                 "mtx or bits"
             )
-        return replace(reading, layout=told)
-    if told is not reading.layout and (
-        told is not None or reading.layout in {Layout.NPZ, Layout.MTX, Layout.BITS}
+        return replace(reading, layout=from_bytes)
+    if from_bytes is not reading.layout and (
+        from_bytes is not None or reading.layout in {Layout.NPZ, Layout.MTX, Layout.BITS}
     ):
-        what = "something else" if told is None else told.value
+        what = "something else" if from_bytes is None else from_bytes.value
         raise PrivateDataError(
-            f"{path.name} is no file of the layout {reading.layout}: its first bytes tell {what}; name the layout "
+            f"{path.name} is no file of the layout {reading.layout}: its first bytes show {what}; name the layout "
             "that it has"
         )
-    if told is None and (foreign := foreign_format(start)):
+    if from_bytes is None and (foreign := foreign_format(start)):
         raise PrivateDataError(f"{path.name} is {foreign}; save the table as a text in UTF-8")
     return reading
 

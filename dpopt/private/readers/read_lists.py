@@ -131,22 +131,22 @@ class _Rows:
     different: list[str]
 
     def refuse(self, bad: NDArray[np.bool_], reason: str) -> None:
-        """Refuse the rows with these parts, told with line and text."""
+        """Refuse the rows with these parts, named with line and text."""
         rows, firsts = np.unique(self.rows[bad], return_index=True)
         if not rows.size:
             return
         parts = np.flatnonzero(bad)[firsts]
-        told = [
+        messages = [
             f"line {self.lines[row]}: {shown(self.different[self.codes[part]])} {reason}"
             for row, part in zip(rows[:EXAMPLES], parts[:EXAMPLES], strict=True)
         ]
         if rows.size > EXAMPLES:
-            told.append(f"and {rows.size - EXAMPLES:,} more lines")
+            messages.append(f"and {rows.size - EXAMPLES:,} more lines")
         family = self.family
         names = ", ".join(family.variables[:EXAMPLES]) + (", ..." if len(family.variables) > EXAMPLES else "")
         raise PrivateDataError(
             f"{self.title} does not fit the declaration\n"
-            + "\n".join(f"  {one}" for one in told)
+            + "\n".join(f"  {one}" for one in messages)
             + f"\n  expected: up to {family.length} literals on the variables {names}, as in {_FORMS[family.kind]}"
         )
 

@@ -134,7 +134,7 @@ class TableReading:
     Parameters
     ----------
     layout
-        Wide tables of zeros and ones: npz, mtx, baskets, pairs or bits; None where the first bytes tell (npz, mtx, bits).
+        Wide tables of zeros and ones: npz, mtx, baskets, pairs or bits; None where the first bytes show it (npz, mtx, bits).
     first_item
         baskets, pairs: the number of the first column, 0 or more (at most 10^15), where items are numbers. None stands for 0;
         and where the schema has names, for items that are written by name.

@@ -256,7 +256,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.number = 0
-        self._told: list[str] = []
+        self._messages: list[str] = []
 
     def add(
         self,
@@ -266,17 +266,17 @@ class Faults:
     ) -> None:
         """Add what was found; `lines` gives the lines of some of it, `text` says what one of it is."""
         self.number += found.size
-        first = found[: EXAMPLES - len(self._told)]
+        first = found[: EXAMPLES - len(self._messages)]
         if first.size:
-            self._told += [
+            self._messages += [
                 f"line {line:,}: {text(one)}"
                 for line, one in zip(lines(first).tolist(), first.tolist(), strict=True)
             ]
 
     def examples(self) -> list[str]:
         """Return the first places, and how many more there are."""
-        more = self.number - len(self._told)
-        return [*self._told, f"and {more:,} more"] if more else list(self._told)
+        more = self.number - len(self._messages)
+        return [*self._messages, f"and {more:,} more"] if more else list(self._messages)
 
 
 class Malformed(Faults):

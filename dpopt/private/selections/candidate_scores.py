@@ -48,7 +48,7 @@ class CandidateScores:
     same in records. Privacy: E4 in docs/privacy.md. Test: `tests/private/test_candidate_scores.py`.
 
     Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time is not
-    hidden (known limits). What is told as progress depends on public sizes only.
+    hidden (known limits). Progress depends on public sizes only.
     """
 
     def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""Which query, or which marginal, a public distribution answers worst: exact scores and the exact law of a selection."""
+"""Which query, or which marginal, a public distribution answers worst: exact scores, and how a selection is distributed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpopt.accounting.selections import score_range, units_per_range
 from dpopt.errors import PlanError, PrivacyBoundaryError
 from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
-from dpopt.private.mechanisms.selection_law import clamp_of, draw_candidate, selection_weights
+from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
 from dpopt.private.selections.query_weights import (
     HALF_BITS,
     LARGE,
@@ -44,7 +44,7 @@ def check_public(answers: NDArray[np.int64], queries: int, size: int) -> None:
         raise PlanError(f"public answers must lie between 0 and the public size of {size:,} records")
 
 
-class SignedQueryLaw:
+class SignedQueryDistribution:
     """Selects a signed query with probability proportional to exp(eps0 score / units).
 
     Parameters
@@ -69,8 +69,8 @@ class SignedQueryLaw:
     size: within [0, 1,024] or within [-1,024, 0]. `units` is the width of that interval, so the weights have range eps0. The
     public answers move nothing.
 
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented law and the slack
-    of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in docs/privacy.md. Test:
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented distribution and
+    the slack of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in docs/privacy.md. Test:
     `tests/private/test_multiplicative_scores.py`.
 
     Raises
@@ -103,7 +103,7 @@ class SignedQueryLaw:
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyBoundaryError(
-            "a law holds exact answers and stays in the process: no pickling, no copies"
+            "a distribution holds exact answers and stays in the process: no pickling, no copies"
         )
 
     def draw(self, answers: NDArray[np.int64], source: RandomWords) -> int:
@@ -114,17 +114,26 @@ class SignedQueryLaw:
         scores = self._base - answers
         top = max(int(scores.max()), self._offset - int(scores.min()))
         table, blocks = self._table, -(-len(scores) // BLOCK)
-        law = (scores, self._offset, top, table.clamp, table.bits, table.high, table.low, self._half_bits)
+        distribution = (
+            scores,
+            self._offset,
+            top,
+            table.clamp,
+            table.bits,
+            table.high,
+            table.low,
+            self._half_bits,
+        )
         totals = np.empty((blocks, 2), dtype=np.uint64)
-        block_totals(*law, totals, 0, blocks)
+        block_totals(*distribution, totals, 0, blocks)
         accumulate(totals)
         point = uniform_below((int(totals[-1, 0]) << 64) + int(totals[-1, 1]), 1, source)
         drawn = np.empty(1, dtype=np.int64)
-        find_draws(*law, totals, point, drawn)
+        find_draws(*distribution, totals, point, drawn)
         return int(drawn[0])
 
 
-class MarginalLaw:
+class MarginalDistribution:
     """Selects a marginal by how far its exact counts lie from public answers.
 
     Parameters
@@ -145,8 +154,8 @@ class MarginalLaw:
     |1,024 count_c - a_c|, less 1,024 times a public penalty.
 
     **Neighbouring relation and sensitivity.** Those of `dpopt.private.selections.candidate_scores.CandidateScores`, by
-    `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and law:
-    `dpopt.private.mechanisms.selection_law.selection_weights`. Privacy: E2, E7 in docs/privacy.md. Test:
+    `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and distribution:
+    `dpopt.private.mechanisms.selection_distribution.selection_weights`. Privacy: E2, E7 in docs/privacy.md. Test:
     `tests/private/test_multiplicative_scores.py`.
 
     Raises
@@ -173,7 +182,7 @@ class MarginalLaw:
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyBoundaryError(
-            "a law holds exact answers and stays in the process: no pickling, no copies"
+            "a distribution holds exact answers and stays in the process: no pickling, no copies"
         )
 
     def draw(

@@ -29,7 +29,7 @@ from dpopt.private.selections.query_weights import (
     NORMAL_DEPTH,
 )
 
-_Law = tuple[
+_Distribution = tuple[
     NDArray[np.int64], int, int, int, int, NDArray[np.float64], NDArray[np.float64], int
 ]  # as the kernels take it: scores, offset, top, clamp, bits, high, low, half bits
 
@@ -66,10 +66,11 @@ class QuerySelection:
     public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score / units) have a
     range of eps0.
 
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented law and the slack
-    of `QueryWeights`; queries that are not held have the weight that they would have. Privacy: E3, E5 in docs/privacy.md.
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented distribution and
+    the slack of `QueryWeights`; queries that are not held have the weight that they would have. Privacy: E3, E5 in
+    docs/privacy.md.
 
-    Checked by `tests/private/test_query_selection.py` (exact law, held or not; range over all
+    Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all
     neighbours).
 
     Raises
@@ -167,8 +168,8 @@ class QuerySelection:
 
         blocks = -(-len(scores) // BLOCK)
         totals = np.empty((blocks, 2), dtype=np.uint64)
-        law = self._law(scores, top)
-        self._over(blocks, lambda first, last: block_totals(*law, totals, first, last))
+        distribution = self._distribution(scores, top)
+        self._over(blocks, lambda first, last: block_totals(*distribution, totals, first, last))
         accumulate(totals)
         return totals
 
@@ -183,10 +184,10 @@ class QuerySelection:
         from dpopt.private.mechanisms.sampler_kernels import find_draws
 
         drawn = np.empty(1, dtype=np.int64)
-        find_draws(*self._law(scores, top), totals, point, drawn)
+        find_draws(*self._distribution(scores, top), totals, point, drawn)
         return 2 * int(held[drawn[0] // 2]) + int(drawn[0] % 2)
 
-    def _law(self, scores: NDArray[np.int64], top: int) -> _Law:
+    def _distribution(self, scores: NDArray[np.int64], top: int) -> _Distribution:
         table = self._table
         return (
             scores,

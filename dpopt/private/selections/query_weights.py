@@ -1,6 +1,7 @@
 """The query player of DualQuery: one exact integer score per query, and exact draws from the weights.
 
-The draws are exact up to a charge of 2**-49; the law is in the docstring of `QueryWeights`. Privacy: E3 in docs/privacy.md.
+The draws are exact up to a charge of 2**-49; the distribution is in the docstring of `QueryWeights`. Privacy: E3 in
+docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -58,13 +59,13 @@ class QueryWeights:
     and of its negation each move by 0 or 1 in one direction, a range of t - 1.
 
     **Theorem.** A draw with probability proportional to exp(eta / n * score) is a bounded-range mechanism of range
-    eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented law:
-    scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at most
+    eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented
+    distribution: scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at most
     3 * 2**-53 (1 + 2**-50) of itself, drawn with probability exactly proportional to it by integer arithmetic, for which 2**-49
     is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.md.
 
-    Checked by `tests/private/test_query_weights.py` (exact law against rational arithmetic, range over all neighbours) and
-    `tests/statistics/test_sampler_law.py` (chi-square with stated power).
+    Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
+    neighbours) and `tests/statistics/test_sampler_distribution.py` (chi-square with stated power).
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class QueryWeights:
         blocks = -(-len(self._scores) // BLOCK)
         totals = np.empty((blocks, 2), dtype=np.uint64)
         table = self._table
-        law = (
+        distribution = (
             self._scores,
             self._offset(),
             self._top,
@@ -146,13 +147,16 @@ class QueryWeights:
             table.low,
             self._half_bits,
         )
-        self._over(blocks, lambda first, last: block_totals(*law, totals, first, last))
+        self._over(blocks, lambda first, last: block_totals(*distribution, totals, first, last))
         accumulate(totals)
         total = (int(totals[-1, 0]) << 64) + int(totals[-1, 1])
         points = uniform_below(total, draws, source)
         points = np.ascontiguousarray(points[_order(points)])
         drawn = np.empty(draws, dtype=np.int64)
-        self._over(draws, lambda first, last: find_draws(*law, totals, points[first:last], drawn[first:last]))
+        self._over(
+            draws,
+            lambda first, last: find_draws(*distribution, totals, points[first:last], drawn[first:last]),
+        )
         return drawn
 
     def _offset(self) -> int:

@@ -33,8 +33,9 @@ class KeptQueries:
     Notes
     -----
     A query is kept if a uniform real U in [0, 1) lies below its probability a. The first 64 binary digits of U decide, except
-    where they lie within a relative 2^-49 of a; there, more digits of both decide. The law is exact: no slack is due. The time
-    this takes is not hidden (known limits). Privacy: F4 in docs/privacy.md. Test: `tests/private/test_reused_draws.py`.
+    where they lie within a relative 2^-49 of a; there, more digits of both decide. The distribution is exact: no slack is
+    due. The time this takes is not hidden (known limits). Privacy: F4 in docs/privacy.md. Test:
+    `tests/private/test_reused_draws.py`.
 
     Raises
     ------

@@ -69,13 +69,13 @@ class Closed:
     __reversed__ = __iter__
 
     def __contains__(self, item: object) -> NoReturn:
-        _refuse(self, "whether it holds a record is not told")
+        _refuse(self, "whether it holds a record is not public")
 
     def __len__(self) -> NoReturn:  # noqa: PLE0303
-        _refuse(self, "its number of records is not told; where it is public, the plan says it")
+        _refuse(self, "its number of records is not public; where it is public, the plan says it")
 
     def __bool__(self) -> NoReturn:  # noqa: PLE0304
-        _refuse(self, "whether it is empty is not told; compare with None by 'is None'")
+        _refuse(self, "whether it is empty is not public; compare with None by 'is None'")
 
     def __getitem__(self, key: object) -> NoReturn:
         _refuse(self, "its records cannot be read")

@@ -112,7 +112,7 @@ class PrivateDataset(Closed):
                 return self._count_cells_of_bits(queries, self._columns, threads, progress)
             from dpopt.queries.counting.marginal_kernels import count_cells
 
-            # Progress is told by marginals: within one, the number of steps grows with the number of records.
+            # Progress is reported by marginals: within one, the number of steps grows with the number of records.
             groups = 1 if progress is None else max(1, min(STEPS, len(queries)))
             counts = []
             for number, group in enumerate(np.array_split(np.arange(len(queries)), groups), start=1):

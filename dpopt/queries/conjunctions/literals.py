@@ -133,7 +133,7 @@ class LiteralGroups:
             )
         )
 
-    def moved(self, size: int, *, replaced: bool) -> int:
+    def sensitivity(self, size: int, *, replaced: bool) -> int:
         """Return the largest number of conjunctions of this size whose counts differ between neighbours, each by 1.
 
         Of W groups, s of them with a single literal: C(W, j) for a record added or removed; for one replaced, the largest over

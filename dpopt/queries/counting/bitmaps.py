@@ -194,7 +194,7 @@ def _count_singly(
     clauses: Literals,
     singly: NDArray[np.int64],
     threads: int,
-    tell: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> NDArray[np.int64]:
     """Count each of these clauses by itself."""
     columns, widths = clauses.columns[singly], clauses.widths[singly].astype(np.int64)
@@ -204,7 +204,7 @@ def _count_singly(
     def add(tile: int, part: slice, totals: NDArray[np.int64]) -> None:
         count_tile(runs[tile], chosen.part(part), totals[part])
 
-    totals = _over_tiles(add, len(bitmaps.begins), singly.size, threads, tell)
+    totals = _over_tiles(add, len(bitmaps.begins), singly.size, threads, report)
     padding = 64 * bitmaps.length - bitmaps.rows
     # Beyond the last record every column is 0, so that exactly the flipped literals are true.
     true_there = chosen.accepted >> np.bitwise_count(chosen.flips).astype(np.uint32) & 1
@@ -223,7 +223,7 @@ def _cached_order(columns: NDArray[np.int32], widths: NDArray[np.int64], group: 
 
 
 def _count_by_sets(
-    bitmaps: Bitmaps, clauses: Literals, threads: int, tell: Callable[[float], None]
+    bitmaps: Bitmaps, clauses: Literals, threads: int, report: Callable[[float], None]
 ) -> NDArray[np.int64]:
     """Count clauses of at most three literals from the sizes of sets of columns."""
     m, columns = clauses.widths.size, bitmaps.columns
@@ -248,7 +248,7 @@ def _count_by_sets(
         add_triples(runs[tile], ones[tile], triples[part], totals[part])
 
     totals = np.zeros(m, dtype=np.int64)
-    totals[order] = _over_tiles(add, len(runs), wanted.size, threads, tell)
+    totals[order] = _over_tiles(add, len(runs), wanted.size, threads, report)
     counts = np.zeros(m, dtype=np.int64)
     each = ones.sum(axis=0, dtype=np.int64)
 
@@ -289,7 +289,7 @@ def _over_tiles(
     tiles: int,
     size: int,
     threads: int,
-    tell: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> NDArray[np.int64]:
     """Return the sums (size,) of what `add` adds for every tile, in threads with sums of their own.
 
@@ -311,5 +311,5 @@ def _over_tiles(
             add(tile, part, totals)
         free.put(totals)
 
-    in_threads(run, len(work), 1, threads, tell)
+    in_threads(run, len(work), 1, threads, report)
     return sum(made[1:], start=made[0])

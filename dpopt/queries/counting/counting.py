@@ -152,7 +152,7 @@ def _count_on_lists(
     share = by_lists.size / max(len(clauses), 1)
     counts = np.empty(len(clauses), dtype=np.int64)
     some = short if by_lists.size == narrow.size else short.take(np.flatnonzero(listed[narrow]))
-    counts[by_lists] = count_by_lists(some, threads=threads, tell=progress.part(0, share))
+    counts[by_lists] = count_by_lists(some, threads=threads, report=progress.part(0, share))
     if by_bits.size:
         counts[by_bits] = _count_by_bits(
             table, take_clauses(resolved, by_bits), rank, threads, Progress(progress.part(share, 1))

@@ -374,10 +374,12 @@ class ListClauses:
         return steps
 
 
-def count_by_lists(clauses: ListClauses, *, threads: int, tell: Callable[[float], None]) -> NDArray[np.int64]:
+def count_by_lists(
+    clauses: ListClauses, *, threads: int, report: Callable[[float], None]
+) -> NDArray[np.int64]:
     """Return for every clause the number of records of which it is true, (m,) int64.
 
-    `tell` is called with the share that is done.
+    `report` is called with the share that is done.
     """
     table, m = clauses.table, clauses.widths.size
     counts, most = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
@@ -391,7 +393,7 @@ def count_by_lists(clauses: ListClauses, *, threads: int, tell: Callable[[float]
     edges = _edges(ends)
     parts = threads * PARTS
     kept = np.empty(int(np.max(ends[edges[1:]] - ends[edges[:-1]], initial=0)) + parts + 1, dtype=np.uint32)
-    progress = Progress(tell)
+    progress = Progress(report)
     # The arrays of clauses are put in the order in which they are gone through: fetching them one by one takes longer
     # than counting.
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -400,13 +402,13 @@ def count_by_lists(clauses: ListClauses, *, threads: int, tell: Callable[[float]
         third = np.flatnonzero(now.coefficients[:, 5] | now.coefficients[:, 6] | now.coefficients[:, 7])
         third = third[_by_column(now.columns, third, 2)]
         half = begin + (end - begin) * now.widths.size / (now.widths.size + third.size)
-        tell_first = progress.part(begin / order.size, half / order.size)
+        report_first = progress.part(begin / order.size, half / order.size)
         begins = ends[begin:end] - ends[begin]
-        found, spans = _short_pairs(now, lists, kept, begins, threads, tell_first)
+        found, spans = _short_pairs(now, lists, kept, begins, threads, report_first)
         counts[chosen] += found
-        tell_second = progress.part(half / order.size, end / order.size)
+        report_second = progress.part(half / order.size, end / order.size)
         late = now.take(third)
-        counts[chosen[third]] += _longest(late, lists, kept, spans[third], threads, tell_second)
+        counts[chosen[third]] += _longest(late, lists, kept, spans[third], threads, report_second)
     return counts
 
 
@@ -416,7 +418,7 @@ def _short_pairs(
     kept: NDArray[np.uint32],
     begins: NDArray[np.int64],
     threads: int,
-    tell: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the part of the two shorter columns, and where common records are kept; for clause i not before begins[i]."""
     m = now.widths.size
@@ -435,7 +437,7 @@ def _short_pairs(
             found[part],
         )
 
-    in_threads(run, m, size, threads, tell)
+    in_threads(run, m, size, threads, report)
     return found, spans
 
 
@@ -445,7 +447,7 @@ def _longest(
     kept: NDArray[np.uint32],
     spans: NDArray[np.int64],
     threads: int,
-    tell: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> NDArray[np.int64]:
     """Return the part of the third column."""
     m = now.widths.size
@@ -461,7 +463,7 @@ def _longest(
             found[part],
         )
 
-    in_threads(run, m, max(1, -(-m // (threads * PARTS))), threads, tell)
+    in_threads(run, m, max(1, -(-m // (threads * PARTS))), threads, report)
     return found
 
 

@@ -114,7 +114,7 @@ class ListCoefficients:
         """Return how many conjunctions of a size there are over all variables: 2^j C(m, j)."""
         return int(2**size * comb(len(self.family.variables), size))
 
-    def moved(self, size: int, *, replaced: bool, squared: bool) -> int:
+    def sensitivity(self, size: int, *, replaced: bool, squared: bool) -> int:
         """Return the largest distance of the counts of a size between neighbours, in units: L1, or the square of L2.
 
         **Add-remove.** The largest norm of what one row counts, over all ways in which its output may change. **Replace-one.**

@@ -101,7 +101,7 @@ class Projections:
     matrices : (m, T, d) int64
         Entries are sums of `copies` random signs. With one copy they are the paper's A_i but for the factor T^(-1/2), which
         changes no side. With more they are the paper's for the point of R^(copies d) that repeats each coordinate `copies`
-        times (divided by the root of `copies`, an isometry), and their law is nearly the same in all directions.
+        times (divided by the root of `copies`, an isometry), and their distribution is nearly the same in all directions.
     directions : (h, T) int64
         No two of them parallel. T = 1: the one direction. T = 2: by angle, pi / h apart but for rounding.
     """

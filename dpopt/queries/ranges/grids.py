@@ -88,8 +88,8 @@ def block_of_cells(shape: Sequence[int], level: Level) -> NDArray[np.int64]:
     return found.reshape(-1)
 
 
-def levels_that_tell(levels: Sequence[Level], parts: Sequence[Level]) -> NDArray[np.float64]:
-    """Return 1 where a level (column) tells of a part (row), as it does if it is nowhere higher; (parts, levels)."""
+def informative_levels(levels: Sequence[Level], parts: Sequence[Level]) -> NDArray[np.float64]:
+    """Return 1 where a level (column) informs about a part (row), as it does if it is nowhere higher; (parts, levels)."""
     of_levels, of_parts = np.array(levels, dtype=np.int64), np.array(parts, dtype=np.int64)
     return np.asarray((of_levels[None, :, :] <= of_parts[:, None, :]).all(axis=2), dtype=np.float64)
 

@@ -166,15 +166,15 @@ def _likely_true(clauses: Clauses, sizes: NDArray[np.int64]) -> NDArray[np.bool_
     used = clauses.attributes >= 0
     share = 1.0 / sizes[clauses.attributes]
     chance = np.where(used, np.where(clauses.signs, share, 1.0 - share), 0.0)
-    law = np.zeros((len(clauses), clauses.width + 1))  # of the number of true literals
-    law[:, 0] = 1.0
+    distribution = np.zeros((len(clauses), clauses.width + 1))  # of the number of true literals
+    distribution[:, 0] = 1.0
     for literal in range(clauses.width):
-        more = law[:, :-1] * chance[:, literal, None]
-        law *= 1.0 - chance[:, literal, None]
-        law[:, 1:] += more
+        more = distribution[:, :-1] * chance[:, literal, None]
+        distribution *= 1.0 - chance[:, literal, None]
+        distribution[:, 1:] += more
     numbers = np.arange(clauses.width + 1, dtype=np.int64)
     accepted = (clauses.accepted.astype(np.int64)[:, None] >> numbers) & 1
-    return np.asarray((law * accepted).sum(axis=1) > 0.5 + 1e-9)  # the same on every machine
+    return np.asarray((distribution * accepted).sum(axis=1) > 0.5 + 1e-9)  # the same on every machine
 
 
 def _negated_where(clauses: Clauses, chosen: NDArray[np.bool_]) -> Clauses:

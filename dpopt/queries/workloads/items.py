@@ -38,12 +38,12 @@ def popular_conjunctions(
 ) -> Clauses:
     """Return `count` independent random conjunctions of `width` literals "attribute = 1" or "attribute != 1".
 
-    **Law.** The items of a clause are `width` independent draws, the item of rank r with probability w_r / sum of w, given that
-    they are distinct: a draw with an item twice is made again as a whole. So a set {i, j, k} has a probability proportional to
-    w_i w_j w_k, and its items are sorted by attribute. The weights are whole numbers, w_r = isqrt(2^80 // r^(2a)), the integer
-    part of 2^40 / r^a, and draws are exact, so the same seed gives the same clauses on every machine and for ever. Each sign is
-    "=" or "!=" with probability 1/2, independent of everything else; "=" always, if `positive`. The same clause can occur more
-    than once.
+    **Distribution.** The items of a clause are `width` independent draws, the item of rank r with probability w_r / sum of
+    w, given that they are distinct: a draw with an item twice is made again as a whole. So a set {i, j, k} has a probability
+    proportional to w_i w_j w_k, and its items are sorted by attribute. The weights are whole numbers, w_r = isqrt(2^80 //
+    r^(2a)), the integer part of 2^40 / r^a, and draws are exact, so the same seed gives the same clauses on every machine
+    and for ever. Each sign is "=" or "!=" with probability 1/2, independent of everything else; "=" always, if `positive`.
+    The same clause can occur more than once.
 
     Parameters
     ----------

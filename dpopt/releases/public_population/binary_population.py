@@ -1,4 +1,4 @@
-"""A public population of zeros and ones, as a law: hidden classes, independent attributes in each. Nobody's data."""
+"""A public population of zeros and ones, as a distribution: hidden classes, independent attributes in each. Nobody's data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpopt.public_random import PublicRandom
 from dpopt.queries.clauses import Clauses
-from dpopt.releases.plan import check_fill
+from dpopt.releases.plan import check_density
 from dpopt.releases.public_population.population import CLASS_DECAY, CLASSES
 from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
 
@@ -40,15 +40,15 @@ class BinaryPopulation:
         """Return the number of attributes d."""
         return int(self.ones.shape[0])
 
-    def fill(self) -> float:
+    def density(self) -> float:
         """Return the share of ones among all cells."""
         return float(self.ones.mean(axis=0, dtype=np.float64) @ self.shares)
 
     def answers(self, clauses: Clauses) -> NDArray[np.float64]:
         """Return the share of the records of which each clause over codes 0 and 1 is true, (m,), without drawing any.
 
-        In a class the number of true literals is a sum of independent indicators; its law is built up literal by literal and
-        summed over the accepted numbers. Conjunctions need its last entry alone.
+        In a class the number of true literals is a sum of independent indicators; its distribution is built up literal by
+        literal and summed over the accepted numbers. Conjunctions need its last entry alone.
         """
         found = np.empty(len(clauses))
         for begin in range(0, len(clauses), _CHUNK):
@@ -73,15 +73,15 @@ class BinaryPopulation:
                 true = self._true(attributes[:, position], values[:, position], signs[:, position])
                 product *= np.where(present[:, position, None], true, 1.0)
             return np.asarray(product @ self.shares)
-        law = np.zeros((width + 1, len(attributes), self.shares.size))
-        law[0] = 1.0
+        distribution = np.zeros((width + 1, len(attributes), self.shares.size))
+        distribution[0] = 1.0
         for position in range(width):
             true = self._true(attributes[:, position], values[:, position], signs[:, position])
             true = np.where(present[:, position, None], true, 0.0)
-            law[1:] = law[1:] * (1.0 - true) + law[:-1] * true
-            law[0] *= 1.0 - true
+            distribution[1:] = distribution[1:] * (1.0 - true) + distribution[:-1] * true
+            distribution[0] *= 1.0 - true
         numbers = (accepted >> np.arange(width + 1, dtype=np.uint32)[:, None]) & np.uint32(1)
-        return np.asarray(((law @ self.shares) * numbers).sum(axis=0))
+        return np.asarray(((distribution @ self.shares) * numbers).sum(axis=0))
 
     def _true(
         self, attributes: NDArray[np.int32], values: NDArray[np.int32], signs: NDArray[np.bool_]
@@ -104,23 +104,23 @@ def binary_population(
     count: int,
     *,
     seed: int,
-    fill: float | None = None,
+    density: float | None = None,
     ranks: NDArray[np.int64] | None = None,
     named: NDArray[np.int64] | None = None,
 ) -> BinaryPopulation:
-    """Return a public population of `count` binary attributes, or its law on some of them.
+    """Return a public population of `count` binary attributes, or its distribution on some of them.
 
-    **Without a declared fill** tables are dense: the share of ones p of an attribute is uniform on [0, 1]. In each of six
+    **Without a declared density** tables are dense: the share of ones p of an attribute is uniform on [0, 1]. In each of six
     hidden classes, with geometric shares, it is moved by lambda min(p, 1 - p) (u - mean of u over the classes), with u uniform
     on [0, 1] and lambda the square of a uniform number: most attributes are nearly independent of all others.
 
-    **With a declared fill**, the share of ones in the whole table, tables are sparse as purchases and visits are: the item of
-    rank r has a share of ones in proportion to (r + 10)^-0.65, up to half of (1 + fill); their mean is `fill`. Records
-    differ in two ways. A record is active in one of five degrees, from a quarter to eight times the mean, and it has one of 16
-    interests: every item belongs to one interest, whose records hold half of its ones. Given both, items are independent and
-    the item is there with probability 1 - exp(-t a b), t fitted to its share of ones, a the activity, b what interest adds. The
-    numbers were set on the popularities, the sizes of records and the triples of five public tables of purchases, visits and
-    ratings (2,900 to 31,000 records of 9,700 to 41,000 items).
+    **With a declared density**, the share of ones in the whole table, tables are sparse as purchases and visits are: the
+    item of rank r has a share of ones in proportion to (r + 10)^-0.65, up to half of (1 + density); their mean is `density`.
+    Records differ in two ways. A record is active in one of five degrees, from a quarter to eight times the mean, and it has
+    one of 16 interests: every item belongs to one interest, whose records hold half of its ones. Given both, items are
+    independent and the item is there with probability 1 - exp(-t a b), t fitted to its share of ones, a the activity, b what
+    interest adds. The numbers were set on the popularities, the sizes of records and the triples of five public tables of
+    purchases, visits and ratings (2,900 to 31,000 records of 9,700 to 41,000 items).
 
     Parameters
     ----------
@@ -128,24 +128,25 @@ def binary_population(
         Attributes d.
     seed : int
         The same seed gives the same population for ever.
-    fill : float, optional
+    density : float, optional
         Declared share of ones, above 0 and below 1: public knowledge, such as the average basket divided by the number of
         items.
     ranks : (r,) int64, optional
         Attributes by popularity, most popular first; the others follow in random order. A random order if left out. Plays a
-        part only with a declared fill.
+        part only with a declared density.
     named : (a,) int64, optional
-        Attributes whose law is wanted, in this order; all if left out. Their law does not depend on the others.
+        Attributes whose distribution is wanted, in this order; all if left out. Their distribution does not depend on the
+        others.
 
     Raises
     ------
     PlanError
-        If the fill is out of range.
+        If the density is out of range.
     """
     wanted = np.arange(count) if named is None else named
-    if fill is None:
+    if density is None:
         return _dense(count, wanted, seed)
-    check_fill(fill)
+    check_density(density)
     stream = public_stream(seed, "sparse population")
     order = permutation(stream, count)
     groups = (uniforms(stream, count) * GROUPS).astype(np.int64)
@@ -154,20 +155,20 @@ def binary_population(
         ranked[ranks] = True
         order = np.concatenate((ranks, order[~ranked[order]]))
     shares = np.empty(count)
-    shares[order] = zipf_shares(count, fill)
+    shares[order] = zipf_shares(count, density)
     return _sparse(shares[wanted], groups[wanted])
 
 
-def zipf_shares(count: int, fill: float) -> NDArray[np.float64]:
-    """Return the shares of ones of ranks 1 .. count, (count,), decreasing, with the mean `fill`.
+def zipf_shares(count: int, density: float) -> NDArray[np.float64]:
+    """Return the shares of ones of ranks 1 .. count, (count,), decreasing, with the mean `density`.
 
-    They are in proportion to (rank + 10)^-0.65 up to (1 + fill) / 2; the factor is found by halving.
+    They are in proportion to (rank + 10)^-0.65 up to (1 + density) / 2; the factor is found by halving.
     """
-    profile, most = (np.arange(count) + 1.0 + SHIFT) ** -EXPONENT, (1.0 + fill) / 2
+    profile, most = (np.arange(count) + 1.0 + SHIFT) ** -EXPONENT, (1.0 + density) / 2
     low, high = 0.0, most / float(profile[-1])
     for _ in range(80):
         middle = (low + high) / 2
-        if float(np.minimum(middle * profile, most).mean()) < fill:
+        if float(np.minimum(middle * profile, most).mean()) < density:
             low = middle
         else:
             high = middle
@@ -198,7 +199,7 @@ def _uniforms_at(stream: PublicRandom, count: int, wanted: NDArray[np.int64]) ->
 
 
 def _sparse(shares: NDArray[np.float64], groups: NDArray[np.int64]) -> BinaryPopulation:
-    """Return the law of items with these shares of ones and interests; classes are activities times interests."""
+    """Return the distribution of items with these shares of ones and interests; classes are activities times interests."""
     activity, weight = np.array(ACTIVITY).T
     activity = activity / float(activity @ weight)
     inside, outside = INTEREST * GROUPS, (1 - INTEREST) * GROUPS / (GROUPS - 1)

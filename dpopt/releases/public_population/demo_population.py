@@ -38,8 +38,8 @@ def demo_schema() -> Schema:
 def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
     """Return the population, (people, 15) codes; the same for ever.
 
-    Each attribute is drawn from a law that depends on those before it: education on age, work on age and education, income on
-    work, education and sex, and so on.
+    Each attribute is drawn from a distribution that depends on those before it: education on age, work on age and education,
+    income on work, education and sex, and so on.
     """
     draw = _Drawer(people)
     age = draw.choose([11, 12, 13, 14, 14, 13, 11, 8, 4])
@@ -51,8 +51,10 @@ def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
         np.where(adult, 1 + (age >= 7), age == 1),
         [[100, 0, 0, 0], [20, 75, 5, 0], [5, 40, 30, 25], [12, 60, 18, 10]],
     )
-    working_law = [[100, 0, 0, 0], [25, 20, 55, 0], [10, 20, 70, 0], [6, 12, 82, 0], [5, 6, 9, 80]]
-    work = draw.choose_by(np.where(old, 4, np.where(adult, 1 + np.minimum(education, 2), 0)), working_law)
+    working_distribution = [[100, 0, 0, 0], [25, 20, 55, 0], [10, 20, 70, 0], [6, 12, 82, 0], [5, 6, 9, 80]]
+    work = draw.choose_by(
+        np.where(old, 4, np.where(adult, 1 + np.minimum(education, 2), 0)), working_distribution
+    )
     employed = (work == 1) | (work == 2)
     sector = draw.choose_by(
         np.where(employed, 1 + area, 0),
@@ -120,19 +122,19 @@ def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
 
 
 class _Drawer:
-    """Draws codes from laws in per cent, one stream for the whole population."""
+    """Draws codes from distributions in per cent, one stream for the whole population."""
 
     def __init__(self, people: int) -> None:
         self._people = people
         self._stream = public_stream(SEED, "demonstration")
 
-    def choose(self, law: list[int]) -> NDArray[np.int64]:
-        """Draw a code for everybody from one law."""
-        return self.choose_by(np.zeros(self._people, dtype=np.int64), [law])
+    def choose(self, distribution: list[int]) -> NDArray[np.int64]:
+        """Draw a code for everybody from one distribution."""
+        return self.choose_by(np.zeros(self._people, dtype=np.int64), [distribution])
 
-    def choose_by(self, case: NDArray[np.integer], laws: list[list[int]]) -> NDArray[np.int64]:
-        """Draw a code for everybody from the law of their case."""
-        shares = np.array(laws, dtype=np.float64)
+    def choose_by(self, case: NDArray[np.integer], distributions: list[list[int]]) -> NDArray[np.int64]:
+        """Draw a code for everybody from the distribution of their case."""
+        shares = np.array(distributions, dtype=np.float64)
         cumulative = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
         points = uniforms(self._stream, self._people)
         codes = (points[:, None] >= cumulative[case.astype(np.int64)]).sum(axis=1)

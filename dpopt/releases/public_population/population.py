@@ -17,12 +17,12 @@ _FEW_CODES = 20
 def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[np.int64]]:
     """Return the columns of codes of a public population, one (rows,) array per attribute.
 
-    Each attribute has a Zipf law over its codes in random order, rank r with mass proportional to r**-tau; the exponents are
-    spread evenly over the attributes, from nearly flat to one value almost always. Attributes depend on each other in two ways.
-    A hidden class, with geometric shares, draws with probability lambda from its own order of the same masses: weak
-    dependences among all attributes. And each attribute, in a random order, takes with probability mu the place in its law
-    that an earlier attribute has in its own: strong dependences of some pairs. lambda and mu are powers of numbers spread
-    evenly over (0, 1). Codes that the schema declares as not occurring have no mass.
+    Each attribute has a Zipf distribution over its codes in random order, rank r with mass proportional to r**-tau; the
+    exponents are spread evenly over the attributes, from nearly flat to one value almost always. Attributes depend on each
+    other in two ways. A hidden class, with geometric shares, draws with probability lambda from its own order of the same
+    masses: weak dependences among all attributes. And each attribute, in a random order, takes with probability mu the place
+    in its distribution that an earlier attribute has in its own: strong dependences of some pairs. lambda and mu are powers
+    of numbers spread evenly over (0, 1). Codes that the schema declares as not occurring have no mass.
 
     What the width of a table says: from 13 to 24 attributes the exponents move from [0.5, 5.8] to [0.3, 3.8] and the power of
     mu from 1.5 to 0.3; from 13 to 41 attributes, with the square of the place between the two, the power of lambda moves from
@@ -66,9 +66,11 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
         column = np.empty(rows, dtype=np.int64)
         for hidden in range(CLASSES):
             own = masses[permutation(stream, len(codes))]
-            law = (1 - dependence[position]) * common + dependence[position] * own
+            distribution = (1 - dependence[position]) * common + dependence[position] * own
             members = classes == hidden
-            ranks = np.searchsorted(np.cumsum(law), points[members], side="right").clip(max=len(codes) - 1)
+            ranks = np.searchsorted(np.cumsum(distribution), points[members], side="right").clip(
+                max=len(codes) - 1
+            )
             column[members] = codes[ranks]
         columns[position], places[position] = column, points
     return columns

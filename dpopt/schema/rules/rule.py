@@ -1,6 +1,6 @@
 """Rules on records: a formula or a short form, with a name.
 
-**Rules are public.** They are declared from general knowledge (a questionnaire, a code book, the law), never read off
+**Rules are public.** They are declared from general knowledge (a questionnaire, a code book, the distribution), never read off
 the table, and every release shows them. Every synthetic record obeys them.
 """
 

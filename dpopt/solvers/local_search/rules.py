@@ -3,8 +3,8 @@
 Problem: maximize sum_j w_j [clause j is true of x] over records x of which every required gate is true (a `MaxCsp` with
 rules).
 
-Method. A legal record is found first: the hint or the background record, walked towards the rules if it breaks some.
-From there the annealing stays legal: heat-bath moves among codes that break nothing, and compound moves that change
+Method. A feasible record is found first: the hint or the background record, walked towards the rules if it breaks some.
+From there the annealing stays feasible: heat-bath moves among codes that break nothing, and compound moves that change
 several attributes at once where rules tie them together (`rules_kernels`). At the end
 every code of every attribute is tried as a compound move followed by exact descent, until none improves.
 
@@ -61,8 +61,8 @@ def search_under_rules(reduction: Reduction, limits: SolveLimits, deadline: floa
     """
     problem = reduction.problem
     schedule = Schedule(problem, limits, limits.work or SWEEPS_UNDER_RULES, deadline)
-    search = LegalSearch(problem, schedule)
-    start = search.legal_record(search.first + reduction.shrink())
+    search = FeasibleSearch(problem, schedule)
+    start = search.feasible_record(search.first + reduction.shrink())
     if start is None:
         return None
     best = search.descend(start, 0).noted()
@@ -73,7 +73,7 @@ def search_under_rules(reduction: Reduction, limits: SolveLimits, deadline: floa
     return best
 
 
-class LegalSearch:
+class FeasibleSearch:
     """One problem with rules laid out for the kernels. Anneals share nothing that changes."""
 
     def __init__(self, problem: MaxCsp, schedule: Schedule) -> None:
@@ -92,7 +92,7 @@ class LegalSearch:
         rules_kernels.restart_rules(self.index, state, self.rules, status)
         return state, status, int(kernels.restart(self.index, state))
 
-    def legal_record(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def feasible_record(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return flat columns (d,) that obey the rules: these, or what walks from them and from random ones find.
 
         All walks together take as many steps as all sweeps visit attributes, the first one a tenth of that.
@@ -127,24 +127,24 @@ class LegalSearch:
             chosen = self.first + (units * self.problem.sizes).astype(np.int64)
 
     def descend(self, start: NDArray[np.int64], sweeps: int) -> Found:
-        """Descend from legal flat columns (d,) by single attributes; `sweeps` is only noted."""
-        from dpopt.solvers.local_search.rules_kernels import descend_legally
+        """Descend from feasible flat columns (d,) by single attributes; `sweeps` is only noted."""
+        from dpopt.solvers.local_search.rules_kernels import descend_feasibly
 
         state, status, objective = self.place(start)
-        objective = descend_legally(self.index, state, self.rules, status, objective, 0)
+        objective = descend_feasibly(self.index, state, self.rules, status, objective, 0)
         return Found(int(objective), state.chosen, sweeps)
 
     def anneal(self, start: NDArray[np.int64], number: int) -> Found:
         """Anneal from hot to cold and descend; the result depends on problem, start, seed and number alone."""
         from dpopt.solvers.local_search.kernels import RESOLUTION
-        from dpopt.solvers.local_search.rules_kernels import anneal_legally
+        from dpopt.solvers.local_search.rules_kernels import anneal_feasibly
 
         scales = RESOLUTION / self.schedule.temperatures(number)
         (state, status, objective), random = self.place(start), self.schedule.random(number)
         best, best_objective, done = start.copy(), objective, 0
         while done < scales.size and not self.schedule.time_is_up():
             batch = scales[done : done + BATCH]
-            objective, best_objective = anneal_legally(
+            objective, best_objective = anneal_feasibly(
                 self.index,
                 state,
                 self.rules,

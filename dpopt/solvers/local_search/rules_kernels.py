@@ -18,10 +18,10 @@ Source: Glover (1996), "Ejection chains, reference structures and alternating pa
 
 Annealing and descent inside the records that obey the rules. Compiled.
 
-A visit of an attribute draws its code from the heat-bath law as if there were no rules. A code that breaks none is
+A visit of an attribute draws its code from the heat-bath distribution as if there were no rules. A code that breaks none is
 taken. For a code that breaks some, a compound move is tried: the drawn code has paid for its own gain in the draw, so
 the move is kept with probability min(1, exp(change of everything else / temperature)). If it fails, the attribute
-draws again among the codes that break nothing, which is the heat-bath law given the rules.
+draws again among the codes that break nothing, which is the heat-bath distribution given the rules.
 
 Compound moves cost more than visits: they are paid from a credit that grows with every visit.
 """
@@ -63,7 +63,9 @@ class Status(NamedTuple):
     """Where the search stands with the rules."""
 
     total: NDArray[np.int64]  # (g,) sum of each gate
-    weight: NDArray[np.int64]  # (g,) what a broken gate counts; 1 except while a legal record is looked for
+    weight: NDArray[
+        np.int64
+    ]  # (g,) what a broken gate counts; 1 except while a feasible record is looked for
     step: NDArray[np.int64]  # (g,) room to work in, 0 between calls
     broken: NDArray[np.int64]  # (g,) required gates that are false, number[0] of them, in no order
     place: NDArray[np.int64]  # (g,) where a broken gate stands in that list
@@ -167,7 +169,7 @@ def note_turn(status: Status, gate: int, after: bool) -> None:
 
 @kernel
 def noise(temperature: float, random: NDArray[np.uint64]) -> float:
-    """Return a Gumbel variable times the temperature: the largest of noisy scores follows the Boltzmann law."""
+    """Return a Gumbel variable times the temperature: the largest of noisy scores follows the Boltzmann distribution."""
     if temperature <= 0.0:
         return 0.0
     return -temperature * math.log(-math.log(next_unit(random) + 2.0**-60))
@@ -362,7 +364,7 @@ EVERYTHING = 1 << 40
 
 
 @kernel
-def anneal_legally(
+def anneal_feasibly(
     index: Index,
     state: State,
     rules: Rules,
@@ -440,10 +442,10 @@ def anneal_legally(
 
 
 @kernel
-def descend_legally(
+def descend_feasibly(
     index: Index, state: State, rules: Rules, status: Status, objective: int, attribute: int
 ) -> int:
-    """Give one attribute after another, from this one on, its best legal code until no single change improves."""
+    """Give one attribute after another, from this one on, its best feasible code until no single change improves."""
     quiet = 0
     while quiet < state.chosen.size:
         old = state.chosen[attribute]
@@ -494,7 +496,7 @@ def descend_by_compound_moves(
             if number > 0:
                 # The attribute itself comes last, else it would often take its old code back at once.
                 following = attribute + 1 if attribute + 1 < state.chosen.size else 0
-                now = descend_legally(index, state, rules, status, objective + gained, following)
+                now = descend_feasibly(index, state, rules, status, objective + gained, following)
                 if now > objective:
                     objective = now
                     before[:] = state.chosen

@@ -3,7 +3,7 @@
 Problem: maximize sum_j w_j [clause j is true of x] over records x (a `MaxCsp`). It gives records of high weight in
 milliseconds and no bound.
 
-Method. A move takes one attribute a and draws its code from the law proportional to exp(gain(code) / temperature)
+Method. A move takes one attribute a and draws its code from the distribution proportional to exp(gain(code) / temperature)
 given all other attributes (heat bath, Gibbs sampling); a sweep moves every attribute once. The temperature falls
 geometrically from 2 times the root mean square of the weights to 0.1 times the median absolute weight, so that a
 problem and its multiple are searched alike. Then exact descent: single attributes, and pairs of attributes. This is

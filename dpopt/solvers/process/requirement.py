@@ -30,7 +30,7 @@ class Requirement(Protocol):
 class Library:
     """A library of which at_least <= version < below, where given; whole numbers between dots.
 
-    `stage` is what pip is told after the numbers of `at_least`, of a library that has pre-releases only (".dev17"); `why`
+    `stage` is what follows for pip after the numbers of `at_least`, of a library that has pre-releases only (".dev17"); `why`
     is what is wrong with other versions.
     """
 

@@ -205,8 +205,10 @@ class _Asked:
 
     def _sensitivities(self, coefficients: ListCoefficients) -> NDArray[np.float64]:
         sizes = range(coefficients.largest_size + 1)
-        moved = [coefficients.moved(j, replaced=self.replaced, squared=self.gaussian) for j in sizes]
-        found = np.array(moved, dtype=np.float64)
+        sensitivity = [
+            coefficients.sensitivity(j, replaced=self.replaced, squared=self.gaussian) for j in sizes
+        ]
+        found = np.array(sensitivity, dtype=np.float64)
         return (np.sqrt(found) if self.gaussian else found) / 2.0**coefficients.bits
 
     def _plan(self, coefficients: ListCoefficients, sensitivities: NDArray[np.float64]) -> ListPlan:
@@ -218,7 +220,7 @@ class _Asked:
         shares = shares / shares.sum()
         scales = [
             measurement_scale(
-                coefficients.moved(j, replaced=self.replaced, squared=self.gaussian),
+                coefficients.sensitivity(j, replaced=self.replaced, squared=self.gaussian),
                 amount=self.amount * float(share),
                 gaussian=self.gaussian,
             )

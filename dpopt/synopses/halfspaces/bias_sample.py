@@ -2,9 +2,10 @@
 
 With weights w, a record x counts g(x) = sum_k w_k s_k(x) instead of its sign, which is in error by e(x) = (g(x) - 1) / 2
 records if <x, y> > 0 (and by -e(-x) else: all is odd). For records that do not depend on the projections, x is to them as a
-point turned at random about y, since the law of the projections is (nearly) the same in all directions. So the mean of |e|^p
-over such turns, at the worst <x, y> from gamma to 1, bounds that of the error of the whole table, which is a mean of e over its
-records (Jensen); and by Markov's inequality the table's bias stays below (M_p / beta)^(1/p) with probability 1 - beta.
+point turned at random about y, since the distribution of the projections is (nearly) the same in all directions. So the mean
+of |e|^p over such turns, at the worst <x, y> from gamma to 1, bounds that of the error of the whole table, which is a mean
+of e over its records (Jensen); and by Markov's inequality the table's bias stays below (M_p / beta)^(1/p) with probability 1
+- beta.
 """
 
 from __future__ import annotations

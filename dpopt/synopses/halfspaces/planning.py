@@ -201,9 +201,9 @@ def _scales(
         left = (1.0 - RECORDS_SHARE) * amount
     if shape.measured == SIDES:
         return (*found, measurement_scale(shape.number * shape.directions, amount=left, gaussian=gaussian))
-    moved = shape.number if add_remove else 2 * shape.number
+    sensitivity = shape.number if add_remove else 2 * shape.number
     levels = max(1, len(shape.heights))  # an empty list is refused by the plan
-    return (*found, *[measurement_scale(moved, amount=left / levels, gaussian=gaussian)] * levels)
+    return (*found, *[measurement_scale(sensitivity, amount=left / levels, gaussian=gaussian)] * levels)
 
 
 def _break_even(error: float, amount: float, size: int, *, gaussian: bool) -> int:

@@ -72,14 +72,14 @@ class CountsPlan(ABC):
         """Return what only this kind of plan has, its levels among it, as JSON."""
 
     @property
-    def moved(self) -> int:
+    def sensitivity(self) -> int:
         """In how many counts of a level two neighbours differ."""
-        return moved_nodes(self.relation)
+        return node_sensitivity(self.relation)
 
     def charges(self) -> list[Charge]:
         """Return what each level costs, in the order of the levels."""
         return [
-            measurement_charge(name, self.moved, scale, gaussian=self.gaussian, relation=self.relation)
+            measurement_charge(name, self.sensitivity, scale, gaussian=self.gaussian, relation=self.relation)
             for name, scale in zip(self.level_names, self.scales, strict=True)
         ]
 
@@ -144,20 +144,22 @@ def check_scales(scales: tuple[float, ...]) -> None:
             )
 
 
-def gaussian_noise(law: object) -> bool:
-    """Return whether the law of noise on file is the discrete Gaussian one.
+def gaussian_noise(distribution: object) -> bool:
+    """Return whether the distribution of noise on file is the discrete Gaussian one.
 
     Raises
     ------
     PlanError
         If it is neither that nor the discrete Laplace one.
     """
-    if law not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
-        raise PlanError(f"found the noise {law!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}")
-    return law == DISCRETE_GAUSSIAN
+    if distribution not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
+        raise PlanError(
+            f"found the noise {distribution!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}"
+        )
+    return distribution == DISCRETE_GAUSSIAN
 
 
-def moved_nodes(relation: NeighbouringRelation) -> int:
+def node_sensitivity(relation: NeighbouringRelation) -> int:
     """Return in how many nodes of a level two neighbours differ."""
     return 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
 

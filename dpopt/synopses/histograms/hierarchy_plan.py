@@ -21,7 +21,12 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
+from dpopt.synopses.histograms.counts_plan import (
+    common_from_json,
+    is_gaussian,
+    node_sensitivity,
+    whole_amount,
+)
 from dpopt.synopses.histograms.hierarchy_ranges import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -148,7 +153,7 @@ def plan_hierarchy(
     check_bins(named.number)
     if named.number != hierarchy.bins:
         raise PlanError(f"found a hierarchy of {hierarchy.bins:,} bins for {named.number:,}")
-    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    gaussian, amount, sensitivity = is_gaussian(budget), whole_amount(budget), node_sensitivity(relation)
     text, words, wanted = parse_hierarchy_ranges(ranges, hierarchy, named)
     tree, known_total = deepened(hierarchy), relation is NeighbouringRelation.REPLACE_ONE
     program = HierarchyProgram(
@@ -156,7 +161,7 @@ def plan_hierarchy(
         levels=len(tree.levels),
         first=1 if known_total else 0,
         amount=amount,
-        moved=moved,
+        sensitivity=sensitivity,
         gaussian=gaussian,
         least=LEAST_SHARE_OF_BINS,
     )
@@ -168,7 +173,7 @@ def plan_hierarchy(
         budget=budget,
         gaussian=gaussian,
         scales=tuple(
-            measurement_scale(moved, amount=float(found.amounts[depth]), gaussian=gaussian)
+            measurement_scale(sensitivity, amount=float(found.amounts[depth]), gaussian=gaussian)
             for depth in depths
         ),
         ranges=text,

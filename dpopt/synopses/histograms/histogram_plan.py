@@ -19,7 +19,12 @@ from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram,
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import common_from_json, is_gaussian, moved_nodes, whole_amount
+from dpopt.synopses.histograms.counts_plan import (
+    common_from_json,
+    is_gaussian,
+    node_sensitivity,
+    whole_amount,
+)
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -141,9 +146,9 @@ def plan_histogram(
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
-    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    gaussian, amount, sensitivity = is_gaussian(budget), whole_amount(budget), node_sensitivity(relation)
     asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
-    workload, found = _spread(asked, number, amount, moved, gaussian=gaussian)
+    workload, found = _spread(asked, number, amount, sensitivity, gaussian=gaussian)
     measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
         bins=number,
@@ -152,7 +157,7 @@ def plan_histogram(
         gaussian=gaussian,
         heights=tuple(measured),
         scales=tuple(
-            measurement_scale(moved, amount=float(found.amounts[height]), gaussian=gaussian)
+            measurement_scale(sensitivity, amount=float(found.amounts[height]), gaussian=gaussian)
             for height in measured
         ),
         ranges=workload.text,
@@ -171,12 +176,14 @@ def _predicted(workload: RangeWorkload, found: LevelBudgets) -> dict[str, float]
 
 
 def _spread(
-    workload: RangeWorkload, bins: int, amount: float, moved: int, *, gaussian: bool
+    workload: RangeWorkload, bins: int, amount: float, sensitivity: int, *, gaussian: bool
 ) -> tuple[RangeWorkload, LevelBudgets]:
     """Return the budgets of the levels, and the workload with the worst ranges as groups where they are asked for."""
 
     def program_of(groups: RangeWorkload) -> LevelProgram:
-        return groups.program(amount=amount, moved=moved, gaussian=gaussian, known_total=moved == 2)
+        return groups.program(
+            amount=amount, sensitivity=sensitivity, gaussian=gaussian, known_total=sensitivity == 2
+        )
 
     program = program_of(workload)
     if workload.text != WORST:

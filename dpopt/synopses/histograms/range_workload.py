@@ -95,7 +95,7 @@ class RangeWorkload:
         names = (*self.names, *(f"bins {start:,} to {stop - 1:,}" for start, stop in pairs))
         return RangeWorkload(self.text, names, np.vstack((self.loads, *loads)), self.relative)
 
-    def program(self, *, amount: float, moved: int, gaussian: bool, known_total: bool) -> LevelProgram:
+    def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
 
         Loads of the root are left out then: what the total tells varies no more. A group that it tells alone needs no budget;
@@ -107,9 +107,9 @@ class RangeWorkload:
         of_a_bin = np.exp2(-np.arange(levels + 1, dtype=np.float64))
         loads[~loads.any(axis=1)] = loads_of_norms(of_a_bin.tolist())[:used]
         blocks = np.exp2(np.arange(used, dtype=np.float64))
-        plain = LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, moved, gaussian)
+        plain = LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, sensitivity, gaussian)
         references = best_plain_variances(plain) if self.relative else np.ones(len(loads))
-        return LevelProgram(loads, blocks, plain.tells, references, amount, moved, gaussian)
+        return LevelProgram(loads, blocks, plain.informative, references, amount, sensitivity, gaussian)
 
 
 def described(ranges: WeightedRanges) -> str:

@@ -81,11 +81,14 @@ def tree_beside(plan: PartitionPlan) -> TreeBeside:
 
 def _worst_variance(tree: HistogramPlan) -> float:
     """Return the largest variance of a range that a search finds, under the noise of a plan."""
-    moved = tree.moved
+    sensitivity = tree.sensitivity
     program = RangeWorkload.parse("all", tree.bins).program(
-        amount=whole_amount(tree.budget), moved=moved, gaussian=tree.gaussian, known_total=moved == 2
+        amount=whole_amount(tree.budget),
+        sensitivity=sensitivity,
+        gaussian=tree.gaussian,
+        known_total=sensitivity == 2,
     )
     amounts = np.zeros(program.blocks.size)
     for height, scale in zip(tree.heights, tree.scales, strict=True):
-        amounts[height] = moved / (2 * scale**2) if tree.gaussian else moved / scale
+        amounts[height] = sensitivity / (2 * scale**2) if tree.gaussian else sensitivity / scale
     return worst_ranges(program, amounts, tree.bins, 1)[0][2]

@@ -29,7 +29,7 @@ from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.curators.searching_curator import comparisons_needed, search_charge
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
-from dpopt.synopses.histograms.counts_plan import check_scales, gaussian_noise, moved_nodes
+from dpopt.synopses.histograms.counts_plan import check_scales, gaussian_noise, node_sensitivity
 from dpopt.synopses.intervals.limits import check_domain, check_records, check_unit
 
 MASSES = "records in each interval"
@@ -120,7 +120,7 @@ class IntervalPlan:
             found.append(
                 measurement_charge(
                     MASSES,
-                    moved_nodes(self.relation),
+                    node_sensitivity(self.relation),
                     self.mass_scale,
                     gaussian=self.gaussian,
                     relation=self.relation,

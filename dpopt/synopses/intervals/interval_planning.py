@@ -13,7 +13,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import comparisons_needed
-from dpopt.synopses.histograms.counts_plan import is_gaussian, moved_nodes, whole_amount
+from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, whole_amount
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.limits import LARGEST_RECORDS, check_domain, check_records, check_unit
 from dpopt.synopses.intervals.noise_reach import one_sided_reach
@@ -143,7 +143,7 @@ class _Known:
             error = float(intervals * (reach + self.atom) + 2 * (threshold + reach + self.atom))
         else:
             mass_scale = measurement_scale(
-                moved_nodes(self.relation), amount=self.amount * share, gaussian=self.gaussian
+                node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
             )
             error = 2.0 * (threshold - 1 + reach) + self._reach_of_runs(
                 mass_scale, 2 * intervals, self.beta - failing
@@ -178,7 +178,7 @@ def _refusal(
     found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]
 ) -> str:
     """Return why a wanted error is not proven, with the numbers that would do."""
-    told = (
+    note = (
         f"an error of {error:g} of the records ({error * found.size:,.0f}) is not proven for n = {found.size:,} and "
         f"{found.budget.describe()}: the best plan has {found.error / found.size:.3g} ({found.error:,.0f} records)"
     )
@@ -191,8 +191,8 @@ def _refusal(
         name = "rho" if found.gaussian else "epsilon"
         would.append(f"{name} = {amount * factor:.3g}")
     if not would:
-        return f"{told}; no number of records up to {LARGEST_RECORDS:,} would do. Ask for a larger error"
-    return f"{told}; {' or '.join(would)} would do"
+        return f"{note}; no number of records up to {LARGEST_RECORDS:,} would do. Ask for a larger error"
+    return f"{note}; {' or '.join(would)} would do"
 
 
 def _least(enough: Callable[[int], bool], low: int, high: int) -> int | None:

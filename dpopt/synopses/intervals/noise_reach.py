@@ -17,7 +17,7 @@ def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
 
     Laplace: P(X > t) = a^(t + 1) / (1 + a) with a = exp(-1 / b), exactly. Gaussian: the least of exp(-m^2 / (2 sigma^2)) and
     the normal tail from m - 1 on, m = t + 1; discrete Gaussian noise is below both (Canonne, Kamath and Steinke 2020). Checked
-    by `tests/synopses/intervals/test_noise_reach.py` against the exact laws.
+    by `tests/synopses/intervals/test_noise_reach.py` against the exact distributions.
 
     Parameters
     ----------

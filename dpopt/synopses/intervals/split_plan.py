@@ -33,7 +33,7 @@ from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.synopses.histograms.counts_plan import (
     check_scales,
     gaussian_noise,
-    moved_nodes,
+    node_sensitivity,
 )
 from dpopt.synopses.histograms.grids.grid_plan import LARGEST_GRID
 from dpopt.synopses.intervals.limits import check_records, check_unit
@@ -134,7 +134,7 @@ class SplitPlan:
             *(
                 measurement_charge(
                     boxes_after(depth),
-                    moved_nodes(self.relation),
+                    node_sensitivity(self.relation),
                     scale,
                     gaussian=self.gaussian,
                     relation=self.relation,

@@ -11,7 +11,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.synopses.histograms.counts_plan import is_gaussian, moved_nodes, noise_variance, whole_amount
+from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, noise_variance, whole_amount
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.intervals.interval_planning import BETA
 from dpopt.synopses.intervals.limits import check_records, check_unit
@@ -113,8 +113,10 @@ class _Trial:
         self.for_counts = amount * share
         comparisons = [needed for _, needed in cuts_of(given.shape, rounds)]
         steps = max(sum(comparisons), 1)
-        moved = 1 if given.relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
-        self.scale = measurement_scale(moved, amount=amount * (1.0 - share) / steps, gaussian=self.gaussian)
+        sensitivity = 1 if given.relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
+        self.scale = measurement_scale(
+            sensitivity, amount=amount * (1.0 - share) / steps, gaussian=self.gaussian
+        )
         tests = max(sum(needed << depth for depth, needed in enumerate(comparisons)), 1)
         reach = one_sided_reach(self.scale, given.beta * _FAILURES / tests, gaussian=self.gaussian)
         boxes, axes = 2 ** (rounds * len(given.shape)), len(given.shape)
@@ -127,7 +129,7 @@ class _Trial:
     def _reach_of_boxes(self, boxes: int, queries: int) -> float:
         """Return what the noise of none of so many sums of boxes exceeds, if boxes alone were counted."""
         scale = measurement_scale(
-            moved_nodes(self.given.relation), amount=self.for_counts, gaussian=self.gaussian
+            node_sensitivity(self.given.relation), amount=self.for_counts, gaussian=self.gaussian
         )
         return noise_bound(
             np.array([scale]),

@@ -105,12 +105,12 @@ class SanitizedPolynomial(Synopsis):
         self._check(len(chosen), confidence)
         true = self.figures.monomials.true_at(chosen)
         figures = self.figures
-        law = figures.scale * (1.0 if figures.gaussian else sqrt(2.0))
+        distribution = figures.scale * (1.0 if figures.gaussian else sqrt(2.0))
         return SanitizedAnswer(
             value=figures.constant + float(self.coefficients[true].sum()),
             bound=figures.error_bound(true.size, 1.0 - confidence),
             approximation=figures.approximation,
-            standard_error=law * figures.unit / figures.size * sqrt(true.size),
+            standard_error=distribution * figures.unit / figures.size * sqrt(true.size),
             monomials=int(true.size),
             confidence=confidence,
         )

@@ -16,7 +16,7 @@ from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError, WorkloadError
 from dpopt.files.codec import decode, encode
-from dpopt.private.measurements.sanitizer_sums import CoefficientSums, moved_and_scale
+from dpopt.private.measurements.sanitizer_sums import CoefficientSums, sensitivity_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
 from dpopt.queries.polynomial_families import (
     LARGEST_NORM,
@@ -350,8 +350,8 @@ def _needed(
     family: PolynomialFamily, unit: float, amount: float, *, gaussian: bool, replaced: bool, crude: bool
 ) -> float:
     """Return the scale of the noise, in units, but for roundings."""
-    moved, shrunk = moved_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
-    exact = (sqrt(moved / (2.0 * amount)) if gaussian else moved / amount) / shrunk
+    sensitivity, shrunk = sensitivity_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
+    exact = (sqrt(sensitivity / (2.0 * amount)) if gaussian else sensitivity / amount) / shrunk
     if not crude:
         return exact
     given = crude_sensitivity(family, replaced=replaced) / unit
@@ -363,8 +363,8 @@ def _scale(
     family: PolynomialFamily, unit: float, amount: float, needed: float, *, gaussian: bool, replaced: bool
 ) -> float:
     """Return the same so that its charge is at most the amount."""
-    moved, shrunk = moved_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
-    return max(needed, measurement_scale(moved, amount=amount, gaussian=gaussian) / shrunk)
+    sensitivity, shrunk = sensitivity_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
+    return max(needed, measurement_scale(sensitivity, amount=amount, gaussian=gaussian) / shrunk)
 
 
 def _labels(family: PolynomialFamily) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def alternatives(plan: SummaryPlan) -> Alternatives:
 def _guaranteed(target: Target, measured: Measured, most: int, counts: int) -> float:
     """Return 2 (gamma + sum_j |a_j| C(k, j) tau_j) for conjunctions of at most `most` literals."""
     numbers = np.array([comb(target.width, j) for j in range(1, most + 1)], dtype=np.float64)
-    part = replace(measured, moved=measured.moved[:most])
+    part = replace(measured, sensitivity=measured.sensitivity[:most])
     tail = log(2.0 * counts / BETA)
     deviations = sqrt(2.0 * tail) if measured.gaussian else tail
     # sum_j c_j / share_j^(1/2) is least for shares in proportion to c_j^(2/3), sum_j c_j / share_j for c_j^(1/2).

@@ -28,7 +28,7 @@ class Measured:
 
     Attributes
     ----------
-    moved : (t,) float64
+    sensitivity : (t,) float64
         How many conjunctions of each size a record moves.
     amount : float
         rho or epsilon, for all sizes together.
@@ -41,7 +41,7 @@ class Measured:
         The probability with which it may fail.
     """
 
-    moved: NDArray[np.float64]
+    sensitivity: NDArray[np.float64]
     amount: float
     size: int
     queries: int
@@ -52,8 +52,8 @@ class Measured:
         """Return the scale of the noise of a count of each size, as a share of the records; inf where no budget is spent."""
         with np.errstate(divide="ignore"):
             if self.gaussian:
-                return np.asarray(np.sqrt(self.moved / (2.0 * self.amount * shares)) / self.size)
-            return np.asarray(self.moved / (self.amount * shares) / self.size)
+                return np.asarray(np.sqrt(self.sensitivity / (2.0 * self.amount * shares)) / self.size)
+            return np.asarray(self.sensitivity / (self.amount * shares) / self.size)
 
     def deviations(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of a count of each size, likewise."""
@@ -89,7 +89,7 @@ def best_spread(target: Target, measured: Measured, small_queries: float) -> Spr
     small_queries : float
         The share of the budget that the sizes below k have together at least.
     """
-    k, sizes = target.width, measured.moved.size
+    k, sizes = target.width, measured.sensitivity.size
     numbers = np.array([comb(k, j) for j in range(1, sizes + 1)], dtype=np.float64)
     # As if each size had the whole budget. With Gaussian noise the program is exact for shares that are scaled best.
     costs = (
@@ -150,7 +150,7 @@ def _improved(
     """Take turns: the best noise for a polynomial, then the best polynomial for that noise."""
     best: Spread | None = None
     for _ in range(_ROUNDS):
-        shares = _best_shares(coefficients, measured.moved, numbers, gaussian=measured.gaussian)
+        shares = _best_shares(coefficients, measured.sensitivity, numbers, gaussian=measured.gaussian)
         found = _spread_of(_with_small_sizes(shares, target.width, small), target, measured, numbers)
         if best is not None and found.bound >= best.bound * (1 - 1e-9):
             break
@@ -163,7 +163,7 @@ def _improved(
 
 def _best_shares(
     coefficients: NDArray[np.float64],
-    moved: NDArray[np.float64],
+    sensitivity: NDArray[np.float64],
     combinations: NDArray[np.float64],
     *,
     gaussian: bool,
@@ -173,13 +173,13 @@ def _best_shares(
     Gaussian: b_j in proportion to |a_j| (m_j C_j)^(1/2); Laplace: to (|a_j| m_j C_j^(1/2))^(2/3).
     """
     if gaussian:
-        shares = coefficients * np.sqrt(moved * combinations)
+        shares = coefficients * np.sqrt(sensitivity * combinations)
     else:
-        shares = (coefficients * moved * np.sqrt(combinations)) ** (2.0 / 3.0)
+        shares = (coefficients * sensitivity * np.sqrt(combinations)) ** (2.0 / 3.0)
     if (
         not shares.any()
     ):  # a constant answers: nothing is worth counting, and single literals are counted all the same
-        shares = np.eye(moved.size)[0]
+        shares = np.eye(sensitivity.size)[0]
     shares = np.where(shares >= _LEAST_SHARE * shares.sum(), shares, 0.0)
     return np.asarray(shares / shares.sum())
 

@@ -232,7 +232,7 @@ def plan_summary(
     direct = inf
     if target == Target.conjunction(width) or width == 1:
         every = measured_by(literals, width, width, budget, size=size, relation=relation)
-        direct = replace(every, moved=every.moved[-1:]).noise(np.ones(1), np.ones(1), np.ones(1))
+        direct = replace(every, sensitivity=every.sensitivity[-1:]).noise(np.ones(1), np.ones(1), np.ones(1))
     return SummaryPlan(
         literals=literals,
         width=width,
@@ -243,7 +243,7 @@ def plan_summary(
         sizes=sizes,
         scales=tuple(
             measurement_scale(
-                int(measured.moved[j - 1]),
+                int(measured.sensitivity[j - 1]),
                 amount=measured.amount * float(spread.shares[j - 1]),
                 gaussian=measured.gaussian,
             )
@@ -277,9 +277,9 @@ def measured_by(
     if not amount > 0:
         raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
     replaced = relation is NeighbouringRelation.REPLACE_ONE
-    moved = [literals.groups.moved(j, replaced=replaced) for j in range(1, kept + 1)]
+    sensitivity = [literals.groups.sensitivity(j, replaced=replaced) for j in range(1, kept + 1)]
     queries = literals.groups.conjunctions(width)
-    return Measured(np.array(moved, dtype=np.float64), amount, size, queries, gaussian, BETA)
+    return Measured(np.array(sensitivity, dtype=np.float64), amount, size, queries, gaussian, BETA)
 
 
 def countable(literals: ChosenLiterals, width: int) -> int:

@@ -10,7 +10,7 @@ from experiments.wide_files import netflix_file
 
 PUBLISHED = ["--rounds", "120", "--draws", "4500", "--step", "1.2", "--epsilon", "2"]
 PARAMETERS = {"T, s and eta as published": PUBLISHED, "the planner's": ["--epsilon", "1"]}
-FILL = ["--fill", "0.012"]  # declared: the share of ones of the published table
+FILL = ["--density", "0.012"]  # declared: the share of ones of the published table
 TINY = {"given": ["--rounds", "2", "--draws", "20", "--step", "1.2", "--epsilon", "1e6"]}
 
 

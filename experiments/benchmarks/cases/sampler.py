@@ -44,7 +44,7 @@ def sampler(setting: Setting) -> Result:
 
 
 def _weights(base: int) -> tuple[QueryWeights, NDArray[np.float64]]:
-    """Return weights of made-up queries after some observed records, and the same law as floating-point probabilities."""
+    """Return weights of made-up queries after some observed records, and the same as floating-point probabilities."""
     generator = np.random.default_rng(0)
     truth = generator.random(base) ** 3
     counts = (truth * ROWS).astype(np.int64)
@@ -55,8 +55,8 @@ def _weights(base: int) -> tuple[QueryWeights, NDArray[np.float64]]:
         weights.observe(satisfied)
         scores += counts / ROWS - satisfied
     signed = float(STEP) * np.stack((scores, -scores), axis=1).ravel()
-    law = np.exp(signed - signed.max())
-    return weights, law / law.sum()
+    distribution = np.exp(signed - signed.max())
+    return weights, distribution / distribution.sum()
 
 
 def _milliseconds(draw: Callable[[], object], repetitions: int) -> dict[str, float]:

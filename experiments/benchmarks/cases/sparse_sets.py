@@ -61,7 +61,7 @@ def _release(setting: Setting, table: WideTable, ranks: Path, fill: str, *, posi
         run_releases(
             table,
             _workload(setting, ranks, positive=positive),
-            [*_budget(setting), "--fill", fill, *played],
+            [*_budget(setting), "--density", fill, *played],
             setting.folder,
             runs=setting.runs,
             warm_up=setting.warm_up,

@@ -31,7 +31,7 @@ from dpopt.inference.histograms.sorted.isotonic import (
     isotonic_median,
 )
 from dpopt.inference.histograms.sorted.monotone_posterior import (
-    NoiseLaw,
+    NoiseDistribution,
     _band,
     _levels,
     _Smoothing,
@@ -158,7 +158,7 @@ def test_the_bound_of_the_error_is_reached_by_separate_blocks() -> None:
     assert expected_error_bound([], 1.0) == 0
 
 
-LAPLACE: NoiseLaw = "discrete Laplace"
+LAPLACE: NoiseDistribution = "discrete Laplace"
 IN_ONE_ROW = "finite numbers in one row"
 
 
@@ -231,12 +231,14 @@ def test_what_does_not_fall_does_not_fall_afterwards_and_stays_within_whole_boun
     assert np.abs(found - real).max() <= 1 + 1e-6
 
 
-LAWS: tuple[NoiseLaw, ...] = ("discrete Laplace", "discrete Gaussian")
+LAWS: tuple[NoiseDistribution, ...] = ("discrete Laplace", "discrete Gaussian")
 
 
-def noise(generator: np.random.Generator, law: NoiseLaw, scale: float, size: int) -> NDArray[np.int64]:
-    """Return noise of the law; a rounded normal is near enough to a discrete one."""
-    if law == "discrete Laplace":
+def noise(
+    generator: np.random.Generator, distribution: NoiseDistribution, scale: float, size: int
+) -> NDArray[np.int64]:
+    """Return noise of the distribution; a rounded normal is near enough to a discrete one."""
+    if distribution == "discrete Laplace":
         drawn: NDArray[np.int64] = np.diff(generator.geometric(1 - math.exp(-1 / scale), (2, size)), axis=0)[
             0
         ]
@@ -248,9 +250,11 @@ def squared_error(estimate: NDArray[np.float64] | NDArray[np.int64], truth: NDAr
     return float(((estimate - truth) ** 2).sum())
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", LAWS)
 @pytest.mark.parametrize("stages", [1, 4])
-def test_forward_and_backward_sums_are_those_over_all_sequences(law: NoiseLaw, stages: int) -> None:
+def test_forward_and_backward_sums_are_those_over_all_sequences(
+    distribution: NoiseDistribution, stages: int
+) -> None:
     """Four entries on five levels. The last level that is met may go on: it counts with "at least"."""
     values, means = np.array([0.0, 3.0, 1.0, 2.0]), np.array([0.4, 2.0, 3.6, 0.7, 1.0])
     shapes = np.maximum(1, np.rint(np.minimum(stages, means)))
@@ -265,13 +269,15 @@ def test_forward_and_backward_sums_are_those_over_all_sequences(law: NoiseLaw, s
         likely = np.prod(nbinom.pmf(count[:top], shapes[:top], chances[:top]))
         likely *= nbinom.sf(count[top] - 1, shapes[top], chances[top])
         away = np.abs(sequence - values)
-        likely *= math.exp(-(away.sum() if law == "discrete Laplace" else 0.5 * (away**2).sum()) / 1.5)
+        likely *= math.exp(
+            -(away.sum() if distribution == "discrete Laplace" else 0.5 * (away**2).sum()) / 1.5
+        )
         total += likely
         first += likely * sequence
         second += likely * sequence**2
         numbers += likely * count
-    scale = 1.5 if law == "discrete Laplace" else math.sqrt(1.5)
-    turn = _Turn(values, law == "discrete Gaussian", scale, np.arange(5.0), low, high)
+    scale = 1.5 if distribution == "discrete Laplace" else math.sqrt(1.5)
+    turn = _Turn(values, distribution == "discrete Gaussian", scale, np.arange(5.0), low, high)
     sums = turn.run(means, stages)
     np.testing.assert_allclose(sums.mean, first / total, rtol=1e-6)
     np.testing.assert_allclose(sums.variance, second / total - (first / total) ** 2, rtol=1e-5)
@@ -279,13 +285,15 @@ def test_forward_and_backward_sums_are_those_over_all_sequences(law: NoiseLaw, s
     assert sums.likelihood == pytest.approx(math.log(total), rel=1e-6)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", LAWS)
 @pytest.mark.parametrize("scale", [0.5, 5.0, 80.0])
-def test_the_truth_is_in_the_band(law: NoiseLaw, scale: float) -> None:
+def test_the_truth_is_in_the_band(distribution: NoiseDistribution, scale: float) -> None:
     generator = np.random.default_rng(0)
     truth = np.sort((generator.pareto(1.0, 5000) * 4).astype(np.int64))
     for _ in range(20):
-        least, most = _band(truth + noise(generator, law, scale, 5000) * 1.0, law, scale, (0.0, np.inf))
+        least, most = _band(
+            truth + noise(generator, distribution, scale, 5000) * 1.0, distribution, scale, (0.0, np.inf)
+        )
         assert (least <= truth).all()
         assert (truth <= most).all()
         assert (np.diff(least) >= 0).all()
@@ -305,7 +313,7 @@ def test_levels_cover_the_band_and_are_single_where_it_is_narrow() -> None:
     assert 90 <= inside.sum() <= 110
 
 
-def test_smoothing_keeps_a_power_law_and_counts_parameters() -> None:
+def test_smoothing_keeps_a_power_distribution_and_counts_parameters() -> None:
     levels = _levels(np.array([0, 0]), np.array([99, 99]))
     numbers = 1000 * np.arange(1.0, 101.0) ** -1.5
     smoothing = _Smoothing.over(levels, 0.1)
@@ -314,12 +322,12 @@ def test_smoothing_keeps_a_power_law_and_counts_parameters() -> None:
     assert smoothing.freedom(numbers) < 30 < _Smoothing.over(levels, 0.003).freedom(numbers)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", LAWS)
 @pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
 def test_the_error_is_less_than_that_of_sorting_and_of_isotonic_regression(
-    law: NoiseLaw, scale: float
+    distribution: NoiseDistribution, scale: float
 ) -> None:
-    """A power law and a hump, means of three draws. Noise of 100 hides either, and then neither of the two is always better."""
+    """A power distribution and a hump, means of three draws. Noise of 100 hides either; then neither is always better."""
     generator = np.random.default_rng(1)
     truths = [
         np.sort((generator.pareto(1.5, 2000) * 6).astype(np.int64)),
@@ -328,8 +336,8 @@ def test_the_error_is_less_than_that_of_sorting_and_of_isotonic_regression(
     for truth in truths:
         errors = np.zeros(3)
         for _ in range(3):
-            noisy = truth + noise(generator, law, scale, truth.size)
-            found = monotone_posterior(noisy, law, scale)
+            noisy = truth + noise(generator, distribution, scale, truth.size)
+            found = monotone_posterior(noisy, distribution, scale)
             rounded = np.maximum(np.sort(noisy), 0)
             isotone = isotonic_integers(noisy, lower=0)
             errors += [squared_error(one, truth) for one in (found.integers, isotone, rounded)]
@@ -353,7 +361,7 @@ def test_the_error_is_less_than_that_of_sorting_and_of_isotonic_regression(
     ids=["one", "zeros", "equal", "two values", "far", "even steps"],
 )
 @pytest.mark.parametrize("scale", [1.0, 100.0])
-def test_sequences_that_are_unlike_power_laws(truth: NDArray[np.int64], scale: float) -> None:
+def test_sequences_that_are_unlike_power_distributions(truth: NDArray[np.int64], scale: float) -> None:
     """Not much worse than sorting and rounding in sequences of five entries, and no worse in long ones."""
     generator, errors = np.random.default_rng(2), np.zeros(2)
     for _ in range(5):

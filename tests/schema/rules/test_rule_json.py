@@ -218,10 +218,10 @@ def test_the_rules_of_tic_tac_toe_leave_exactly_the_958_boards_on_which_a_game_e
     sizes = schema.sizes.tolist()
     assert sizes == [3] * 9 + [2]
     records = np.array(list(itertools.product(*(range(size) for size in sizes))), dtype=np.int32)
-    legal = records[~schema.circuit().broken(records).any(axis=1)]
-    assert len(legal) == 958
+    feasible = records[~schema.circuit().broken(records).any(axis=1)]
+    assert len(feasible) == 958
     boards = {}
-    for record in legal.tolist():
+    for record in feasible.tolist():
         texts = [attribute.label(code) for attribute, code in zip(schema.attributes, record, strict=True)]
         boards["".join(texts[:9])] = texts[9]
     assert set(boards) == end_positions()

@@ -50,11 +50,11 @@ def test_gaussian_noise_is_spread_for_the_least_variance() -> None:
     variances = np.array([comb(10, j) for j in plan.sizes]) * plan.shares**2
     for one in range(len(costs)):
         for other in range(len(costs)):
-            moved = costs.copy()
+            sensitivity = costs.copy()
             step = 0.01 * min(costs[one], costs[other])
-            moved[one] += step
-            moved[other] -= step
-            assert (variances * costs / moved).sum() >= variances.sum() * (1 - 1e-9)
+            sensitivity[one] += step
+            sensitivity[other] -= step
+            assert (variances * costs / sensitivity).sum() >= variances.sum() * (1 - 1e-9)
     zeta = sqrt(2 * log(2 * 2**10 / 0.05))
     assert plan.noise(0.05, 2**10) == pytest.approx(zeta * sqrt(variances.sum()))
 

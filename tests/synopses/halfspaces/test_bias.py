@@ -130,7 +130,7 @@ def test_public_points_have_their_margins() -> None:
     assert np.abs(found[:50].mean(axis=0) - 0.3 * query).max() < 0.4
 
 
-def test_a_moment_bound_holds_for_any_law() -> None:
+def test_a_moment_bound_holds_for_any_distribution() -> None:
     """Markov's inequality: of |e| with these moments at most a share beta lies above it."""
     errors = np.abs(np.random.default_rng(0).normal(size=100_000)) * 0.05
     moments = tuple(float((errors**power).mean()) for power in range(2, 13, 2))

@@ -68,7 +68,7 @@ def test_more_shapes_are_never_predicted_to_be_worse(ranges: str, budget: Budget
     program = workload.program(
         every,
         amount=0.5 if budget is PURE else 0.05,
-        moved=1,
+        sensitivity=1,
         gaussian=budget is ZCDP,
         known_total=False,
     )
@@ -86,9 +86,9 @@ def test_gaussian_budgets_of_rectangles_are_those_of_a_cone_program() -> None:
     shape = (8, 4)
     workload = BoxWorkload.parse("all", shape)
     levels = grid_levels(shape)
-    program = workload.program(levels, amount=0.05, moved=1, gaussian=True, known_total=False)
+    program = workload.program(levels, amount=0.05, sensitivity=1, gaussian=True, known_total=False)
     shares = cvxpy.Variable(len(levels), nonneg=True)
-    gathered = (program.tells * program.blocks * 2.0 * 0.05) @ shares
+    gathered = (program.informative * program.blocks * 2.0 * 0.05) @ shares
     objective = program.loads[0] @ cvxpy.inv_pos(gathered)
     reference = cvxpy.Problem(cvxpy.Minimize(objective), [cvxpy.sum(shares) == 1.0])
     with warnings.catch_warnings():

@@ -100,7 +100,7 @@ def test_a_record_lies_in_one_group_of_each_measured_level(
             change = one.exact(BinCounts.from_counts(counts)) - one.exact(BinCounts.from_counts(COUNTS + 1))
             assert np.abs(change).max() <= 1
             worst[place] = max(worst[place], np.abs(change).sum())
-    assert worst.tolist() == [plan.moved] * len(measurements)
+    assert worst.tolist() == [plan.sensitivity] * len(measurements)
     assert exact[0].tolist() == COUNTS.tolist()
     assert exact[1].tolist() == [0, 52, 7, 0, 3, 0, 25]
     assert exact[2].tolist() == [52, 7, 28]

@@ -160,11 +160,11 @@ def test_single_bins_are_measured_even_where_only_wide_ranges_count() -> None:
 def test_noise_has_the_variance_that_is_stated() -> None:
     support = np.arange(-2000, 2001)
     for scale in (0.3, 1.0, 20.0):
-        law = np.exp(-np.abs(support) / scale)
-        law /= law.sum()
-        assert noise_variance(scale, gaussian=False) == pytest.approx(float(law @ support**2))
-        law = np.exp(-(support.astype(float) ** 2) / (2 * scale**2))
-        assert noise_variance(scale, gaussian=True) >= float((law / law.sum()) @ support**2)
+        distribution = np.exp(-np.abs(support) / scale)
+        distribution /= distribution.sum()
+        assert noise_variance(scale, gaussian=False) == pytest.approx(float(distribution @ support**2))
+        distribution = np.exp(-(support.astype(float) ** 2) / (2 * scale**2))
+        assert noise_variance(scale, gaussian=True) >= float((distribution / distribution.sum()) @ support**2)
 
 
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
@@ -245,7 +245,7 @@ def test_a_damaged_file_is_refused() -> None:
 
 def test_sizes_are_held_against_the_best_plain_strategy() -> None:
     workload = RangeWorkload.parse("sizes:1,64", 256)
-    program = workload.program(amount=1e-3, moved=1, gaussian=False, known_total=False)
+    program = workload.program(amount=1e-3, sensitivity=1, gaussian=False, known_total=False)
     assert program.references[0] == pytest.approx(2e6, rel=1e-6)
     assert workload.names == ("single bins", "ranges of 64 bins")
     assert Decimal(str(program.amount)) == Decimal("0.001")

@@ -30,7 +30,7 @@ def some_program(generator: np.random.Generator, bins: int) -> tuple[LevelProgra
     known = bool(generator.integers(2))
     workload = RangeWorkload.parse("worst", bins)
     program = workload.program(
-        amount=1.0, moved=1 + known, gaussian=bool(generator.integers(2)), known_total=known
+        amount=1.0, sensitivity=1 + known, gaussian=bool(generator.integers(2)), known_total=known
     )
     amounts = generator.dirichlet(np.full(program.blocks.size, 0.4))
     amounts[1:][generator.random(amounts.size - 1) < 0.4] = 0.0

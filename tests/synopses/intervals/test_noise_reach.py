@@ -1,4 +1,4 @@
-"""What noise exceeds with a stated probability: against the exact laws, and against sums that are drawn."""
+"""What noise exceeds with a stated probability: against the exact distributions, and against sums that are drawn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_noise_exceeds_the_reach_as_rarely_as_stated(scale: float, tail: float, 
         assert reach <= 1 + scale * np.sqrt(2 * np.log(1 / tail))
 
 
-def test_a_single_count_has_the_tail_of_its_law() -> None:
+def test_a_single_count_has_the_tail_of_its_distribution() -> None:
     """Discrete Laplace noise: P(|X| > s ln(2 / beta)) is below beta, as it is for continuous noise."""
     (reach,) = reach_of_sums(np.ones((1, 1)), np.array([20.0]), 0.05, gaussian=False)
     assert reach == pytest.approx(20.0 * np.log(2 / 0.05))

@@ -81,8 +81,8 @@ def test_least_coefficients_move_as_little_as_the_table_says(
     weights = [Fraction(0), *(Fraction(comb(d, j)) for j in range(1, t + 1))]
     polynomial = least_coefficients(target, t, Fraction(gamma), weights).polynomial
     family = symmetric_family(bits(d), target, polynomial, basis=SETS)
-    moved = family.moves(2.0**-20).replaced * 2.0**-20
-    assert moved == pytest.approx(expected, rel=0.02)
+    sensitivity = family.moves(2.0**-20).replaced * 2.0**-20
+    assert sensitivity == pytest.approx(expected, rel=0.02)
     assert family.approximation <= float(Fraction(gamma)) * (1 + 1e-12)
 
 

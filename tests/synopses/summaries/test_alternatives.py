@@ -39,8 +39,8 @@ def test_records_made_to_agree_promise_no_more_than_the_polynomial(
 
 def test_the_guarantee_of_pairs_by_hand() -> None:
     """Single literals alone, two conditions: 2 (gamma + |a| 2 tau) with p(s) = a_0 + s / 2 and gamma = 1 / 4."""
-    moved, amount, size = np.array([8.0]), 0.1, 10**4
-    measured = Measured(moved, amount, size, 28, gaussian=True, beta=BETA)
+    sensitivity, amount, size = np.array([8.0]), 0.1, 10**4
+    measured = Measured(sensitivity, amount, size, 28, gaussian=True, beta=BETA)
     tau = sqrt(2 * log(2 * 8 / BETA)) * sqrt(8 / (2 * amount)) / size
     slope = 0.5
     expected = 2 * ((1 - slope) / 2 + slope * 2 * tau)

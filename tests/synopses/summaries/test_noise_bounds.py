@@ -1,4 +1,4 @@
-"""What is said of sums of noise holds of their exact laws, and not by far too much."""
+"""What is said of sums of noise holds of their exact distributions, and not by far too much."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BETAS = [0.5, 0.1, 0.01, 1e-4, 1e-6]
 REACH = 6000
 
 
-def law(scale: float, factor: int, *, gaussian: bool) -> NDArray[np.float64]:
+def distribution(scale: float, factor: int, *, gaussian: bool) -> NDArray[np.float64]:
     """Return the probabilities of -REACH, ..., REACH for a whole number times discrete noise."""
     values = np.arange(-REACH, REACH + 1)
     exponents = -(values**2) / (2 * scale**2) if gaussian else -np.abs(values) / scale
@@ -51,10 +51,14 @@ def test_noise_goes_beyond_its_bound_less_often_than_stated(case: str, beta: flo
     scales = np.array([scale * factor for scale, factor, _ in parts])
     numbers = np.array([number for *_, number in parts], dtype=np.float64)
     bound = noise_bound(scales, numbers, beta, gaussian=gaussian)
-    laws = [law(scale, factor, gaussian=gaussian) for scale, factor, number in parts for _ in range(number)]
-    assert beyond(laws, bound) <= beta
+    distributions = [
+        distribution(scale, factor, gaussian=gaussian)
+        for scale, factor, number in parts
+        for _ in range(number)
+    ]
+    assert beyond(distributions, bound) <= beta
     if case != "hardly any noise":
-        assert beyond(laws, 0.7 * bound) > beta / 10
+        assert beyond(distributions, 0.7 * bound) > beta / 10
 
 
 @pytest.mark.parametrize("queries", [1, 1000])

@@ -138,12 +138,12 @@ def test_what_is_predicted_follows_from_sizes_and_scales(
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_direct_counts_are_predicted_by_hand(relation: NeighbouringRelation) -> None:
-    moved, queries = (1 if relation is ADD_REMOVE else 2) * comb(9, 4), 2**4 * comb(9, 4)
+    sensitivity, queries = (1 if relation is ADD_REMOVE else 2) * comb(9, 4), 2**4 * comb(9, 4)
     tail = log(2 * queries / BETA)
     with_rho = planned(bits(9, "all"), 4, RHO, size=2000, relation=relation)
-    assert with_rho.direct == pytest.approx(sqrt(2 * tail * moved / 0.2) / 2000)
+    assert with_rho.direct == pytest.approx(sqrt(2 * tail * sensitivity / 0.2) / 2000)
     pure = planned(bits(9, "all"), 4, PURE, size=2000, relation=relation)
-    assert pure.direct == pytest.approx(tail * moved / 2000)
+    assert pure.direct == pytest.approx(tail * sensitivity / 2000)
     assert planned(bits(9, "all"), 4, size=2000, predicate="or", relation=relation).direct == inf
 
 
@@ -152,7 +152,7 @@ def test_no_other_spread_of_a_laplace_budget_is_much_better(predicate: str) -> N
     """Over 300 random spreads, with sizes left out; the program is not convex, so nothing is proven."""
     plan = planned(bits(10), 4, PURE, size=5000, predicate=predicate, relation=ADD_REMOVE)
     generator, best = np.random.default_rng(4), inf
-    moved, numbers = (np.array([comb(d, j) for j in range(1, 5)], dtype=np.float64) for d in (10, 4))
+    sensitivity, numbers = (np.array([comb(d, j) for j in range(1, 5)], dtype=np.float64) for d in (10, 4))
     queries = comb(10, 4)
     for _ in range(300):
         shares = generator.dirichlet(np.full(4, 0.5)) * (generator.random(4) < 0.7)
@@ -160,7 +160,7 @@ def test_no_other_spread_of_a_laplace_budget_is_much_better(predicate: str) -> N
             continue
         shares = np.where(shares / shares.sum() > 1e-6, shares, 0) / shares.sum()
         with np.errstate(divide="ignore"):
-            scales = moved / shares / 5000
+            scales = sensitivity / shares / 5000
         zeta = sqrt(2 * log(2 * queries / BETA))
         answer = best_answer(Target.named(predicate, 4).values, scales * np.sqrt(2 * numbers), zeta)
         weights = np.zeros(4)
@@ -206,8 +206,8 @@ def test_a_plan_spends_its_budget_and_no_more(
     assert plan.budget.allows(charges)
     more = [replace(charge, parameter=charge.parameter * 1.0001) for charge in charges]
     assert not plan.budget.allows(more)
-    moved = [comb(9, j) * (2 if relation is REPLACE and which == "all" else 1) for j in plan.sizes]
-    for charge, count, scale in zip(charges, moved, plan.scales, strict=True):
+    sensitivity = [comb(9, j) * (2 if relation is REPLACE and which == "all" else 1) for j in plan.sizes]
+    for charge, count, scale in zip(charges, sensitivity, plan.scales, strict=True):
         cost = count / (2 * scale**2) if plan.gaussian else count / scale
         assert charge.parameter == pytest.approx(cost, rel=1e-9)
         assert charge.relation is relation

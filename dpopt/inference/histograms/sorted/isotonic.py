@@ -117,8 +117,8 @@ def isotonic_median(
 def expected_error_bound(multiplicities: ArrayLike, variance: float) -> float:
     """Return what E sum_k (s_k - true_k)^2 of `isotonic` cannot exceed: variance * sum_r (1 + 1/2 + ... + 1/n_r).
 
-    For any independent noise of one law with this variance; n_r is how often the r-th distinct value occurs. The bound is
-    reached as the distinct values move apart, so it is far off where the noise hides the differences between them.
+    For any independent noise of one distribution with this variance; n_r is how often the r-th distinct value occurs. The
+    bound is reached as the distinct values move apart, so it is far off where the noise hides the differences between them.
 
     Proof: the projection onto a convex set comes no further from the truth than the projection of the noise onto the tangent
     cone there, which is a product of monotone cones, one for each block of equal values; for n exchangeable steps the squared

@@ -137,7 +137,7 @@ def level_edges(
 
 
 @kernel
-def relative_law(gaussian: bool, scale: float, distance: float, nearest: float) -> float:
+def relative_distribution(gaussian: bool, scale: float, distance: float, nearest: float) -> float:
     """Return the probability of noise of this size, over that of the nearest."""
     if gaussian:
         return math.exp(-0.5 * (distance - nearest) * (distance + nearest) / (scale * scale))
@@ -145,7 +145,7 @@ def relative_law(gaussian: bool, scale: float, distance: float, nearest: float) 
 
 
 @kernel
-def log_law(gaussian: bool, scale: float, distance: float) -> float:
+def log_distribution(gaussian: bool, scale: float, distance: float) -> float:
     """Return ln of the probability of noise of this size, but for a constant."""
     return -0.5 * (distance / scale) ** 2 if gaussian else -distance / scale
 
@@ -186,7 +186,11 @@ def forward_backward(
             if i < past:
                 carry += forward[behind + i - before] * unit
             if i >= low[k]:
-                here = carry * stay[i] * relative_law(gaussian, scale, abs(values[k] - numbers[i]), nearest)
+                here = (
+                    carry
+                    * stay[i]
+                    * relative_distribution(gaussian, scale, abs(values[k] - numbers[i]), nearest)
+                )
                 row[i] = here
                 total += here
             elif 0.0 < carry < _TINY and (unit == 1.0 or i >= past - 1):
@@ -197,7 +201,7 @@ def forward_backward(
         if total > 0.0:
             for i in range(low[k], high[k]):
                 forward[place + i - low[k]] = row[i] / total
-            likelihood += math.log(total) + log_law(gaussian, scale, nearest)
+            likelihood += math.log(total) + log_distribution(gaussian, scale, nearest)
         else:  # the path could not be here by any number that a double holds: begin anew
             for i in range(low[k], high[k]):
                 forward[place + i - low[k]] = 1.0 / (high[k] - low[k])
@@ -230,8 +234,8 @@ def forward_backward(
         for i in range(high[k] - 1, low[k - 1] - 1, -1):
             carry *= climb[i]
             if i >= low[k]:
-                law = relative_law(gaussian, scale, abs(values[k] - numbers[i]), nearest)
-                carry += stay[i] * law * backward[i] * unit
+                distribution = relative_distribution(gaussian, scale, abs(values[k] - numbers[i]), nearest)
+                carry += stay[i] * distribution * backward[i] * unit
             if i < high[k - 1]:
                 backward[i] = carry
                 largest = max(largest, carry)

@@ -1,15 +1,15 @@
-"""Sorted counts from noisy ones by the law of the noise: posterior means of a nondecreasing sequence of whole numbers.
+"""Sorted counts from noisy ones by the distribution of the noise: posterior means of a nondecreasing sequence of whole numbers.
 
 Problem: noisy values y_k = s_k + noise, k = 1, ..., n, of whole numbers lower <= s_1 <= ... <= s_n <= upper. Among all
-functions of y the posterior mean has the least expected squared error, under the law of s that is assumed; here that law is a
-path with parameters, and the parameters are estimated from y itself (empirical Bayes).
+functions of y the posterior mean has the least expected squared error, under the distribution of s that is assumed; here
+that distribution is a path with parameters, and the parameters are estimated from y itself (empirical Bayes).
 
 Model. A path climbs the levels v = lower, lower + 1, ... . At each level it writes down v a random number of times N_v, then
-goes up by one. N_v has a negative binomial law of mean m_v and shape r_v = min(8, m_v) rounded, at least 1: r_v stages, each
-left with probability 1 / (1 + m_v / r_v) before each entry. So levels may be left out (N_v = 0, as among the largest counts),
-and where many entries share a level their number is known up to a share of 1 / sqrt(r_v) beforehand. Stages are states of a
-Markov chain, so forward and backward sums over (k, v) give the posterior law of every s_k exactly, in a few operations for
-each state.
+goes up by one. N_v has a negative binomial distribution of mean m_v and shape r_v = min(8, m_v) rounded, at least 1: r_v
+stages, each left with probability 1 / (1 + m_v / r_v) before each entry. So levels may be left out (N_v = 0, as among the
+largest counts), and where many entries share a level their number is known up to a share of 1 / sqrt(r_v) beforehand. Stages
+are states of a Markov chain, so forward and backward sums over (k, v) give the posterior distribution of every s_k exactly,
+in a few operations for each state.
 
 Estimation. m_v is a smooth function of ln(1 + v - lower): a Gaussian kernel over the posterior means of N_v, by turns with
 forward and backward sums (expectation maximization with smoothing; Silverman, Jones, Wilson and Nychka 1990), from isotonic
@@ -45,12 +45,12 @@ from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.sorted.isotonic import checked, isotonic, whole_bounds
 
-NoiseLaw = Literal["discrete Laplace", "discrete Gaussian"]
+NoiseDistribution = Literal["discrete Laplace", "discrete Gaussian"]
 
 LEVELS_IN_A_BAND = 100
 """About how many levels are told apart for one entry."""
 STAGES = 8
-"""Largest shape r of the law of a level's multiplicity."""
+"""Largest shape r of the distribution of a level's multiplicity."""
 SMOOTHINGS = (0.1, 0.03, 0.01, 0.003)
 """Widths of the kernel, in ln(1 + v - lower)."""
 WIDEST_LEVEL = 0.05
@@ -64,7 +64,7 @@ _LEAST_DENSITY = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MonotonePosterior:
-    """The posterior law of a nondecreasing sequence, entry by entry.
+    """The posterior distribution of a nondecreasing sequence, entry by entry.
 
     Attributes
     ----------
@@ -111,7 +111,12 @@ class _Levels:
 
 
 def monotone_posterior(
-    values: ArrayLike, law: NoiseLaw, scale: float, *, lower: int = 0, upper: int | None = None
+    values: ArrayLike,
+    distribution: NoiseDistribution,
+    scale: float,
+    *,
+    lower: int = 0,
+    upper: int | None = None,
 ) -> MonotonePosterior:
     """Return the posterior of the sorted counts behind noisy ones.
 
@@ -119,7 +124,7 @@ def monotone_posterior(
     ----------
     values : (n,)
         Noisy values, in the order of the true counts from the smallest to the largest: noise was added after sorting.
-    law, scale
+    distribution, scale
         The noise, independent for each value: P(k) proportional to exp(-abs(k) / scale), or to exp(-k^2 / (2 scale^2)).
     lower, upper
         Public bounds of the counts; for degrees in a graph on n nodes 0 and n - 1.
@@ -127,23 +132,23 @@ def monotone_posterior(
     Raises
     ------
     ProgramError
-        Values that are not finite numbers in one row, an unknown law, a scale that is not positive, crossed bounds, or more
-        states than fit in memory.
+        Values that are not finite numbers in one row, an unknown distribution, a scale that is not positive, crossed bounds,
+        or more states than fit in memory.
     """
     noisy, _ = checked(values, None)
-    if law not in {"discrete Laplace", "discrete Gaussian"}:
-        raise ProgramError(f"the noise is 'discrete Laplace' or 'discrete Gaussian', found {law!r}")
+    if distribution not in {"discrete Laplace", "discrete Gaussian"}:
+        raise ProgramError(f"the noise is 'discrete Laplace' or 'discrete Gaussian', found {distribution!r}")
     if not 0 < scale < np.inf:
         raise ProgramError(f"the scale of the noise must be positive and finite, found {scale}")
     bounds = whole_bounds(lower, upper)
-    least, most = _band(noisy, law, scale, bounds)
+    least, most = _band(noisy, distribution, scale, bounds)
     levels = _levels(least, most)
     low = np.searchsorted(levels.edges, least, side="right") - 1
     high = np.searchsorted(levels.edges, most, side="right") - 1
     start = np.clip(isotonic(noisy), levels.edges[0], levels.edges[-1] - 1)
     met = np.searchsorted(levels.edges, np.floor(start + 0.5), side="right") - 1
     isotonic_numbers = np.bincount(met, minlength=levels.widths.size).astype(np.float64)
-    turn = _Turn(noisy, law == "discrete Gaussian", scale, levels.centres, low, high)
+    turn = _Turn(noisy, distribution == "discrete Gaussian", scale, levels.centres, low, high)
     best = -np.inf
     for width in SMOOTHINGS:
         trial, estimate = _Smoothing.over(levels, width), isotonic_numbers
@@ -168,7 +173,7 @@ def monotone_posterior(
 
 
 def _band(
-    values: NDArray[np.float64], law: NoiseLaw, scale: float, bounds: tuple[float, float]
+    values: NDArray[np.float64], distribution: NoiseDistribution, scale: float, bounds: tuple[float, float]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return lower and upper ends (n,), nondecreasing, of where each entry is looked for.
 
@@ -176,9 +181,9 @@ def _band(
     sqrt(2 variance t / w) + scale t / w of its expectation (the second term for Laplace noise alone).
     """
     size = values.size
-    # The variances of the laws on real numbers, plus 1/4: at least those on whole numbers.
-    variance = (2.0 if law == "discrete Laplace" else 1.0) * scale**2 + 0.25
-    tail = scale if law == "discrete Laplace" else 0.0
+    # The variances of the distributions on real numbers, plus 1/4: at least those on whole numbers.
+    variance = (2.0 if distribution == "discrete Laplace" else 1.0) * scale**2 + 0.25
+    tail = scale if distribution == "discrete Laplace" else 0.0
     t = 8.0 + np.log(size * (1.0 + np.log2(size)))
     sums = np.concatenate([[0.0], np.cumsum(values)])
     least, most = np.full(size, bounds[0]), np.full(size, bounds[1])

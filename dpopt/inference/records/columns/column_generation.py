@@ -1,8 +1,8 @@
-"""Column generation: weighted records whose answers are the nearest of all distributions on legal records, with a proof.
+"""Column generation: weighted records whose answers are the nearest of all distributions on feasible records, with a proof.
 
-Problem (models/projection, PJ-1 to PJ-3, over all legal records): minimize f(p). Every round solves the master problem over the
-records in hand (`master`), looks for records along which f still falls (`pricing`), and adds them. With the gradient s of
-f in the answers at the weights p, for every distribution p'
+Problem (models/projection, PJ-1 to PJ-3, over all feasible records): minimize f(p). Every round solves the master problem
+over the records in hand (`master`), looks for records along which f still falls (`pricing`), and adds them. With the
+gradient s of f in the answers at the weights p, for every distribution p'
 
     f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
 
@@ -35,12 +35,12 @@ from dpopt.inference.records.columns.columns import (
 )
 from dpopt.inference.records.columns.pricing import Enumeration, Priced, Search, SolverPricing
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
-from dpopt.inference.records.start import check_laws, estimated_laws
+from dpopt.inference.records.start import check_one_way, estimated_one_way
 from dpopt.programs.solver import Solver
 
 COLUMNS_PER_ROUND = 20
 """New records of a round, at most: these or a twentieth of those in hand, the best ones. Twice as many of the records in
-hand are descended from, those of least slope, and `DRAWS` that the one-way laws draw."""
+hand are descended from, those of least slope, and `DRAWS` that the one-way marginals draw."""
 
 DRAWS = 40
 
@@ -71,7 +71,7 @@ def generate_columns(
     start: NDArray[np.int32],
     *,
     weights: NDArray[np.float64] | None = None,
-    laws: NDArray[np.float64] | None = None,
+    one_way: NDArray[np.float64] | None = None,
     progress: Callable[[FitProgress], None] | None = None,
     history: tuple[FitProgress, ...] = (),
     began: float | None = None,
@@ -83,24 +83,24 @@ def generate_columns(
     problem, settings
         What to fit; `rounds`, `gap`, `seconds`, `pricing` and `proof` say how.
     start : (r, d) int32
-        Legal records, equal ones are merged.
+        Feasible records, equal ones are merged.
     weights : (r,) float64, optional
         Their weights; equal if left out.
-    laws : (c,) float64, optional
-        One-way laws of the records from which pricing starts, beside those in hand.
+    one_way : (c,) float64, optional
+        One-way marginals of the records from which pricing starts, beside those in hand.
     progress, history, began
         Told of every round; what came before, and when the fit began.
 
     Raises
     ------
     ProgramError
-        Records that are not legal, or too many cells.
+        Records that are not feasible, or too many cells.
     """
-    problem.require_legal(start)
-    if laws is None:
-        laws = estimated_laws(problem)
-    check_laws(problem, laws)
-    generation = _Generation(problem, settings, laws, time.perf_counter() if began is None else began)
+    problem.require_feasible(start)
+    if one_way is None:
+        one_way = estimated_one_way(problem)
+    check_one_way(problem, one_way)
+    generation = _Generation(problem, settings, one_way, time.perf_counter() if began is None else began)
     return generation.run(start, weights, progress, list(history))
 
 
@@ -108,13 +108,13 @@ class _Generation:
     """The parts of one generation."""
 
     def __init__(
-        self, problem: FitProblem, settings: FitSettings, laws: NDArray[np.float64], began: float
+        self, problem: FitProblem, settings: FitSettings, one_way: NDArray[np.float64], began: float
     ) -> None:
         self.problem, self.settings, self.began = problem, settings, began
         self.answers = Answers(problem)
         self.matrix = Matrix(self.answers)
         self.enumeration = Enumeration(problem, self.answers) if Enumeration.possible(problem) else None
-        self.search = None if self.enumeration else Search(problem, laws, settings.seed)
+        self.search = None if self.enumeration else Search(problem, one_way, settings.seed)
         self.until = None if settings.seconds is None else began + settings.seconds
         self.pricer, self.prover = self._by_solver(settings.pricing), self._by_solver(settings.proof)
         none = self.answers.columns(np.zeros((0, problem.sizes.size), dtype=np.int32))

@@ -1,10 +1,10 @@
 """Pricing: which record would lower f most.
 
-Problem (models/projection, PJ-4): minimize <slopes, q(x)> over legal records x, where slopes_j = weight_j ((A p)_j -
+Problem (models/projection, PJ-4): minimize <slopes, q(x)> over feasible records x, where slopes_j = weight_j ((A p)_j -
 value_j). It is the best response of DualQuery with real weights of both signs, -slopes.
 
 Three ways: this room's own search, which keeps the marginals implicit; a named solver on the problem written out as a
-`MaxCsp`, where that is small; and all legal records one by one, where those are few, which proves that none is better.
+`MaxCsp`, where that is small; and all feasible records one by one, where those are few, which proves that none is better.
 
 Pricing by a named solver, on the problem written out with one clause for every cell; small problems only.
 """
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.columns import Answers
-from dpopt.inference.records.legal_layout import CHARGE, lay_out_legal, new_room, rules_with_domains
+from dpopt.inference.records.feasible_layout import CHARGE, lay_out_feasible, new_room, rules_with_domains
 from dpopt.inference.records.problem import FitProblem, FitSettings
-from dpopt.inference.records.start import choices_of, draw_records, made_legal
+from dpopt.inference.records.start import choices_of, draw_records, made_feasible
 from dpopt.models.best_responses.best_response import read_record
 from dpopt.models.best_responses.column_pricing import PricingProgram, pricing_program
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
@@ -48,9 +48,9 @@ class Priced:
     Attributes
     ----------
     records : (n, d) int32
-        Legal records, not evaluated.
+        Feasible records, not evaluated.
     least : float or None
-        No legal record has a smaller <slopes, q(x)>; None where nothing is proven.
+        No feasible record has a smaller <slopes, q(x)>; None where nothing is proven.
     proof : str
         Who says so.
     """
@@ -68,7 +68,7 @@ class Priced:
 
 
 class Enumeration:
-    """All legal records of a small universe as columns."""
+    """All feasible records of a small universe as columns."""
 
     def __init__(self, problem: FitProblem, answers: Answers) -> None:
         grids = np.meshgrid(*_allowed(problem), indexing="ij")
@@ -99,44 +99,46 @@ class Enumeration:
         """Return the best `number` records, and the least slope of all."""
         along = self._answers.along(self.columns, slopes)
         best = np.argsort(along, kind="stable")[:number]
-        return Priced(self.columns.records[best], float(along[best[0]]), "enumeration of all legal records")
+        return Priced(
+            self.columns.records[best], float(along[best[0]]), "enumeration of all feasible records"
+        )
 
 
 class Search:
     """The search of this room: descent by single codes, and by compound moves under rules, from many starts."""
 
-    def __init__(self, problem: FitProblem, laws: NDArray[np.float64], seed: int) -> None:
-        self._problem, self._laws, self._seed = problem, laws, seed
+    def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], seed: int) -> None:
+        self._problem, self._distributions, self._seed = problem, one_way, seed
         self._keeping = Bookkeeping(problem, 1)
-        self._choices = choices_of(problem, laws)
-        self._legal = lay_out_legal(problem) if problem.rules.number_of_rules else None
+        self._choices = choices_of(problem, one_way)
+        self._feasible = lay_out_feasible(problem) if problem.rules.number_of_rules else None
         self._room = new_room(problem)
         self._random = np.array([(seed << 32) + 5], dtype=np.uint64)
         self._calls = 0
 
     def price(self, slopes: list[NDArray[np.float64]], starts: NDArray[np.int32], draws: int) -> Priced:
-        """Return local optima from these records (n, d), and from `draws` records drawn by the laws.
+        """Return local optima from these records (n, d), and from `draws` records drawn by the one_way.
 
         Parameters
         ----------
         slopes
             Of each term of the problem.
         """
-        from dpopt.inference.records.sweep_kernels import GAIN, descend_all, descend_all_legally
+        from dpopt.inference.records.sweep_kernels import GAIN, descend_all, descend_all_feasibly
 
         self._calls += 1
         stream = (self._seed << 32) + FIRST_CALL + 2 * self._calls
-        drawn = draw_records(self._problem, self._laws, draws, stream)
-        if self._legal is not None and draws:
-            drawn = made_legal(self._problem, drawn, self._laws, stream)
+        drawn = draw_records(self._problem, self._distributions, draws, stream)
+        if self._feasible is not None and draws:
+            drawn = made_feasible(self._problem, drawn, self._distributions, stream)
         records = np.concatenate((starts, drawn)).astype(np.int32)
         largest = max((float(np.abs(one).max(initial=0.0)) for one in slopes), default=0.0) or 1.0
-        books = self._keeping.priced(slopes, largest / LARGEST_PRICE)
-        if self._legal is None:
-            descend_all(books, self._choices, records)
+        counters = self._keeping.priced(slopes, largest / LARGEST_PRICE)
+        if self._feasible is None:
+            descend_all(counters, self._choices, records)
         else:
-            legal, room, gain = self._legal, self._room, GAIN / largest
-            descend_all_legally(books, self._choices, legal, room, records, gain, CHARGE, self._random)
+            feasible, room, gain = self._feasible, self._room, GAIN / largest
+            descend_all_feasibly(counters, self._choices, feasible, room, records, gain, CHARGE, self._random)
         return Priced(np.unique(records, axis=0))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivacyBoundaryError, ProgramError
-from dpopt.private.mechanisms.net.net_law import NetLaw, whole_below
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution, whole_below
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords
 
@@ -47,7 +47,7 @@ class BoxSampler:
         m times the exact count of each query. Private.
     size : int
         Public size: the distance of a multiset n is max_q |targets_q - size (answers n)_q|.
-    law : NetLaw
+    distribution : NetDistribution
         The weight of a distance.
     source : RandomWords
         Where the words come from.
@@ -59,9 +59,9 @@ class BoxSampler:
 
     Notes
     -----
-    **Law.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n), so the multiset
-    has that law exactly, whatever boxes and bounds the earlier rounds led to: they decide how long it takes. All figures are
-    whole numbers, and no logarithm is taken of a random number. Privacy: E9 in docs/privacy.md.
+    **Distribution.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n), so
+    the multiset has that distribution exactly, whatever boxes and bounds the earlier rounds led to: they decide how long it
+    takes. All figures are whole numbers, and no logarithm is taken of a random number. Privacy: E9 in docs/privacy.md.
 
     This is A* sampling (Maddison, Tarlow and Minka 2014) without Gumbels. There, the keys are a Poisson process seen from its
     end: the box with the largest bound plus Gumbel is the next one whose exponential clock rings, at a rate of its number of
@@ -69,7 +69,7 @@ class BoxSampler:
     the rates; the differences of Gumbels, which a machine would have to round, disappear (Dymetman, Bouchard and Carter 2012).
 
     **Bounds.** SD-5 and SD-6 of models/small_database, in exact integers; any multipliers give a valid bound. A bound that were
-    wrong would change the law: a distance below its bound is an error, never a silent draw.
+    wrong would change the distribution: a distance below its bound is an error, never a silent draw.
 
     **Time.** The number of rounds depends on the records, and is not hidden (known limits). It is never limited: a limit would
     have to change what is released. After 2^21 boxes none is cut any more, so memory stays below a public amount.
@@ -81,12 +81,18 @@ class BoxSampler:
     """
 
     def __init__(
-        self, multisets: Multisets, targets: _Counts, *, size: int, law: NetLaw, source: RandomWords
+        self,
+        multisets: Multisets,
+        targets: _Counts,
+        *,
+        size: int,
+        distribution: NetDistribution,
+        source: RandomWords,
     ) -> None:
         elements, records = multisets.elements, multisets.records
         self._answers = multisets.answers
         self._records, self._size, self._targets = records, size, targets
-        self._law, self._source = law, source
+        self._distribution, self._source = distribution, source
         largest = max(int(np.abs(targets).max()), size * records, 1)
         self._scale = min(_LARGEST_SCALE, float(_LARGEST_SUM // (2 * largest)))
         self._table = np.empty((elements + 1, records + 1), dtype=np.uint64)
@@ -116,7 +122,7 @@ class BoxSampler:
     @property
     def top(self) -> int:
         """The best bound on a weight. Private."""
-        return max(self._law.weight(box.bound) for box in self._boxes)
+        return max(self._distribution.weight(box.bound) for box in self._boxes)
 
     def draw(self) -> _Counts:
         """Return the counts (A,) of the drawn multiset."""
@@ -139,7 +145,9 @@ class BoxSampler:
             reached = int(distance(self._answers, self._targets, self._size, found))
             if reached < box.bound:
                 raise ProgramError("a bound of the net mechanism does not hold; please report this")
-            if whole_below(self._law.weight(box.bound), self._source) < self._law.weight(reached):
+            if whole_below(self._distribution.weight(box.bound), self._source) < self._distribution.weight(
+                reached
+            ):
                 return found
             if number > 1 and len(self._boxes) < MOST_BOXES:
                 self._cut(place)
@@ -188,7 +196,9 @@ class BoxSampler:
         """Return the number of multisets of a box times the bound on their weight."""
         from dpopt.private.mechanisms.net.net_kernels import sizes
 
-        return int(sizes(box.low, box.high, self._records, self._table)) * self._law.weight(box.bound)
+        return int(sizes(box.low, box.high, self._records, self._table)) * self._distribution.weight(
+            box.bound
+        )
 
 
 class _Sums:

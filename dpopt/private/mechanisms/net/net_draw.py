@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_law import NetLaw, whole_below
+from dpopt.private.mechanisms.net.net_distribution import NetDistribution, whole_below
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords
 
@@ -41,16 +41,23 @@ def draw_listed(distances: NDArray[np.int64], weight: Callable[[int], int], sour
 
 
 def draw_multiset(
-    multisets: Multisets, targets: NDArray[np.int64], *, size: int, law: NetLaw, source: RandomWords
+    multisets: Multisets,
+    targets: NDArray[np.int64],
+    *,
+    size: int,
+    distribution: NetDistribution,
+    source: RandomWords,
 ) -> NDArray[np.int64]:
     """Return the counts (A,) of a multiset, with probability exactly proportional to the weight of its distance.
 
     Up to 2^17 multisets are listed, more are searched by branch and bound; which of the two depends on public numbers, and
-    the law is the same. Privacy: E8, E9 in docs/privacy.md.
+    the distribution is the same. Privacy: E8, E9 in docs/privacy.md.
     """
     if multisets.number > MOST_LISTED:
-        return BoxSampler(multisets, targets, size=size, law=law, source=source).draw()
-    return multiset_of(multisets, draw_listed(all_distances(multisets, targets, size), law.weight, source))
+        return BoxSampler(multisets, targets, size=size, distribution=distribution, source=source).draw()
+    return multiset_of(
+        multisets, draw_listed(all_distances(multisets, targets, size), distribution.weight, source)
+    )
 
 
 def all_distances(multisets: Multisets, targets: NDArray[np.int64], size: int) -> NDArray[np.int64]:

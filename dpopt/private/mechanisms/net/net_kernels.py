@@ -1,7 +1,7 @@
 """The compiled loops of the net mechanism over multisets: sizes and members of boxes, distances, lower bounds on them.
 
-A box holds the multisets of m elements, as counts n of A elements with low <= n <= high. All figures that decide about the law
-are exact 64-bit integers; floating point chooses multipliers and where a box is cut, which cost time only.
+A box holds the multisets of m elements, as counts n of A elements with low <= n <= high. All figures that decide about the
+distribution are exact 64-bit integers; floating point chooses multipliers and where a box is cut, which cost time only.
 """
 
 from __future__ import annotations

@@ -101,9 +101,9 @@ class Items:
             )
         return separators
 
-    def told(self, faults: Faults) -> list[str]:
-        """Return what the owner is told of fields that are no items: examples, what is accepted, what to do."""
-        told = faults.examples()
+    def messages(self, faults: Faults) -> list[str]:
+        """Return the messages to the owner about fields that are no items: examples, what is accepted, what to do."""
+        messages = faults.examples()
         if self.names is None:
             expected = f"whole numbers from {self.first:,} to {self.first + self.width - 1:,}"
             remedy = (
@@ -114,9 +114,9 @@ class Items:
             listed = ", ".join(map(shown, self.names[:_LISTED])) + (", ..." if self.width > _LISTED else "")
             expected = f"one of {self.width:,} names: {listed}"
             remedy = "correct the file or the names; or give --first-item if the file has numbers in place of names"
-        if any(_MARK in repr(example) for example in told):
+        if any(_MARK in repr(example) for example in messages):
             remedy = "remove the byte order mark (U+FEFF), which does not show: files in UTF-8 were joined"
-        return [*told, f"expected: {expected}", f"what to do: {remedy}"]
+        return [*messages, f"expected: {expected}", f"what to do: {remedy}"]
 
 
 class _Unknown(Faults):
@@ -145,8 +145,8 @@ class _Unknown(Faults):
             With lines and texts, for the owner.
         """
         if self.number:
-            told = "\n".join(f"  {line}" for line in self._items.told(self))
-            raise PrivateDataError(f"{self._title} does not fit the declared columns\n{told}")
+            messages = "\n".join(f"  {line}" for line in self._items.messages(self))
+            raise PrivateDataError(f"{self._title} does not fit the declared columns\n{messages}")
 
 
 def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = False) -> SparseColumns:
@@ -285,7 +285,7 @@ class _Lines:
         return fields.arrow().take(pa.array(places + user - 1)), places + item - 1
 
     def refuse(self) -> None:
-        """Refuse the file if there were lines without a user and an item; tell the first of them."""
+        """Refuse the file if there were lines without a user and an item; name the first of them."""
         self._malformed.refuse(self._title)
         if self._nobody:
             raise PrivateDataError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.models.noise_budgets.level_budgets import LevelProgram
-from dpopt.queries.ranges.grids import Level, grid_heights, grid_levels, levels_that_tell
+from dpopt.queries.ranges.grids import Level, grid_heights, grid_levels, informative_levels
 from dpopt.queries.ranges.weighted_ranges import loads_of_all_ranges, loads_of_size
 from dpopt.synopses.histograms.counts_plan import whole_number
 
@@ -82,7 +82,7 @@ class BoxWorkload:
         levels: list[Level],
         *,
         amount: float,
-        moved: int,
+        sensitivity: int,
         gaussian: bool,
         known_total: bool,
     ) -> LevelProgram:
@@ -97,14 +97,20 @@ class BoxWorkload:
             loads[~loads.any(axis=1), 0] = 1.0
         blocks = np.array([2.0 ** sum(level) for level in levels])
         plain = LevelProgram(
-            loads, blocks, levels_that_tell(levels, parts), np.ones(len(loads)), amount, moved, gaussian
+            loads,
+            blocks,
+            informative_levels(levels, parts),
+            np.ones(len(loads)),
+            amount,
+            sensitivity,
+            gaussian,
         )
         if not self.relative:
             return plain
         best = np.min(
             [plain.variances(amount * shares) for shares in plain_shares(levels, self.shape)], axis=0
         )
-        return LevelProgram(loads, blocks, plain.tells, best, amount, moved, gaussian)
+        return LevelProgram(loads, blocks, plain.informative, best, amount, sensitivity, gaussian)
 
 
 def cubes(shape: tuple[int, ...], step: int = 1) -> list[Level]:

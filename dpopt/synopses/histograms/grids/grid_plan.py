@@ -23,7 +23,7 @@ from dpopt.synopses.histograms.counts_plan import (
     CountsPlan,
     common_from_json,
     is_gaussian,
-    moved_nodes,
+    node_sensitivity,
     noise_variance,
     whole_amount,
 )
@@ -182,9 +182,9 @@ def plan_grid(
     check_shape(shape)
     if shapes not in SHAPES:
         raise PlanError(f"found the shapes {shapes!r}; expected one of {', '.join(SHAPES)}")
-    gaussian, amount, moved = is_gaussian(budget), whole_amount(budget), moved_nodes(relation)
+    gaussian, amount, sensitivity = is_gaussian(budget), whole_amount(budget), node_sensitivity(relation)
     workload = BoxWorkload.parse(ranges, shape)
-    levels, found = _spread(workload, shapes, amount, moved, gaussian=gaussian)
+    levels, found = _spread(workload, shapes, amount, sensitivity, gaussian=gaussian)
     measured = np.flatnonzero(found.amounts).tolist()
     return GridPlan(
         shape=shape,
@@ -193,7 +193,7 @@ def plan_grid(
         gaussian=gaussian,
         levels=tuple(levels[place] for place in measured),
         scales=tuple(
-            measurement_scale(moved, amount=float(found.amounts[place]), gaussian=gaussian)
+            measurement_scale(sensitivity, amount=float(found.amounts[place]), gaussian=gaussian)
             for place in measured
         ),
         ranges=ranges,
@@ -203,14 +203,14 @@ def plan_grid(
 
 
 def _spread(
-    workload: BoxWorkload, shapes: str, amount: float, moved: int, *, gaussian: bool
+    workload: BoxWorkload, shapes: str, amount: float, sensitivity: int, *, gaussian: bool
 ) -> tuple[list[Level], LevelBudgets]:
-    known_total = moved == 2
+    known_total = sensitivity == 2
 
     def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
         levels = chosen[:-1] if known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
         program = workload.program(
-            levels, amount=amount, moved=moved, gaussian=gaussian, known_total=known_total
+            levels, amount=amount, sensitivity=sensitivity, gaussian=gaussian, known_total=known_total
         )
         budgets = with_single_bins(
             program, best_level_budgets(program, starting_shares(levels, workload.shape))

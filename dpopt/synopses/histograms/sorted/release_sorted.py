@@ -131,9 +131,9 @@ def plan_sorted(
         )
     gaussian, bins = is_gaussian(budget), 2 if graph else 1
     amount = whole_amount(budget)
-    moved = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
+    sensitivity = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
     shares = (1.0, None) if length is not None else (1.0 - LENGTH_SHARE, LENGTH_SHARE)
-    scale = measurement_scale(moved, amount=amount * shares[0], gaussian=gaussian)
+    scale = measurement_scale(sensitivity, amount=amount * shares[0], gaussian=gaussian)
     length_scale = None
     if shares[1] is not None:
         length_scale = measurement_scale(

@@ -21,7 +21,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical,
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     MonotonePosterior,
-    NoiseLaw,
+    NoiseDistribution,
     monotone_posterior,
 )
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
@@ -34,7 +34,7 @@ from dpopt.synopses.synopsis import Synopsis
 class SortedEstimate(enum.Enum):
     """An estimate of sorted counts.
 
-    `POSTERIOR`: posterior means under the law of the noise. The default: the least squared error in most cases.
+    `POSTERIOR`: posterior means under the distribution of the noise. The default: the least squared error in most cases.
 
     `ISOTONIC`: the nearest nondecreasing sequence (Hay et al. 2010); assumes nothing, and serves where the noise hides the
     shape of the sequence.
@@ -152,15 +152,15 @@ class SortedCountsRelease(Synopsis):
         )
 
     @property
-    def law(self) -> str:
-        """The law of the noise."""
+    def distribution(self) -> str:
+        """The distribution of the noise."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     @cached_property
     def posterior(self) -> MonotonePosterior:
-        """The posterior of each count by the law of the noise."""
-        law: NoiseLaw = "discrete Gaussian" if self.gaussian else "discrete Laplace"
-        return monotone_posterior(self.noisy, law, self.scale, lower=0, upper=self.largest)
+        """The posterior of each count by the distribution of the noise."""
+        distribution: NoiseDistribution = "discrete Gaussian" if self.gaussian else "discrete Laplace"
+        return monotone_posterior(self.noisy, distribution, self.scale, lower=0, upper=self.largest)
 
     def estimate(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NDArray[np.int64]:
         """Return an estimate, (n,), nondecreasing whole numbers.
@@ -232,7 +232,7 @@ class SortedCountsRelease(Synopsis):
         """Return what is counted, noise and bounds as JSON."""
         return {
             "what": self.what,
-            "noise": self.law,
+            "noise": self.distribution,
             "scale": self.scale,
             "largest": self.largest,
             "total": self.total,

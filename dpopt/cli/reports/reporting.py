@@ -1,4 +1,4 @@
-"""Where a run that may take long is told: on the terminal, in a file of timings, and in a log."""
+"""Where a long run reports its progress: on the terminal, in a file of timings, and in a log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def told(
+def reporting(
     command: str,
     folder: Path,
     timings: Path | None,

@@ -1,7 +1,7 @@
-"""Exact laws of what is released, over all small tables: from files where there are no draws but noisy counts.
+"""Exact distributions of what is released, over all small tables: from files where there are no draws but noisy counts.
 
-Where a mechanism selects or searches, the laws are those that the tests of the privacy boundary read off the real draws
-(`tests/exact_*_loss.py`), multiplied by the laws of the counts that are measured then.
+Where a mechanism selects or searches, the distributions are those that the tests of the privacy boundary read off the real
+draws (`tests/exact_*_loss.py`), multiplied by the distributions of the counts that are measured then.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from tests.tiny_runs import bits_schema, conjunctions
 
 
 def laplace_cells(one: Sequence[int], other: Sequence[int], scales: Sequence[float]) -> tuple[Floats, Floats]:
-    """Return the laws of noisy counts, cut where two tables' counts lie: in a cell the ratio is one number.
+    """Return the distributions of noisy counts, cut where two tables' counts lie: in a cell the ratio is one number.
 
     Each count that differs is at most the smaller one, at least the larger, or between; the ratio between lies in between as
     well, so that a cell for all of that loses nothing of the worst event.
     """
-    laws: list[list[tuple[float, float]]] = []
+    distributions: list[list[tuple[float, float]]] = []
     for mine, theirs, scale in zip(one, other, scales, strict=True):
         if mine != theirs:
             low, high = sorted((mine, theirs))
@@ -52,8 +52,8 @@ def laplace_cells(one: Sequence[int], other: Sequence[int], scales: Sequence[flo
             cells = [(below[0], below[1]), (above[0], above[1])]
             if high - low > 1:
                 cells.append((1 - below[0] - above[0], 1 - below[1] - above[1]))
-            laws.append(cells)
-    joint = list(product(*laws))
+            distributions.append(cells)
+    joint = list(product(*distributions))
     return tuple(np.array([np.prod([cell[side] for cell in cells]) for cells in joint]) for side in (0, 1))  # type: ignore[return-value]
 
 
@@ -65,7 +65,7 @@ def _tail(distance: int, scale: float) -> float:
 
 
 def noisy_counts_of_files(name: str, epsilon: float) -> tuple[list[Pair], float]:
-    """Return all neighbours among some files, each a set of lines, with their laws, and the epsilon that a release claims.
+    """Return all neighbours among some files, each a set of lines, with their distributions, and the epsilon claimed.
 
     The files are released by the real functions with noise of zero, which notes counts and scales; there are no other draws.
     """
@@ -113,26 +113,32 @@ def _graphs() -> list[tuple[str, ...]]:
 
 
 def _selections(name: str, epsilon: float) -> tuple[list[Pair], float]:
-    """Return the neighbours of a mechanism that selects, with the laws that its tests read off the real draws."""
+    """Return the neighbours of a mechanism that selects, with the distributions that its tests read off the real draws."""
     workload, relation = conjunctions(bits_schema(1), "a"), NeighbouringRelation.ADD_REMOVE
     if name == "dualquery":
         game = Game.of(workload, rounds=2, draws=1, step=str(epsilon * SIZE), size=SIZE, relation=relation)
         pairs = all_neighbours(game, [SIZE - 1, SIZE, SIZE + 1])
-        laws = {table: game.law(table) for pair in pairs for table in pair}
+        distributions = {table: game.distribution(table) for pair in pairs for table in pair}
         charges = game.charges(pairs[0][0])
     elif name == "fem":
         fem = FemGame.of(workload, rounds=1, records=1, range_=str(epsilon), size=SIZE, relation=relation)
         pairs = fem.pairs()
-        played = {table: fem.laws(table) for pair in pairs for table in pair}
-        laws = {table: fem.law(found) for table, (found, _) in played.items()}
+        played = {table: fem.distributions(table) for pair in pairs for table in pair}
+        distributions = {table: fem.distribution(found) for table, (found, _) in played.items()}
         charges = played[pairs[0][0]][1]
     else:
         net = NetGame(workload, 1, str(epsilon), SIZE, relation, listed=name == "net")
         pairs = net.pairs()
-        both = {table: net.law(table) for pair in pairs for table in pair}
-        laws = {table: [Decimal(float(share)) for share in law] for table, (law, _) in both.items()}
+        both = {table: net.distribution(table) for pair in pairs for table in pair}
+        distributions = {
+            table: [Decimal(float(share)) for share in distribution]
+            for table, (distribution, _) in both.items()
+        }
         charges = both[pairs[0][0]][1]
-    found = [Pair(_true(one), _true(other), _floats(laws[one]), _floats(laws[other])) for one, other in pairs]
+    found = [
+        Pair(_true(one), _true(other), _floats(distributions[one]), _floats(distributions[other]))
+        for one, other in pairs
+    ]
     return found, total_epsilon(charges, Accountant.PURE, 0.0)
 
 
@@ -143,12 +149,18 @@ def _rounds(_: str, epsilon: float) -> tuple[list[Pair], float]:
     )
     game = RoundGame(plan, CLAUSES.take([0]))
     pairs = table_neighbours(plan.relation)
-    laws = {table: (game.law(table), game.measured(table)) for pair in pairs for table in pair}
+    distributions = {
+        table: (game.distribution(table), game.measured(table)) for pair in pairs for table in pair
+    }
     found = []
     for one, other in pairs:
         parts = []
         for p, q, mine, theirs in zip(
-            *laws[one][:1], *laws[other][:1], laws[one][1], laws[other][1], strict=True
+            *distributions[one][:1],
+            *distributions[other][:1],
+            distributions[one][1],
+            distributions[other][1],
+            strict=True,
         ):
             cells = laplace_cells(mine.tolist(), theirs.tolist(), [plan.scale] * len(mine))
             parts.append((float(p) * cells[0], float(q) * cells[1]))
@@ -170,7 +182,7 @@ def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
     game = interval_game(plan) if isinstance(plan, IntervalPlan) else split_game(plan)
     pairs = record_neighbours(NeighbouringRelation.ADD_REMOVE, game.bins)
     paths = {
-        counts: {path.outcomes: (path, float(game.law(path))) for path in game.paths(counts)}
+        counts: {path.outcomes: (path, float(game.distribution(path))) for path in game.paths(counts)}
         for counts in {counts for pair in pairs for counts in pair}
     }
     found = []
@@ -194,8 +206,8 @@ def _true(table: Sequence[tuple[int, ...]]) -> str:
     return f"{sum(value for (value,) in table)} of {len(table)} are true"
 
 
-def _floats(law: Sequence[Decimal]) -> Floats:
-    return np.array([float(share) for share in law])
+def _floats(distribution: Sequence[Decimal]) -> Floats:
+    return np.array([float(share) for share in distribution])
 
 
 _POINTS = ("0.6,0.8", "-0.6,-0.8", "0.8,-0.6", "-0.8,0.6")
@@ -232,7 +244,7 @@ def exact_row(name: str, epsilon: float) -> dict[str, Any]:
         "exact": worst.epsilon,
         "ratio": worst.epsilon / claimed,
         "pairs": len(pairs),
-        "outcomes": max(len(pair.law) for pair in pairs),
+        "outcomes": max(len(pair.distribution) for pair in pairs),
         "one": worst.pair.one,
         "other": worst.pair.other,
         "event": list(worst.event),

@@ -1,4 +1,4 @@
-"""The law of a DualQuery draw in rational arithmetic, written again from the text of its docstring.
+"""The distribution of a DualQuery draw in rational arithmetic, written again from the text of its docstring.
 
 Nothing here calls the sampler: exponentials are computed with whole numbers, scores with Python's integers.
 """
@@ -82,7 +82,7 @@ def signed_scores(
     return scores
 
 
-def law(scores: Sequence[int], step: Decimal, size: int, depth: int = 50) -> list[Fraction]:
+def distribution(scores: Sequence[int], step: Decimal, size: int, depth: int = 50) -> list[Fraction]:
     """Return the probability of each signed query."""
     weights = [weight(max(scores) - score, step, size, depth) for score in scores]
     total = sum(weights, Fraction(0))

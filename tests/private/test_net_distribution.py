@@ -9,9 +9,15 @@ from itertools import pairwise
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.net.net_law import BITS, MOST_DEPTH, NetLaw, clamp_at, whole_below
+from dpopt.private.mechanisms.net.net_distribution import (
+    BITS,
+    MOST_DEPTH,
+    NetDistribution,
+    clamp_at,
+    whole_below,
+)
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
-from tests.exact_law import exp_minus
+from tests.exact_distribution import exp_minus
 
 
 def small_exponential(exponent: Fraction) -> Fraction:
@@ -25,23 +31,28 @@ LAWS = [("0.7", 6, 400), ("1e-5", 40, 10**9), ("12.5", 2, 900), ("3", 10, 0)]
 
 @pytest.mark.parametrize(("range_", "spread", "clamp"), LAWS)
 def test_weights_are_exponentials_to_126_bits(range_: str, spread: int, clamp: int) -> None:
-    law = NetLaw(Decimal(range_), spread, clamp)
-    unit = law.weight(0)
-    assert unit == 1 << (BITS + law.depth)
+    distribution = NetDistribution(Decimal(range_), spread, clamp)
+    unit = distribution.weight(0)
+    assert unit == 1 << (BITS + distribution.depth)
     for distance in {0, 1, 2, clamp // 3, clamp // 2, max(clamp - 1, 0), clamp}:
         exact = small_exponential(Fraction(range_) * min(distance, clamp) / spread)
-        assert abs(Fraction(law.weight(distance), unit) / exact - 1) < Fraction(1, 2**126)
+        assert abs(Fraction(distribution.weight(distance), unit) / exact - 1) < Fraction(1, 2**126)
 
 
 @pytest.mark.parametrize(("range_", "spread", "clamp"), LAWS)
 def test_larger_distances_never_weigh_more_and_beyond_the_clamp_all_weigh_the_same(
     range_: str, spread: int, clamp: int
 ) -> None:
-    law = NetLaw(Decimal(range_), spread, clamp)
+    distribution = NetDistribution(Decimal(range_), spread, clamp)
     steps = sorted({*range(min(clamp, 300)), *range(max(0, clamp - 50), clamp + 1)})
-    weights = [law.weight(distance) for distance in steps]
+    weights = [distribution.weight(distance) for distance in steps]
     assert all(one > two for one, two in pairwise(weights))
-    assert law.weight(clamp + 1) == law.weight(2 * clamp + 99) == law.weight(clamp) > 0
+    assert (
+        distribution.weight(clamp + 1)
+        == distribution.weight(2 * clamp + 99)
+        == distribution.weight(clamp)
+        > 0
+    )
 
 
 @pytest.mark.parametrize(("range_", "spread"), [("0.7", 6), ("0.001", 200), ("12.5", 2)])
@@ -54,10 +65,10 @@ def test_a_clamp_at_a_depth_is_the_last_distance_above_it(range_: str, spread: i
 def test_the_caller_s_decimal_context_plays_no_part() -> None:
     from decimal import localcontext
 
-    usual = NetLaw(Decimal("0.7"), 6, 50).weight(17)
+    usual = NetDistribution(Decimal("0.7"), 6, 50).weight(17)
     with localcontext() as context:
         context.prec = 3
-        assert NetLaw(Decimal("0.7"), 6, 50).weight(17) == usual
+        assert NetDistribution(Decimal("0.7"), 6, 50).weight(17) == usual
 
 
 @pytest.mark.parametrize(
@@ -65,12 +76,12 @@ def test_the_caller_s_decimal_context_plays_no_part() -> None:
 )
 def test_numbers_out_of_range_are_refused(range_: str, spread: int, clamp: int) -> None:
     with pytest.raises(PlanError, match="range above 0"):
-        NetLaw(Decimal(range_), spread, clamp)
+        NetDistribution(Decimal(range_), spread, clamp)
 
 
 def test_weights_that_would_fill_the_memory_are_refused() -> None:
     with pytest.raises(PlanError, match=f"2\\^{MOST_DEPTH:,} is the most"):
-        NetLaw(Decimal(1), 2, 30_000)
+        NetDistribution(Decimal(1), 2, 30_000)
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 5, 2**64, 2**64 + 1, 2**200 - 1])

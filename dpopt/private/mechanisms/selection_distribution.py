@@ -1,4 +1,4 @@
-"""The exact law of the exponential mechanism over a few thousand candidates, in whole numbers."""
+"""The exact distribution of the exponential mechanism over a few thousand candidates, in whole numbers."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
 
     Notes
     -----
-    **Law.** Candidate c has the weight 2^112 exp(-range min(top - score_c, clamp) / spread), rounded to a whole number, `clamp`
-    being the largest whole number with exp(-range clamp / spread) at least 2^-50.
+    **Distribution.** Candidate c has the weight 2^112 exp(-range min(top - score_c, clamp) / spread), rounded to a whole
+    number, `clamp` being the largest whole number with exp(-range clamp / spread) at least 2^-50.
 
     **Theorem.** Weights proportional to exp(range score / spread) make a range-bounded-range mechanism (Dong, Durfee and Rogers
     2020). The clamp needs no slack; rounding adds less than 2^-59 to the range, for which 2^-49 is charged
     (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.md.
 
-    Checked by `tests/private/test_selection_law.py` (against rational arithmetic written apart from this file, range over
-    all neighbours) and `tests/statistics/test_selection_draws.py`.
+    Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,
+    range over all neighbours) and `tests/statistics/test_selection_draws.py`.
     """
     top, clamp = max(scores), clamp_of(range_, spread)
     with localcontext(_context()):

@@ -1,4 +1,4 @@
-"""The law of the net mechanism in whole numbers: the weight of a distance, however small, to 126 bits."""
+"""The distribution of the net mechanism in whole numbers: the weight of a distance, however small, to 126 bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_DEPTH = 20_000
 _DIGITS = 100
 
 
-class NetLaw:
+class NetDistribution:
     """Weights exp(-range distance / spread), times one power of two, as whole numbers.
 
     Parameters
@@ -29,8 +29,8 @@ class NetLaw:
 
     Notes
     -----
-    **Law.** With r = range / spread, distance d (at most the clamp), e = floor(r d / ln 2) and D = floor(r clamp / ln 2), the
-    weight is floor(2^128 exp(e ln 2 - r d)) 2^(D - e): the exponential times 2^(128 + D), cut off after 128 bits.
+    **Distribution.** With r = range / spread, distance d (at most the clamp), e = floor(r d / ln 2) and D = floor(r clamp /
+    ln 2), the weight is floor(2^128 exp(e ln 2 - r d)) 2^(D - e): the exponential times 2^(128 + D), cut off after 128 bits.
 
     **Theorem.** Weights proportional to exp(-range distance / spread) make a range-bounded-range mechanism, so it is range-DP
     and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2008 is this with the
@@ -40,7 +40,7 @@ class NetLaw:
     Larger distances never weigh more: two distances that are told apart differ by a factor of at least exp(-r), far more
     than the 2^-126 of the cutting (`MOST_DEPTH` and 64-bit distances see to it).
 
-    Checked by `tests/private/test_net_law.py` against rational arithmetic written apart from this file.
+    Checked by `tests/private/test_net_distribution.py` against rational arithmetic written apart from this file.
 
     Raises
     ------

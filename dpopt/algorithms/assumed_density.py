@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpopt.algorithms.dualquery.budget_fit import LARGEST_SPARSE_FILL
+from dpopt.algorithms.dualquery.budget_fit import LARGEST_SPARSE_DENSITY
 from dpopt.private.readers.table_reading import Layout
 from dpopt.schema.schema import Schema
 
@@ -17,17 +17,17 @@ SPARSE_MATRIX, BIT_TABLE = "a sparse matrix", "a table of bits"
 """How a table in memory is handed over; files have a `Layout`."""
 
 _SPARSE = (*(layout.value for layout in Layout if layout is not Layout.BITS), SPARSE_MATRIX)
-LEAST_SPARSE_COLUMNS = round(ONES_IN_A_RECORD / LARGEST_SPARSE_FILL)
+LEAST_SPARSE_COLUMNS = round(ONES_IN_A_RECORD / LARGEST_SPARSE_DENSITY)
 """With fewer columns 40 ones would be no sparse record, and tables are planned as dense ones whatever their layout."""
 
 
 @dataclass(frozen=True, slots=True)
-class AssumedFill:
+class AssumedDensity:
     """What is assumed, from public values alone.
 
     Attributes
     ----------
-    fill : float or None
+    density : float or None
         Share of ones of a sparse table; None for a dense one, with about as many ones as zeros.
     form : str or None
         How the table is handed over; None where that is not known.
@@ -35,16 +35,16 @@ class AssumedFill:
         Why, in words.
     """
 
-    fill: float | None
+    density: float | None
     form: str | None
     because: str
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        return {"fill": self.fill, "form": self.form, "because": self.because}
+        return {"density": self.density, "form": self.form, "because": self.because}
 
 
-def assumed_fill(schema: Schema, form: str | None) -> AssumedFill | None:
+def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     """Return what is assumed of a wide table without a declared share of ones; None for other tables.
 
     Layouts that list ones alone (npz, mtx, baskets, pairs, a sparse matrix in memory) are chosen where most cells are zeros; so
@@ -61,20 +61,20 @@ def assumed_fill(schema: Schema, form: str | None) -> AssumedFill | None:
         return None
     width = len(schema)
     if form is None:
-        return AssumedFill(None, form, "no layout is named, so about as many ones as zeros are assumed")
+        return AssumedDensity(None, form, "no layout is named, so about as many ones as zeros are assumed")
     how = f"the layout {form}" if form in tuple(Layout) else form
     if form not in _SPARSE:
-        return AssumedFill(
+        return AssumedDensity(
             None, form, f"{how} holds zeros and ones alike, so about as many ones as zeros are assumed"
         )
     if width < LEAST_SPARSE_COLUMNS:
-        return AssumedFill(
+        return AssumedDensity(
             None,
             form,
             f"{how} lists ones alone, but of {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) about as many ones as zeros "
             "are assumed",
         )
-    return AssumedFill(
+    return AssumedDensity(
         ONES_IN_A_RECORD / width,
         form,
         f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns",

@@ -1,4 +1,4 @@
-"""The noise that is added to one-way marginals, against its exact law, by a chi-square test of stated power."""
+"""The noise that is added to one-way marginals, against its exact distribution, by a chi-square test of stated power."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SCALE = 2.5
 REACH = 7  # cells -7 .. 7, and everything beyond on either side in one cell each
 
 
-def shares(law: str, scale: float) -> NDArray[np.float64]:
+def shares(distribution: str, scale: float) -> NDArray[np.float64]:
     values = np.arange(-400, 401)
     weights = (
         np.exp(-(values**2) / (2 * scale**2))
-        if law == "discrete_gaussian"
+        if distribution == "discrete_gaussian"
         else np.exp(-np.abs(values) / scale)
     )
     weights /= weights.sum()
@@ -31,25 +31,25 @@ def shares(law: str, scale: float) -> NDArray[np.float64]:
     return collected
 
 
-def frequencies(law: str, scale: float) -> NDArray[np.int64]:
-    noise = getattr(OpendpNoise(), law)(np.full(SAMPLE, 7, dtype=np.int64), scale) - 7
+def frequencies(distribution: str, scale: float) -> NDArray[np.int64]:
+    noise = getattr(OpendpNoise(), distribution)(np.full(SAMPLE, 7, dtype=np.int64), scale) - 7
     return np.bincount(np.clip(noise, -REACH - 1, REACH + 1) + REACH + 1, minlength=2 * REACH + 3)
 
 
 LIMIT = threshold(2 * REACH + 3, FALSE_ALARM)
 
 
-@pytest.mark.parametrize("law", ["discrete_gaussian", "discrete_laplace"])
-def test_noise_follows_its_law(law: str) -> None:
+@pytest.mark.parametrize("distribution", ["discrete_gaussian", "discrete_laplace"])
+def test_noise_follows_its_distribution(distribution: str) -> None:
     """50,000 values in 17 cells; false alarm with probability 1e-6."""
-    assert SAMPLE * shares(law, SCALE).min() > 50
-    assert statistic(frequencies(law, SCALE), shares(law, SCALE)) < LIMIT
+    assert SAMPLE * shares(distribution, SCALE).min() > 50
+    assert statistic(frequencies(distribution, SCALE), shares(distribution, SCALE)) < LIMIT
 
 
 @pytest.mark.parametrize("factor", [1.1, 0.9, 2.0])
-@pytest.mark.parametrize("law", ["discrete_gaussian", "discrete_laplace"])
-def test_noise_of_a_wrong_scale_is_rejected(law: str, factor: float) -> None:
+@pytest.mark.parametrize("distribution", ["discrete_gaussian", "discrete_laplace"])
+def test_noise_of_a_wrong_scale_is_rejected(distribution: str, factor: float) -> None:
     """A scale wrong by the factor is missed with probability below 1e-6."""
-    right, wrong = shares(law, SCALE), shares(law, SCALE * factor)
+    right, wrong = shares(distribution, SCALE), shares(distribution, SCALE * factor)
     assert miss_probability(right, wrong, SAMPLE, LIMIT) < MISSED
-    assert statistic(frequencies(law, SCALE * factor), right) > LIMIT
+    assert statistic(frequencies(distribution, SCALE * factor), right) > LIMIT

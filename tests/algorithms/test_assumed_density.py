@@ -12,15 +12,15 @@ import pytest
 import scipy.sparse as sp
 
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.assumed_fill import (
+from dpopt.algorithms.assumed_density import (
     BIT_TABLE,
     LEAST_SPARSE_COLUMNS,
     ONES_IN_A_RECORD,
     SPARSE_MATRIX,
-    assumed_fill,
+    assumed_density,
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.stating import fill_note, plan_and_statement
+from dpopt.algorithms.stating import density_note, plan_and_statement
 from dpopt.algorithms.synthesize import synthesize
 from dpopt.private.readers.binary.bit_file import bit_table
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -47,16 +47,16 @@ def planned(
 
 @pytest.mark.parametrize("form", ["npz", "mtx", "baskets", "pairs", SPARSE_MATRIX])
 def test_a_layout_that_lists_ones_means_a_sparse_table(form: str) -> None:
-    assumed = assumed_fill(BINARY, form)
+    assumed = assumed_density(BINARY, form)
     assert assumed is not None
-    assert assumed.fill == ONES_IN_A_RECORD / WIDTH
+    assert assumed.density == ONES_IN_A_RECORD / WIDTH
     made, statement, _ = planned(form)
     assert made.step == Decimal("2.5")
     assert made.draws < 100
-    assert made == planned(None, fill=ONES_IN_A_RECORD / WIDTH)[0]
+    assert made == planned(None, density=ONES_IN_A_RECORD / WIDTH)[0]
     assert statement["assumed"] == assumed.to_json()
     assert "declared" not in statement
-    note = fill_note(made, statement)
+    note = density_note(made, statement)
     assert note is not None
     assert "40 ones are assumed in a record of 2,000 columns" in note
 
@@ -65,9 +65,9 @@ def test_a_layout_that_lists_ones_means_a_sparse_table(form: str) -> None:
 def test_other_tables_are_planned_as_dense_ones(form: str | None) -> None:
     made, statement, _ = planned(form)
     assert made.step == Decimal("0.4")
-    assert made == planned(None, fill=0.5)[0]
-    assert (statement["assumed"]["fill"], statement["assumed"]["form"]) == (None, form)
-    note = fill_note(made, statement)
+    assert made == planned(None, density=0.5)[0]
+    assert (statement["assumed"]["density"], statement["assumed"]["form"]) == (None, form)
+    note = density_note(made, statement)
     assert note is not None
     assert ("--layout" in note) == (form is None)
 
@@ -81,24 +81,24 @@ def test_few_columns_are_dense_whatever_their_layout() -> None:
 
 
 def test_what_is_declared_stands_above_what_is_assumed() -> None:
-    for fill, form in ((0.5, "npz"), (0.001, "bits")):
-        made, statement, _ = planned(form, fill=fill)
-        assert made.step == Decimal("0.4" if fill == 0.5 else "2.5")
-        assert statement["declared"] == {"fill": fill}
+    for density, form in ((0.5, "npz"), (0.001, "bits")):
+        made, statement, _ = planned(form, density=density)
+        assert made.step == Decimal("0.4" if density == 0.5 else "2.5")
+        assert statement["declared"] == {"density": density}
         assert "assumed" not in statement
-        assert fill_note(made, statement) is None
+        assert density_note(made, statement) is None
 
 
 def test_other_tables_have_no_such_assumption() -> None:
-    assert assumed_fill(SCHEMA, None) is None
+    assert assumed_density(SCHEMA, None) is None
     given, statement, _ = planned("npz", rounds=5, draws=9, step="1.5")
-    assert fill_note(given, statement) is None
-    assert statement["assumed"]["fill"] == 0.02  # predictions assume it all the same
+    assert density_note(given, statement) is None
+    assert statement["assumed"]["density"] == 0.02  # predictions assume it all the same
 
 
 def test_predictions_assume_it_too() -> None:
     _, statement, asked = planned("npz", predict=True)
-    assert statement["predicted"] == planned(None, fill=0.02, predict=True)[1]["predicted"]
+    assert statement["predicted"] == planned(None, density=0.02, predict=True)[1]["predicted"]
     assert statement["predicted"]["baselines"]["zeros"]["mean_error"] < 0.1
     assert len(asked) == 500
 
@@ -125,4 +125,4 @@ def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: st
     assert found[0] == found[1]
     assumed = json.loads(found[0])["statement"]["assumed"]
     assert assumed["form"] == {"csr": "npz"}.get(kind, kind)
-    assert assumed["fill"] == (0.02 if kind in {"csr", SPARSE_MATRIX} else None)
+    assert assumed["density"] == (0.02 if kind in {"csr", SPARSE_MATRIX} else None)

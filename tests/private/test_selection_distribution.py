@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
-from dpopt.private.mechanisms.selection_law import clamp_of, draw_candidate, selection_weights
-from tests.exact_law import exp_minus, logarithm, scripted_points
+from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
+from tests.exact_distribution import exp_minus, logarithm, scripted_points
 
 FLOOR = Fraction(1, 2**50)
 
 
-def law(scores: list[int], range_: str, spread: int) -> list[Fraction]:
+def distribution(scores: list[int], range_: str, spread: int) -> list[Fraction]:
     """Return the weights of the docstring, without rounding, written with whole numbers alone."""
     rate = Fraction(Decimal(range_)) / spread
     return [max(exp_minus(rate * (max(scores) - score)), FLOOR) for score in scores]
@@ -34,7 +34,7 @@ def test_weights_are_the_exponentials_rounded_to_whole_numbers(
     """The clamp is at the last whole distance before the floor, so clamped weights lie above it by less than one step."""
     weights = selection_weights(scores, range_=Decimal(range_), spread=spread)
     step = exp_minus(Fraction(Decimal(range_)) / spread)
-    for weight, exact in zip(weights, law(scores, range_, spread), strict=True):
+    for weight, exact in zip(weights, distribution(scores, range_, spread), strict=True):
         if exact > FLOOR:
             assert abs(Fraction(weight) - exact * 2**112) <= Fraction(1, 2) + Fraction(1, 10**20)
         else:
@@ -69,8 +69,8 @@ def test_scores_that_move_apart_by_the_spread_never_cost_more_than_the_range(
     for base in ([0, -3, -clamp], [0, -clamp - 1, -clamp + 1], [0, 0, -clamp - half]):
         one = selection_weights(base, range_=Decimal(range_), spread=spread)
         for moves in product(range(-half, half + 1), repeat=3):
-            moved = [score + move for score, move in zip(base, moves, strict=True)]
-            two = selection_weights(moved, range_=Decimal(range_), spread=spread)
+            sensitivity = [score + move for score, move in zip(base, moves, strict=True)]
+            two = selection_weights(sensitivity, range_=Decimal(range_), spread=spread)
             ratios = [Fraction(a, b) for a, b in zip(one, two, strict=True)]
             worst = max(worst, logarithm(max(ratios) / min(ratios)))
     assert worst <= Decimal(range_) + Decimal(SAMPLER_SLACK)

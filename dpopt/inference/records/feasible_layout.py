@@ -15,7 +15,7 @@ from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers.local_search.layout import build_index, lay_out_rules, new_state, new_status
 
 if TYPE_CHECKING:
-    from dpopt.inference.records.sweep_kernels import Legal, Room
+    from dpopt.inference.records.sweep_kernels import Feasible, Room
 
 ALLOWED = "codes that records may have"
 
@@ -48,16 +48,16 @@ def rules_with_domains(problem: FitProblem) -> ThresholdCircuit:
     )
 
 
-def lay_out_legal(problem: FitProblem) -> Legal:
+def lay_out_feasible(problem: FitProblem) -> Feasible:
     """Return rules, and a status for one record at a time."""
-    from dpopt.inference.records.sweep_kernels import Legal
+    from dpopt.inference.records.sweep_kernels import Feasible
 
     none = np.zeros((0, 1), dtype=np.int32)
     nothing = Clauses.conjunctions(none, none, none.astype(np.bool_))
     empty = MaxCsp(problem.sizes, nothing, np.zeros(0, dtype=np.int64))
     index = build_index(empty)
     rules = lay_out_rules(rules_with_domains(problem), problem.sizes.size)
-    return Legal(index, new_state(index, problem.offsets()[:-1]), rules, new_status(rules))
+    return Feasible(index, new_state(index, problem.offsets()[:-1]), rules, new_status(rules))
 
 
 def new_room(problem: FitProblem) -> Room:
@@ -67,7 +67,7 @@ def new_room(problem: FitProblem) -> Room:
     d, widest = problem.sizes.size, int(problem.sizes.max())
     return Room(
         costs=np.zeros(widest),
-        legal_codes=np.zeros(widest, dtype=np.int64),
+        feasible_codes=np.zeros(widest, dtype=np.int64),
         before=np.zeros(d, dtype=np.int64),
         after=np.zeros(d, dtype=np.int64),
         promise=np.zeros(d),
@@ -75,8 +75,8 @@ def new_room(problem: FitProblem) -> Room:
     )
 
 
-def gains_of_laws(laws: NDArray[np.float64], least: float) -> NDArray[np.int64]:
-    """Return logarithms of one-way laws as gains of compound moves."""
+def gains_of_one_way(one_way: NDArray[np.float64], least: float) -> NDArray[np.int64]:
+    """Return logarithms of one-way marginals as gains of compound moves."""
     from dpopt.inference.records.sweep_kernels import GAIN
 
-    return np.rint(GAIN * np.log(np.maximum(laws, least))).astype(np.int64)
+    return np.rint(GAIN * np.log(np.maximum(one_way, least))).astype(np.int64)
