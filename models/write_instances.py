@@ -5,7 +5,7 @@ public populations (`public_rounds`); what is known of them is kept as long as t
 an .mps or .mps.gz file beside it, for solvers that read files, that is the program that dpopt makes of it, and the .toml states
 its fingerprint.
 
-    python models/write_instances.py --transcript DIR --rounds 1,10,60 --out FOLDER
+    python models/write_instances.py --release DIR --round-numbers 1,10,60 --out FOLDER
 
 writes rounds of a release as instances of the same form; all of them were public once the release was.
 """
@@ -136,14 +136,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--transcript", type=Path, metavar="DIR", help="folder of a finished release")
-    parser.add_argument("--rounds", default="1", help="rounds of the release, separated by commas")
+    parser.add_argument("--release", type=Path, metavar="DIR", help="folder of a finished release")
+    parser.add_argument("--round-numbers", default="1", help="rounds of the release, separated by commas")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where its instances go")
     given = parser.parse_args()
-    if given.transcript is not None:
+    if given.release is not None:
         if given.out is None:
-            parser.error("--transcript needs --out")
-        write_transcript(given.transcript, [int(number) for number in given.rounds.split(",")], given.out)
+            parser.error("--release needs --out")
+        write_transcript(given.release, [int(number) for number in given.round_numbers.split(",")], given.out)
         return
     for family in FAMILIES.values():
         write_family(family)

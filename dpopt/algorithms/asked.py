@@ -35,8 +35,8 @@ class Terms:
         The options of an algorithm; their kind says which.
     epsilon, delta, rho :
         The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out).
-    accountant : str
-        zcdp, gdp, per-round, theorem or pure.
+    accountant : str or None
+        zcdp, gdp, per-round, theorem or pure; None: pure where epsilon is given alone, else zcdp.
     neighbours : str
         add-remove (one record more or less) or replace (one record changed, n public).
     n0 : int or None
@@ -61,7 +61,7 @@ class Terms:
     epsilon: float | None = None
     delta: float | None = None
     rho: float | None = None
-    accountant: str = "zcdp"
+    accountant: str | None = None
     neighbours: str = "add-remove"
     n0: int | None = None
     reading: TableReading = AS_USUAL
@@ -113,6 +113,12 @@ class Terms:
         """Whether the number of records has to be measured."""
         return is_measured(self.relation, self.n0)
 
+    @property
+    def _accountant(self) -> str:
+        if self.accountant is None:
+            return "zcdp" if self.epsilon is None or self.delta is not None else "pure"
+        return self.accountant
+
     def budget(self) -> Budget:
         """Return the budget.
 
@@ -123,7 +129,7 @@ class Terms:
         AccountingError
             If a number is out of range.
         """
-        accountant = choice(Accountant, self.accountant, "accountant")
+        accountant = choice(Accountant, self._accountant, "accountant")
         if (self.epsilon is None) == (self.rho is None):
             found = "no budget" if self.epsilon is None else "two budgets"
             raise PlanError(

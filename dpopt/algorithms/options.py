@@ -348,7 +348,7 @@ class Projection(Options):
             _smoothing,
         ),
     ] = None
-    columns: Annotated[
+    column_generation: Annotated[
         int | None,
         Option(
             "Rounds of column generation that weigh the records and bound the gap to the best fit; not with smoothing.",
@@ -372,7 +372,7 @@ class Projection(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_two_aims(self.smoothing or 0.0, self.columns or 0)
+        refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
 
 
 @dataclass(frozen=True, kw_only=True)

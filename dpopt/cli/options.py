@@ -93,34 +93,19 @@ EpsilonOption = Annotated[
     float | None,
     typer.Option(
         "--epsilon",
-        help="Privacy budget epsilon, with --delta. Alone it asks for pure differential privacy: Laplace noise; 'plan' and "
-        "'release' then need --accountant pure.",
+        help="Privacy budget epsilon, with --delta. Alone it asks for pure differential privacy: Laplace noise.",
     ),
 ]
 DeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Privacy parameter delta, well below 1/n.")
 ]
 RhoOption = Annotated[float | None, typer.Option("--rho", help="Budget in zCDP, instead of --epsilon.")]
-RecordsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--records",
-        help="projection, adaptive: how many records are fitted to the noisy counts; pmw, mwem: weighted records at most; "
-        "smalldb: records of the database.",
-    ),
-]
-ColumnsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--columns",
-        help="projection, adaptive: rounds of column generation that weigh the records and bound the gap to the best fit.",
-    ),
-]
 AccountantOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--accountant",
-        help="zcdp (default), gdp (its constant is verified numerically, not proved), per-round, theorem or pure.",
+        help="zcdp (the usual one), gdp (its constant is verified numerically, not proved), per-round, theorem or pure (the "
+        "usual one for --epsilon alone).",
     ),
 ]
 NeighboursOption = Annotated[

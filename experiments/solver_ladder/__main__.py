@@ -117,7 +117,7 @@ def _default_search(folder: Path, *, long: int) -> list[dict[str, Any]]:
 def _compare(run: Path, rounds: str, solvers: str, limits: Sequence[str], out: Path) -> dict[str, Any]:
     run_dpopt(
         [
-            *("compare", "--transcript", str(run), "--rounds", rounds, "--solvers", solvers),
+            *("compare", "--release", str(run), "--round-numbers", rounds, "--solvers", solvers),
             *("--seconds", *limits, "--out", str(out), "--json"),
         ]
     )

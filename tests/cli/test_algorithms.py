@@ -161,7 +161,7 @@ REFUSED: dict[str, tuple[list[object], str]] = {
     ),
     "projection under gdp": (["--algorithm", "projection", "--accountant", "gdp"], "--accountant zcdp"),
     "smoothing and columns": (
-        ["--algorithm", "projection", "--smoothing", 3, "--columns", 5],
+        ["--algorithm", "projection", "--smoothing", 3, "--column-generation", 5],
         "set one of the two to 0",
     ),
     "no records": (

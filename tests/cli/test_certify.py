@@ -45,7 +45,7 @@ def test_a_run_is_certified_and_not_touched(folder: Path, tmp_path: Path) -> Non
 
 
 def test_the_figures_come_as_json_too(folder: Path, tmp_path: Path) -> None:
-    out = succeed("certify", folder, "--solver", "none", "--rounds", "2-3", "--json")
+    out = succeed("certify", folder, "--solver", "none", "--round-numbers", "2-3", "--json")
     found = json.loads(out)
     assert [row["round"] for row in found["rounds"]] == [2, 3]
     assert found["summary"]["rounds_certified"] == 2
@@ -54,11 +54,11 @@ def test_the_figures_come_as_json_too(folder: Path, tmp_path: Path) -> None:
 
 def test_rounds_on_file_are_not_done_again(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "bounds.json"
-    succeed("certify", folder, "--solver", "none", "--rounds", "1,4", "--out", target)
+    succeed("certify", folder, "--solver", "none", "--round-numbers", "1,4", "--out", target)
     marked = stated(target)
     marked["rounds"][0]["proven_by"] = "kept"
     target.write_text(json.dumps(marked))
-    result = call("certify", folder, "--solver", "none", "--rounds", "1-2", "--out", target)
+    result = call("certify", folder, "--solver", "none", "--round-numbers", "1-2", "--out", target)
     assert result.exit_code == 0
     assert "1 rounds are in" in result.stderr
     rounds = stated(target)["rounds"]
@@ -79,7 +79,7 @@ def test_the_lp_solver_and_the_formulation_are_named_in_the_proof(folder: Path) 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--rounds", "7"], "it has the rounds 1 to 6"),
+        (["--round-numbers", "7"], "it has the rounds 1 to 6"),
         (["--solver", "nobody"], "there is no solver 'nobody'"),
         (["--lp-solver", "local-search"], "local-search gives no dual values"),
         (["--formulation", "best"], "a formulation is one of"),
@@ -115,13 +115,13 @@ def test_an_interruption_keeps_the_rounds_that_are_done(tmp_path: Path) -> None:
     assert 1 <= kept < 400
     assert messages.splitlines()[-1] == f"interrupted after {kept} rounds; its rounds are kept in {target}"
     assert "gap between record and bound" in output
-    succeed("certify", folder, "--solver", "none", "--rounds", f"1-{kept + 1}", "--out", target)
+    succeed("certify", folder, "--solver", "none", "--round-numbers", f"1-{kept + 1}", "--out", target)
     assert len(stated(target)["rounds"]) == kept + 1
 
 
 def test_a_file_that_states_what_cannot_be_is_named_and_not_continued(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "bounds.json"
-    succeed("certify", folder, "--solver", "none", "--rounds", "1", "--out", target)
+    succeed("certify", folder, "--solver", "none", "--round-numbers", "1", "--out", target)
     good = stated(target)
     for change in ({"proven_bound": -1}, {"proven_bound": True}, {"proven_bound": 10**9}):
         target.write_text(json.dumps({**good, "rounds": [{**good["rounds"][0], **change}]}))

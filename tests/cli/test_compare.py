@@ -44,7 +44,7 @@ def test_instances_are_compared_and_everything_is_written(tmp_path: Path) -> Non
 def test_rounds_of_a_transcript_are_compared(tmp_path: Path) -> None:
     small_release(tmp_path / "release")
     out = succeed(
-        *("compare", "--transcript", tmp_path / "release", "--rounds", "2,5", "--solvers", "cp-sat"),
+        *("compare", "--release", tmp_path / "release", "--round-numbers", "2,5", "--solvers", "cp-sat"),
         *("--seconds", 1, "--json"),
     )
     found = json.loads(out)
@@ -55,7 +55,7 @@ def test_rounds_of_a_transcript_are_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give instances (files *.toml or folders of them), or --transcript with a release folder"),
+        ([], "give instances (files *.toml or folders of them), or --release with a release folder"),
         (["nowhere"], "nowhere does not exist"),
         (["x.toml", "--solvers", "nobody"], "there is no solver 'nobody'"),
         (["x.toml", "--solvers", "cp-sat,cp-sat"], "--solvers names cp-sat twice"),
@@ -78,7 +78,7 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
 
 def test_instances_and_a_transcript_together_are_refused(tmp_path: Path) -> None:
     instance = write(tmp_path / "tiny.toml")
-    assert "and not both" in refuse("compare", instance, "--transcript", tmp_path)
+    assert "and not both" in refuse("compare", instance, "--release", tmp_path)
     assert "not both" not in refuse("compare")
 
 
@@ -124,7 +124,7 @@ def test_the_release_folder_is_never_written_to(tmp_path: Path, below: str) -> N
     small_release(tmp_path / "rel")
     instance = write(tmp_path / "tiny.toml")
     before = sorted(tmp_path.rglob("*"))
-    for words in (["--transcript", tmp_path / "rel"], [instance]):
+    for words in (["--release", tmp_path / "rel"], [instance]):
         assert "in the release folder" in refuse("compare", *words, "--out", tmp_path / "rel" / below)
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -20,7 +20,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
     ("options", "message"),
     [
         (["--delta"], "give the budget as --epsilon and --delta, or as --rho, and not both"),
-        (["--epsilon", 1], "epsilon needs a delta: give --delta"),
+        (["--epsilon", 1, "--accountant", "zcdp"], "epsilon needs a delta: give --delta"),
         (["--epsilon", 1, "--delta", 1e-6, "--rho", 1], "and not both"),
         (["--epsilon", -1, "--delta", 1e-6], "epsilon of a budget: found -1.0"),
         (["--epsilon", 1, "--delta", 1], "delta of a budget: found 1.0, expected a number between 0 and 1"),

@@ -37,7 +37,9 @@ def flat(text: str) -> str:
 
 def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
     text = flat(
-        succeed("halfspaces", "plan", "--d", 10, "--n0", 10**5, "--margin", 0.5, "--rho", 0.1, *SHAPE)
+        succeed(
+            "halfspaces", "plan", "--attributes", 10, "--n0", 10**5, "--margin", 0.5, "--rho", 0.1, *SHAPE
+        )
     )
     assert "measured with Gaussian noise" in text
     assert "1,000 queries of margin 0.5: within" in text
@@ -164,9 +166,9 @@ def test_refusals_leave_nothing_behind(
 
 
 def test_what_is_missing_is_named(folder: Path, tmp_path: Path) -> None:
-    refused("no budget", "halfspaces", "plan", "--d", 3, "--n0", 10, "--margin", 0.4)
+    refused("no budget", "halfspaces", "plan", "--attributes", 3, "--n0", 10, "--margin", 0.4)
     refused("how many coordinates", "halfspaces", "plan", "--n0", 10, "--margin", 0.4, "--epsilon", 1)
-    refused("together, or none", "halfspaces", "plan", "--d", 3, "--n0", 10, "--margin", 0.4, "--epsilon", 1,
+    refused("together, or none", "halfspaces", "plan", "--attributes", 3, "--n0", 10, "--margin", 0.4, "--epsilon", 1,
            "--projections", 5)  # fmt: skip
     refused("nothing is asked", "halfspaces", "answer", folder / "r.npz")
     refused("only arcs", "halfspaces", "answer", folder / "r.npz", "--query", "1,2,3,4", "--nonnegative")

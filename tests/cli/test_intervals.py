@@ -76,7 +76,7 @@ def test_tables_records_and_pictures_are_written(folder: Path, tmp_path: Path) -
         file = folder / f"{kind}.npz"
         succeed("intervals", "export", file, "-o", tmp_path / f"{kind}.csv")
         succeed("intervals", "export", file, "-o", tmp_path / f"{kind}.png")
-        succeed("intervals", "export", file, "-o", tmp_path / f"{kind}-records.csv", "--records", 50)
+        succeed("intervals", "export", file, "-o", tmp_path / f"{kind}-records.csv", "--rows", 50)
         with (tmp_path / f"{kind}-records.csv").open(newline="") as opened:
             assert len(list(csv.reader(opened))) == 51
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
@@ -87,7 +87,7 @@ def test_tables_records_and_pictures_are_written(folder: Path, tmp_path: Path) -
 
 
 def test_synthetic_records_can_be_read_by_the_schema(folder: Path, tmp_path: Path) -> None:
-    succeed("intervals", "export", folder / "one.npz", "-o", tmp_path / "r.csv", "--records", 200)
+    succeed("intervals", "export", folder / "one.npz", "-o", tmp_path / "r.csv", "--rows", 200)
     place = SCHEMA.names.index("age")
     edges = SCHEMA.attributes[place].edges
     with (tmp_path / "r.csv").open(newline="") as opened:
@@ -190,7 +190,7 @@ def test_other_files_and_names_are_refused(folder: Path, tmp_path: Path) -> None
     assert "name the bins" in refuse("intervals", "plan", "--epsilon", 1, "--n", 10)
     one = folder / "one.npz"
     assert "ends in .csv or .png" in refuse("intervals", "export", one, "-o", tmp_path / "x.txt")
-    assert "written as .csv" in refuse("intervals", "export", one, "-o", tmp_path / "x.png", "--records", 5)
+    assert "written as .csv" in refuse("intervals", "export", one, "-o", tmp_path / "x.png", "--rows", 5)
     (tmp_path / "other.npz").write_text("{}")
     assert "no release of intervals" in refuse("intervals", "answer", tmp_path / "other.npz")
     assert "no histogram of this version" in refuse("intervals", "from-histogram", one, "--intervals", 2,

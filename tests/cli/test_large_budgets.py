@@ -29,7 +29,7 @@ CALLS: dict[str, list[object]] = {
     "summary release": ["people.csv", "--schema", "schema.json", "--k", 1, "--n0", 200, *OUT],
     "lists plan": ["--variables", "a,b", "--k", 1, "--n", 9],
     "lists release": ["rows.txt", "--variables", "a,b", "--k", 1, "--kind", "disjunctions", "--n0", 9, *OUT],
-    "halfspaces plan": ["--d", 3, "--n", 9, "--margin", 0.4, "--projected-to", 2, "--projections", 3,
+    "halfspaces plan": ["--attributes", 3, "--n", 9, "--margin", 0.4, "--projected-to", 2, "--projections", 3,
                         "--directions", 4],
     "halfspaces release": ["points.csv", "--margin", 0.4, "--projected-to", 2, "--projections", 3,
                            "--directions", 4, "--n0", 9, *OUT],

@@ -26,7 +26,7 @@ READ = {
     "--schema",
     "--names",
     "--hierarchy",
-    "--transcript",
+    "--release",
     "--evaluate",
     "--query-file",
 }
@@ -64,7 +64,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["replay", out / "new" / "run", "-o", out / "again"],
         [*wide, "--out", out / "wide"],
         [*wide, "--out", out / "baskets", "--format", "baskets"],
-        ["certify", out / "new" / "run", "--solver", "none", "--rounds", "1", "--out", out / "certified.json"],
+        ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],
         ["reweight", out / "new" / "run", "-o", out / "likelier"],
         ["compare", instance, "--solvers", "local-search", "--seconds", 1, "--out", out / "compared"],
         ["histogram", "release", *column, out / "histogram.json"],
@@ -85,7 +85,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["halfspaces", "release", given / "points.csv", "--margin", 0.4, "--projected-to", 2, "--projections", 9,
          "--directions", 4, "--n0", 18, *spent, out / "halfspaces.npz"],
         ["polynomial", "--k", 3, "--degree", 2, "-o", out / "p.json", "--plot", out / "p.png"],
-        ["polynomial", "--k", 2, "--error", 0.1, "--table", out / "degrees.csv"],
+        ["polynomial", "--k", 2, "--error", 0.1, "--least-degrees", out / "degrees.csv"],
     ]  # fmt: skip
 
 

@@ -149,7 +149,7 @@ def test_estimated_marginals_leave_accountants_without_a_figure(public: list[obj
 
 
 def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> None:
-    asked = ["--n", 5000, "--accuracy", 0.2, "--confidence", 0.9]
+    asked = ["--n", 5000, "--error", 0.2, "--confidence", 0.9]
     found = planned(public, *asked)
     assert set(found) == {
         "accuracy",
@@ -198,7 +198,7 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
         (["--n", 9, "--n0", 9], "give --n, a guess of a number that is measured, or --n0"),
         (["--n", 0, "--rho", 1], "the public size must be a whole number of at least 1, found 0"),
         (["--n", 9], "give the budget as --epsilon and --delta, or as --rho, and not both"),
-        (["--n", 9, "--epsilon", 1], "epsilon needs a delta: give --delta"),
+        (["--n", 9, "--epsilon", 1, "--accountant", "zcdp"], "epsilon needs a delta: give --delta"),
         (["--n", 9, "--epsilon", 1, "--delta", 1e-6, "--rho", 1], "and not both"),
         (["--n", 9, "--epsilon", -1, "--delta", 1e-6], "epsilon of a budget: found -1.0"),
         (["--n", 9, "--epsilon", 1, "--delta", 1], "delta of a budget: found 1.0"),
@@ -249,12 +249,12 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
             ],
             "T = 90, s = 90, eta = 2 cost epsilon =",
         ),
-        (["--n", 9, "--accuracy", 0.1, "--rho", 1], "--accuracy goes with --epsilon and --delta"),
-        (["--n", 9, "--accuracy", 0.1, "--rounds", 5], "--accuracy fixes rounds, draws and step"),
-        (["--n", 9, "--accuracy", 2], "the accuracy is a largest error between 0 and 1, found 2.0"),
-        (["--n", 9, "--accuracy", 0.1, "--confidence", 95], "the failure probability"),
-        (["--n", 9, "--accuracy", 0.001], "more than the 1,000,000 rounds that are possible"),
-        (["--n", 9, "--accuracy", 0.1, "--delta", 2], "delta of a budget: found 2.0"),
+        (["--n", 9, "--error", 0.1, "--rho", 1], "--error goes with --epsilon and --delta"),
+        (["--n", 9, "--error", 0.1, "--rounds", 5], "--error fixes rounds, draws and step"),
+        (["--n", 9, "--error", 2], "the accuracy is a largest error between 0 and 1, found 2.0"),
+        (["--n", 9, "--error", 0.1, "--confidence", 95], "the failure probability"),
+        (["--n", 9, "--error", 0.001], "more than the 1,000,000 rounds that are possible"),
+        (["--n", 9, "--error", 0.1, "--delta", 2], "delta of a budget: found 2.0"),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused(

@@ -53,7 +53,7 @@ def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
     text = succeed(*small, "--error", 0.1)
     assert "degree at most 5, error at most 0.1 = 1/10" in text
     assert "smaller weighted sum of coefficients than 1345.29 = 9417/7" in text
-    other = json.loads(succeed(*small, "--error", 0.1, "--weights", "deviation", "--json"))
+    other = json.loads(succeed(*small, "--error", 0.1, "--coefficient-weights", "deviation", "--json"))
     assert Fraction(other["solution"]["objective"]) != Fraction(9417, 7)
     text = succeed(
         "polynomial", "--minimise", "coefficients", "--k", 8, "--degree", 4, "--coefficient-limit", 1
@@ -69,7 +69,7 @@ def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
         6,
         "--attributes",
         20,
-        "--records",
+        "--n",
         10_000,
         "--rho",
         0.1,
@@ -82,7 +82,7 @@ def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
     found = read_solution(out)
     assert isinstance(found, Solution)
     verify(found)
-    more = json.loads(succeed(*noise, "--queries", 10, "--beta", 0.5, "--json"))
+    more = json.loads(succeed(*noise, "--queries", 10, "--confidence", 0.5, "--json"))
     assert Fraction(more["solution"]["objective"]) < found.objective
 
 
@@ -101,7 +101,7 @@ def test_any_table_of_values_will_do(tmp_path: Path) -> None:
 
 def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
     file = tmp_path / "degrees.csv"
-    text = succeed("polynomial", "--predicate", "or", "--k", 12, "--table", file)
+    text = succeed("polynomial", "--predicate", "or", "--k", 12, "--least-degrees", file)
     assert "48 least degrees, each proved in exact arithmetic" in text
     rows = list(csv.DictReader(file.read_text().splitlines()))
     found = {(row["k"], row["error_limit"]): row for row in rows}
@@ -109,7 +109,7 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
     assert found["10", "1/2"]["chebyshev_degree"] == "3"
     assert found["4", "1/2"]["least_error"] == "1/5"
     assert found["4", "1/2"]["points_below"] == "0 1 4"
-    succeed("polynomial", "--predicate", "atleast:3", "--k", 9, "--error", 0.1, "--table", file)
+    succeed("polynomial", "--predicate", "atleast:3", "--k", 9, "--error", 0.1, "--least-degrees", file)
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["k"] for row in rows] == ["3", "4", "5", "6", "7", "8", "9"]
     assert rows[5]["degree"] == "7"
@@ -133,12 +133,15 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
         ("--k 5 --degree 2 --attributes 4", "at least k = 5"),
         ("--k 5 --degree 2 -o nothing-there/p.json", "there is no folder"),
         ("--k 5 --degree 2 --minimise variance", "expected error, coefficients or noise"),
-        ("--k 5 --minimise noise --attributes 9", "needs --attributes, --records and --rho"),
+        ("--k 5 --minimise noise --attributes 9", "needs --attributes, --n and --rho"),
         ("--k 5 --minimise noise --error .1", "chooses error and degree itself"),
-        ("--k 5 --minimise noise --attributes 9 --records 9 --rho 0", "rho above 0"),
+        ("--k 5 --minimise noise --attributes 9 --n 9 --rho 0", "rho above 0"),
         ("--k 5 --minimise coefficients", "needs --error"),
         ("--k 5 --minimise coefficients --error .1", "needs --attributes"),
-        ("--k 5 --minimise coefficients --error .1 --attributes 9 --weights x", "sensitivity or deviation"),
+        (
+            "--k 5 --minimise coefficients --error .1 --attributes 9 --coefficient-weights x",
+            "sensitivity or deviation",
+        ),
         ("--k 5 --minimise coefficients --coefficient-limit 1 --basis x", "monomial or chebyshev"),
         (
             "--k 5 --minimise coefficients --error .001 --degree 2 --attributes 9",
@@ -146,8 +149,8 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
         ),
         ("--k 5 --degree 2 --rho 1", "are for --minimise noise; found --minimise error"),
         ("--k 5 --degree 2 --coefficient-limit 1", "is for --minimise coefficients; found --minimise error"),
-        ("--table t.csv", "--table needs --k"),
-        ("--table t.csv --k 2 --predicate atleast:3", "no k of at least 3"),
+        ("--least-degrees t.csv", "--least-degrees needs --k"),
+        ("--least-degrees t.csv --k 2 --predicate atleast:3", "no k of at least 3"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(words: str, message: str) -> None:

@@ -15,7 +15,6 @@ from dpopt.releases.folder_files import write_json
 from dpopt.synopses.any_synopsis import KINDS
 from dpopt.transcript.journal import line_of
 
-
 WORDS = {"moved": "sensitivity", "fill": "density"}
 
 

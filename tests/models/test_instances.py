@@ -211,7 +211,7 @@ def test_rounds_of_a_release_become_instances(
 ) -> None:
     release = small_release(tmp_path / "run")
     out, job = tmp_path / "instances", release.job
-    options = ["--transcript", str(tmp_path / "run"), "--rounds", "1,3", "--out", str(out)]
+    options = ["--release", str(tmp_path / "run"), "--round-numbers", "1,3", "--out", str(out)]
     monkeypatch.setattr("sys.argv", ["write_instances.py", *options])
     WRITE.main()
     assert capsys.readouterr().out.split() == [str(out / "run-1.toml"), str(out / "run-3.toml")]
@@ -229,8 +229,8 @@ def test_rounds_of_a_release_become_instances(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rounds", "99"], "round 99: the release has rounds 1 to"),
-        (["--rounds", "0"], "round 0: the release"),
+        (["--round-numbers", "99"], "round 99: the release has rounds 1 to"),
+        (["--round-numbers", "0"], "round 0: the release"),
     ],
 )
 def test_rounds_that_a_release_does_not_have_are_refused(
@@ -238,7 +238,7 @@ def test_rounds_that_a_release_does_not_have_are_refused(
 ) -> None:
     small_release(tmp_path / "run")
     monkeypatch.setattr(
-        "sys.argv", ["x", "--transcript", str(tmp_path / "run"), "--out", str(tmp_path), *options]
+        "sys.argv", ["x", "--release", str(tmp_path / "run"), "--out", str(tmp_path), *options]
     )
     with pytest.raises(SystemExit, match=message):
         WRITE.main()
@@ -247,10 +247,10 @@ def test_rounds_that_a_release_does_not_have_are_refused(
 def test_a_transcript_needs_a_folder_for_its_instances(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["x", "--transcript", "somewhere"])
+    monkeypatch.setattr("sys.argv", ["x", "--release", "somewhere"])
     with pytest.raises(SystemExit):
         WRITE.main()
-    assert "--transcript needs --out" in capsys.readouterr().err
+    assert "--release needs --out" in capsys.readouterr().err
 
 
 EACH = pytest.mark.parametrize("instance", small_instances(), ids=lambda instance: instance.name)

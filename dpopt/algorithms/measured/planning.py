@@ -114,8 +114,8 @@ def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
     """Return how records are fitted: what the user says, and else smoothed by the signal-to-noise ratio of the counts."""
     most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
     plain = asked.records or min(_PLAIN_RECORDS, most)
-    if asked.columns:
-        return FitPlan(plain, columns=asked.columns, seconds=asked.fit_seconds)
+    if asked.column_generation:
+        return FitPlan(plain, columns=asked.column_generation, seconds=asked.fit_seconds)
     chosen = smoothing if asked.smoothing is None else asked.smoothing
     if chosen == 0:
         return FitPlan(plain, sweeps=_PLAIN_SWEEPS, seconds=asked.fit_seconds)

@@ -29,7 +29,9 @@ def certify(
     ] = "cp-sat",
     formulation: options.FormulationOption = None,
     seconds: Annotated[float, typer.Option("--seconds", help="Time limit of that search per round.")] = 10.0,
-    rounds: Annotated[str, typer.Option("--rounds", help="all, or numbers and ranges: 1,5-9.")] = "all",
+    rounds: Annotated[
+        str, typer.Option("--round-numbers", help="all, or numbers and ranges: 1,5-9.")
+    ] = "all",
     lp_solver: Annotated[
         str | None,
         typer.Option(

@@ -26,10 +26,10 @@ def compare(
     ] = None,
     transcript: Annotated[
         Path | None,
-        typer.Option("--transcript", help="A finished release folder, in place of instances: its rounds."),
+        typer.Option("--release", help="A finished release folder, in place of instances: its rounds."),
     ] = None,
     rounds: Annotated[
-        str, typer.Option("--rounds", help="Rounds of the transcript: all, or 1,10,20-25.")
+        str, typer.Option("--round-numbers", help="Rounds of the release: all, or 1,10,20-25.")
     ] = "all",
     solvers: Annotated[
         str,
@@ -153,10 +153,10 @@ def _cases(instances: list[Path], transcript: Path | None, rounds: str) -> list[
 
     if transcript is None and not instances:
         raise PlanError(
-            "give instances (files *.toml or folders of them), or --transcript with a release folder"
+            "give instances (files *.toml or folders of them), or --release with a release folder"
         )
     if transcript is not None and instances:
-        raise PlanError("give instances, or --transcript with a release folder, and not both")
+        raise PlanError("give instances, or --release with a release folder, and not both")
     if transcript is not None:
         return cases_from_transcript(transcript, rounds)
     return cases_from_instances(instances, note=lambda text: typer.echo(text, err=True))

@@ -36,11 +36,12 @@ def plan(
     spending: options.SpendingOptions,
     unit: options.UnitOptions,
     accuracy: Annotated[
-        float | None, typer.Option("--accuracy", help="Wanted largest error: the paper's parameters for it.")
+        float | None,
+        typer.Option("--error", help="The largest error allowed: the paper's parameters for it."),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Probability for --accuracy.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Probability for --error.")] = 0.95,
     algorithm: NamedAlgorithm,
-    accountant: options.AccountantOption = "zcdp",
+    accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
     predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
@@ -64,12 +65,12 @@ def plan(
         from dpopt.queries.workloads.workload import parse_workload
 
         if unit.rows_per_person is not None:
-            raise PlanError("--accuracy is the paper's, for single records; leave --rows-per-person out")
+            raise PlanError("--error is the paper's, for single records; leave --rows-per-person out")
         if spending.rho is not None:
-            raise PlanError("--accuracy goes with --epsilon and --delta (or with neither), not with --rho")
+            raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
         if algorithm.given:
             given = next(iter(algorithm.given)).replace("_", "-")
-            raise PlanError(f"--accuracy fixes rounds, draws and step; leave --{given} out")
+            raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
         explained = explain_accuracy(
             accuracy,
             confidence,

@@ -42,7 +42,7 @@ def release(
     spending: options.SpendingOptions,
     paying: options.PayingOptions,
     algorithm: NamedAlgorithm,
-    accountant: options.AccountantOption = "zcdp",
+    accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
     accept_draft: Annotated[

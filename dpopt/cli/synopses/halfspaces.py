@@ -126,13 +126,13 @@ def plan(
     margin: MarginOption,
     n: shared.NOption = None,
     n0: shared.N0Option = None,
-    coordinates: Annotated[int | None, typer.Option("--d", help="Number of coordinates.")] = None,
+    coordinates: Annotated[int | None, typer.Option("--attributes", help="Number of coordinates.")] = None,
     columns: shared.ColumnsOption = None,
     spending: options.SpendingOptions,
     shape: ShapeOptions,
     theorem_error: Annotated[
         float,
-        typer.Option("--theorem-error", help="Error for which the parameters of the theorem are shown."),
+        typer.Option("--error", help="Error for which the parameters of the theorem are shown."),
     ] = 0.1,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -144,7 +144,7 @@ def plan(
 
     request, names = Request(**asdict(spending)), shared.named_columns(columns)
     if (names is None) == (coordinates is None):
-        raise PlanError("say how many coordinates points have: --d, or their --columns")
+        raise PlanError("say how many coordinates points have: --attributes, or their --columns")
     if names is None:
         names = tuple(f"x{place + 1}" for place in range(coordinates or 0))
     named = PointColumns(names, Scaling.UNIT)

@@ -51,8 +51,8 @@ ErrorOption = Annotated[
     float | None,
     typer.Option("--error", help="The largest error that will do, as a share of the records; or refuse."),
 ]
-BetaOption = Annotated[
-    float, typer.Option("--beta", help="With which probability the stated error may be exceeded.")
+ConfidenceOption = Annotated[
+    float, typer.Option("--confidence", help="With which probability the stated error holds.")
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt intervals release'.")]
 
@@ -66,7 +66,7 @@ class ShapeOptions:
     weights: WeightsOption = "measured"
     atom: AtomOption = 1
     error: ErrorOption = None
-    beta: BetaOption = 0.05
+    confidence: ConfidenceOption = 0.95
 
 
 @command("plan", group=intervals_group)
@@ -167,9 +167,9 @@ def export(
         Path,
         typer.Option("-o", "--out", help="New file: .csv (intervals or boxes with weights) or .png."),
     ],
-    records: Annotated[
+    rows: Annotated[
         int | None,
-        typer.Option("--records", help="CSV: write so many synthetic records in their place."),
+        typer.Option("--rows", help="CSV: write so many rows of synthetic records in their place."),
     ] = None,
 ) -> None:
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
@@ -178,15 +178,15 @@ def export(
     from dpopt.synopses.intervals.partition_table import write_boxes, write_records
 
     shared.check_export(out, ".csv", ".png")
-    if records is not None and out.suffix != ".csv":
+    if rows is not None and out.suffix != ".csv":
         raise PlanError("records are written as .csv")
     released = shared.opened(PartitionRelease, file)
     if out.suffix == ".png":
         draw_partition(released, out)
-    elif records is None:
+    elif rows is None:
         write_boxes(released, out)
     else:
-        write_records(released, out, records)
+        write_records(released, out, rows)
     shared.say(f"written to {out}")
 
 

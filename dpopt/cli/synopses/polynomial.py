@@ -68,7 +68,7 @@ def polynomial(
     weights: Annotated[
         str,
         typer.Option(
-            "--weights",
+            "--coefficient-weights",
             help="coefficients: sensitivity (the L1 sensitivity, for Laplace noise) or deviation (the standard deviation of "
             "an answer with the best Gaussian noise).",
         ),
@@ -81,9 +81,7 @@ def polynomial(
         str,
         typer.Option("--basis", help="Whose coefficients --coefficient-limit is for: monomial or chebyshev."),
     ] = "monomial",
-    records: Annotated[
-        int | None, typer.Option("--records", help="noise: the public number of records n.")
-    ] = None,
+    n: Annotated[int | None, typer.Option("--n", help="noise: the public number of records.")] = None,
     rho: options.RhoOption = None,
     queries: Annotated[
         int | None,
@@ -93,9 +91,9 @@ def polynomial(
             "attributes if left out.",
         ),
     ] = None,
-    beta: Annotated[
-        float, typer.Option("--beta", help="noise: the probability that some answer is not.")
-    ] = 0.05,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="noise: the probability that all these answers are.")
+    ] = 0.95,
     solver: Annotated[
         str | None,
         typer.Option(
@@ -110,7 +108,7 @@ def polynomial(
     table: Annotated[
         Path | None,
         typer.Option(
-            "--table",
+            "--least-degrees",
             help="Write the least degrees for 1..k literals as CSV instead, each with its proofs; for --error, or for "
             ".5, .1, .05 and .01.",
         ),
@@ -131,7 +129,7 @@ def polynomial(
     target = _target(predicate, k)
     if attributes is not None and attributes < target.width:
         raise PolynomialError(f"found --attributes {attributes}; expected at least k = {target.width}")
-    _refuse_others(minimise, {COEFFICIENTS: (coefficient_limit,), NOISE: (records, rho, queries)})
+    _refuse_others(minimise, {COEFFICIENTS: (coefficient_limit,), NOISE: (n, rho, queries)})
     found: Solution | LeastDegree
     direct = None
     if minimise == ERROR:
@@ -155,7 +153,9 @@ def polynomial(
             raise PolynomialError(
                 "--minimise noise chooses error and degree itself; leave --error and --degree out"
             )
-        found, direct = _least_noise(target, attributes, records, rho, queries, beta, _asked(solver, "highs"))
+        found, direct = _least_noise(
+            target, attributes, n, rho, queries, 1.0 - confidence, _asked(solver, "highs")
+        )
     else:
         raise PolynomialError(f"found --minimise {minimise}; expected {ERROR}, {COEFFICIENTS} or {NOISE}")
     if out is not None:
@@ -181,7 +181,7 @@ def _refuse_others(minimise: str, own: dict[str, tuple[object, ...]]) -> None:
     """Refuse options that say nothing to what is minimized."""
     for name, values in own.items():
         if name != minimise and any(value is not None for value in values):
-            what = "--coefficient-limit is" if name == COEFFICIENTS else "--records, --rho and --queries are"
+            what = "--coefficient-limit is" if name == COEFFICIENTS else "--n, --rho and --queries are"
             raise PolynomialError(f"{what} for --minimise {name}; found --minimise {minimise}")
 
 
@@ -229,7 +229,7 @@ def _small_coefficients(
     if attributes is None:
         raise PolynomialError("--minimise coefficients with --error needs --attributes")
     if weights not in {SENSITIVITY, DEVIATION}:
-        raise PolynomialError(f"found --weights {weights}; expected {SENSITIVITY} or {DEVIATION}")
+        raise PolynomialError(f"found --coefficient-weights {weights}; expected {SENSITIVITY} or {DEVIATION}")
     given = (
         sensitivity_weights(attributes, most)
         if weights == SENSITIVITY
@@ -254,7 +254,7 @@ def _least_noise(
     from dpopt.polynomials.joint import direct_error, rounded_noise_weights
 
     if attributes is None or records is None or rho is None:
-        raise PolynomialError("--minimise noise needs --attributes, --records and --rho")
+        raise PolynomialError("--minimise noise needs --attributes, --n and --rho")
     answers = sum(comb(attributes, j) for j in range(1, target.width + 1)) if queries is None else queries
     weights = rounded_noise_weights(
         target.width, attributes=attributes, records=records, rho=rho, queries=answers, beta=beta
@@ -274,7 +274,7 @@ def _write_table(
 
     if k is None or predicate.startswith(TABLE):
         raise PolynomialError(
-            "--table needs --k, the largest number of literals, and one of or, and, atleast:R"
+            "--least-degrees needs --k, the largest number of literals, and one of or, and, atleast:R"
         )
     allowed = _number(error, "--error")
     entries = write_degree_table(

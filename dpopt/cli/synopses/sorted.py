@@ -153,16 +153,16 @@ def export_degrees(
     out: TableOption,
     estimate: EstimateOption = "posterior",
     sequence: SequenceOption = None,
-    n: Annotated[
+    edges: Annotated[
         int | None,
-        typer.Option("--n", help="Number of edges, if it is public; under replace it is known already."),
+        typer.Option("--edges", help="Number of edges, if it is public; under replace it is known already."),
     ] = None,
     graphical: Annotated[
         bool, typer.Option("--graphical", help="Of a sequence near it that a graph can have.")
     ] = False,
 ) -> None:
     """Write how many nodes have how many edges. Costs no privacy."""
-    _export(file, out, "degrees", estimate, sequence, n, graphical=graphical)
+    _export(file, out, "degrees", estimate, sequence, edges, graphical=graphical)
 
 
 def _number(nodes: str) -> int | None:

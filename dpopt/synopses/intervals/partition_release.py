@@ -259,7 +259,7 @@ class PartitionRelease(Synopsis):
         if not self.noisy and confidence > 1.0 - self.plan.beta + 1e-12:
             raise WorkloadError(
                 f"the error of printed weights was planned for the confidence {1.0 - self.plan.beta:g}, found {confidence:g}; "
-                "ask for that one, or plan with another --beta"
+                "ask for that one, or plan with another --confidence"
             )
 
     def _bounds(

@@ -28,10 +28,11 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import box_of_cells
 from dpopt.releases.progress import stage
 from dpopt.schema.schema import Schema
+from dpopt.synopses.histograms.histogram import CONFIDENCE
 from dpopt.synopses.histograms.release_histogram import declared_attributes, named_bins
 from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
 from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan
-from dpopt.synopses.intervals.interval_planning import BETA, MEASURED, plan_intervals
+from dpopt.synopses.intervals.interval_planning import MEASURED, plan_intervals
 from dpopt.synopses.intervals.partition import interval_partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_split import release_split
@@ -59,7 +60,7 @@ def plan_partition(
     cuts: int | None = None,
     atom: int = 1,
     error: float | None = None,
-    beta: float = BETA,
+    confidence: float = CONFIDENCE,
 ) -> PartitionPlan:
     """Return the plan of intervals of one column, or of boxes of several, for a public number of records.
 
@@ -70,6 +71,7 @@ def plan_partition(
     DpoptError
         For whatever cannot be planned.
     """
+    beta = round(1.0 - confidence, 12)  # 0.05 and not 0.050000000000000044
     if len(shape) > 1:
         if intervals is not None or weights != MEASURED or atom != 1:
             raise PlanError("--intervals, --weights and --atom are for one column; for several give --cuts")
@@ -101,7 +103,7 @@ def intervals(
     cuts: int | None = None,
     atom: int = 1,
     error: float | None = None,
-    beta: float = BETA,
+    confidence: float = CONFIDENCE,
     ordered: bool = False,
     **asked: Unpack[Asked],
 ) -> PartitionRelease:
@@ -130,8 +132,8 @@ def intervals(
         The most records of one bin, for the error of printed weights.
     error : float, optional
         Refuse unless the proven error is at most this share of the records.
-    beta : float
-        With which probability it may be exceeded.
+    confidence : float
+        With which probability it holds.
     ordered : bool
         Whether the declared values of categorical columns stand in their order.
     **asked
@@ -172,7 +174,7 @@ def intervals(
             cuts=cuts,
             atom=atom,
             error=error,
-            beta=beta,
+            confidence=confidence,
         )
 
     if schema is None:
