@@ -150,7 +150,11 @@ class OpenedError(Exception):
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "no budget": ({"epsilon": None}, PlanError, "give the budget as --epsilon and --delta, or as --rho"),
     "two budgets": ({"rho": 1.0}, PlanError, "and not both"),
-    "epsilon without delta": ({"delta": None, "accountant": "zcdp"}, PlanError, "epsilon needs a delta: give --delta"),
+    "epsilon without delta": (
+        {"delta": None, "accountant": "zcdp"},
+        PlanError,
+        "epsilon needs a delta: give --delta",
+    ),
     "negative epsilon": ({"epsilon": -1.0}, AccountingError, "epsilon of a budget: found -1.0"),
     "delta of 1": ({"delta": 1.0}, AccountingError, "delta of a budget: found 1.0"),
     "delta of 0": ({"delta": 0.0}, AccountingError, "delta of a budget: found 0.0"),

@@ -49,7 +49,7 @@ def test_the_estimate_and_the_number_of_edges_can_be_said(
     succeed("degrees", "release", edges, "--nodes", 30, "--epsilon", 1, "-o", tmp_path / "d.npz")
     export = ("degrees", "export", tmp_path / "d.npz", "--estimate", estimate, *graphical)
     succeed(*export, "-o", tmp_path / "free.csv")
-    succeed(*export, "--n", number, "-o", tmp_path / "d.csv", "--sequence", tmp_path / "s.csv")
+    succeed(*export, "--edges", number, "-o", tmp_path / "d.csv", "--sequence", tmp_path / "s.csv")
     rows = list(csv.DictReader((tmp_path / "d.csv").read_text().splitlines()))
     assert sum(int(row["frequency"]) * int(row["count"]) for row in rows) == 2 * number
     sequence = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
@@ -67,7 +67,7 @@ def test_under_replace_the_number_of_edges_is_known(edges: Path, tmp_path: Path)
     text = succeed("degrees", "export", tmp_path / "d.npz", "--graphical", "-o", tmp_path / "d.csv")
     assert f"a graph with {number} edges" in text
     assert f"known to be {number}, found 2" in refuse(
-        "degrees", "export", tmp_path / "d.npz", "--n", 2, "-o", tmp_path / "e.csv"
+        "degrees", "export", tmp_path / "d.npz", "--edges", 2, "-o", tmp_path / "e.csv"
     )
 
 
@@ -81,8 +81,8 @@ def test_bad_input_is_refused_and_nothing_is_written(edges: Path, tmp_path: Path
     succeed(*command, 30)
     export = ("degrees", "export", out, "-o", tmp_path / "d.csv")
     assert "is one of posterior, isotonic" in refuse(*export, "--estimate", "x")
-    assert "add up to an even number" in refuse(*export, "--n", 436)
-    assert "add up to an even number" in refuse(*export, "--n", -1)
+    assert "add up to an even number" in refuse(*export, "--edges", 436)
+    assert "add up to an even number" in refuse(*export, "--edges", -1)
     assert "for both tables" in refuse(*export, "--sequence", tmp_path / "d.csv")
     assert "holds degrees, expected counts; use 'dpopt degrees'" in refuse(
         "sorted", "export", out, "-o", tmp_path / "d.csv"

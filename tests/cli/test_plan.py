@@ -180,7 +180,7 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
     from dpopt.algorithms.dualquery.simulation import PredictedError
 
     monkeypatch.setattr(
-        simulation, "predict_error", lambda plan, workload, runs, fill: PredictedError(0.5, 0.1, runs, 1)
+        simulation, "predict_error", lambda plan, workload, runs, density: PredictedError(0.5, 0.1, runs, 1)
     )
     from tests.cli.command_line import call
 

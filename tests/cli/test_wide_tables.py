@@ -123,7 +123,7 @@ def test_a_plan_needs_the_number_of_columns_alone() -> None:
             [*COLUMNS, "--layout", "csv"],
             "the layout of a wide table is one of npz, mtx, baskets, pairs, bits",
         ),
-        ([*COLUMNS, "--layout", "pairs"], "first bytes tell npz"),
+        ([*COLUMNS, "--layout", "pairs"], "first bytes show npz"),
         ([*COLUMNS, "--first-item", 1], "--first-item) is for the layout baskets or pairs"),
         ([*COLUMNS, "--no-header"], "--no-header) is for the layout pairs"),
         ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1"], "such as 1,2; found '1'"),
@@ -206,8 +206,8 @@ def test_options_replace_what_a_release_says_of_its_table(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "how", "message"),
     [
-        ("baskets", [], "first bytes tell something else; name the layout that it has"),
-        ("table.npz", ["--layout", "mtx"], "its first bytes tell npz"),
+        ("baskets", [], "first bytes show something else; name the layout that it has"),
+        ("table.npz", ["--layout", "mtx"], "its first bytes show npz"),
         ("table.npz", ["--first-item", 1], "the layout here is npz; leave it out"),
         ("table.npz", ["--layout", "npz", "--no-header"], "--no-header) is for the layout pairs"),
         ("baskets", ["--layout", "csv"], "one of npz, mtx, baskets, pairs, bits"),

@@ -37,6 +37,10 @@ SequenceOption = Annotated[
 LeastOption = Annotated[
     list[int], typer.Option("--query", help="How many have at least so many; may be repeated.")
 ]
+EdgesOption = Annotated[
+    int | None,
+    typer.Option("--edges", help="Number of edges, if it is public; under replace it is known already."),
+]
 DegreesFile = Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")]
 SortedFile = Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")]
 NOISY = "noisy"
@@ -128,11 +132,11 @@ def answer_degrees(
     file: DegreesFile,
     queries: LeastOption,
     estimate: EstimateOption = "posterior",
-    n: shared.PublicNOption = None,
+    edges: EdgesOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say how many nodes have at least so many edges. Costs no privacy."""
-    _answer(file, "degrees", queries, estimate, n, as_json=as_json)
+    _answer(file, "degrees", queries, estimate, edges, as_json=as_json)
 
 
 @command("export", group=sorted_group)
@@ -153,10 +157,7 @@ def export_degrees(
     out: TableOption,
     estimate: EstimateOption = "posterior",
     sequence: SequenceOption = None,
-    edges: Annotated[
-        int | None,
-        typer.Option("--edges", help="Number of edges, if it is public; under replace it is known already."),
-    ] = None,
+    edges: EdgesOption = None,
     graphical: Annotated[
         bool, typer.Option("--graphical", help="Of a sequence near it that a graph can have.")
     ] = False,
