@@ -127,7 +127,7 @@ class FemGame:
                 algorithm="fem",
                 rounds=rounds,
                 records=records,
-                range_=Decimal(range_),
+                selection_range=Decimal(range_),
                 scale=1.0,
                 kept_from=1,
                 size=size,
@@ -166,7 +166,7 @@ class FemGame:
             ledger,
             journal,
             size=self.plan.size,
-            range_=self.plan.range_,
+            range_=self.plan.selection_range,
             records=self.plan.records,
             threads=1,
         ), ledger

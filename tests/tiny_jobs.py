@@ -84,7 +84,7 @@ def fem_job() -> Job:
         algorithm="fem",
         rounds=2,
         records=2,
-        range_=Decimal("0.5"),
+        selection_range=Decimal("0.5"),
         scale=1.0,
         kept_from=1,
         size=len(TABLE),
@@ -121,7 +121,7 @@ def small_database_job() -> Job:
         relation=REPLACE,
         budget=AMPLE,
         records=3,
-        range_=Decimal("1.5"),
+        selection_range=Decimal("1.5"),
         reach=Decimal(2),
     )
     return job_of(plan)

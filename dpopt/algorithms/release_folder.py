@@ -138,7 +138,7 @@ def read_job(folder: Path) -> Job:
     """
     plan = read_json(folder / PLAN)
     schema = Schema.from_json(read_json(folder / SCHEMA))
-    output, statement = plan.get("output", {}), plan.get("statement", {})
+    output, statement = plan.pop("output", {}), plan.pop("statement", {})
     if not isinstance(output, dict) or not isinstance(statement, dict):
         raise ReleaseFolderError(f"{folder / PLAN} is damaged: output and statement must be JSON objects")
     workload = workload_from_json(read_json(folder / WORKLOAD), schema)

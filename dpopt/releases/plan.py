@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from math import isfinite
 from operator import index
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex
 
 from dpopt.errors import PlanError
 
@@ -121,7 +121,37 @@ class Plan(Protocol):
         ...
 
 
-class PlainPlan:
+class CodedPlan:
+    """What all plans have in common: a frozen dataclass, on file with its version, its algorithm, and every field."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        from dpopt.files.codec import encode
+
+        return encode(self, {"dpopt_plan": PLAN_VERSION, "algorithm": self.algorithm})  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_json(cls, obj: object) -> Self:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing, unknown or of the wrong kind, or another version or algorithm wrote the plan.
+        """
+        from dpopt.files.codec import decode
+
+        header: dict[str, object] = {"dpopt_plan": PLAN_VERSION}
+        if isinstance(
+            name := getattr(cls, "algorithm", None), str
+        ):  # where it is no field, it is that of the class
+            header["algorithm"] = name
+        return decode(cls, obj, "plan.json", PlanError, header=header)
+
+
+class PlainPlan(CodedPlan):
     """What plans of most algorithms have in common: whole records are released, and none is kept as bits."""
 
     __slots__ = ()

@@ -50,7 +50,7 @@ def plan_of(algorithm: str = "fem", rounds: int = 12, records: int = 20) -> FemP
         algorithm=algorithm,
         rounds=rounds,
         records=records,
-        range_=Decimal("0.5"),
+        selection_range=Decimal("0.5"),
         scale=1.0,
         kept_from=rounds // 2 + 1,
         size=N,
@@ -85,7 +85,7 @@ def curator_of(plan: FemPlan, journal: MemoryJournal, seed: int = 1) -> tuple[Fe
         ledger,
         journal,
         size=N,
-        range_=plan.range_,
+        range_=plan.selection_range,
         records=plan.records,
         words=SeededWords(seed),
     )

@@ -36,7 +36,7 @@ def request_of(budget: Budget, kind: type[FEM] = FEM, **options: Any) -> PlanReq
 def test_a_plan_uses_the_budget_up_and_no_more(budget: Budget, kind: type[FEM]) -> None:
     plan = make_fem_plan(request_of(budget, kind), WORKLOAD)
     assert budget.allows(plan.charges())
-    wider = replace(plan, range_=plan.range_ * Decimal("1.0001"))
+    wider = replace(plan, selection_range=plan.selection_range * Decimal("1.0001"))
     assert not budget.allows(wider.charges())
     assert plan.algorithm == kind.algorithm
     assert FemPlan.from_json(plan.to_json()) == plan
@@ -74,8 +74,8 @@ def test_no_budget_is_refused() -> None:
         ({"rounds": 0}, "number of rounds"),
         ({"records": 10**6}, "at most"),
         ({"kept_from": 99}, "first batch"),
-        ({"range_": Decimal(0)}, "range eps0"),
-        ({"range_": Decimal("NaN")}, "range eps0"),
+        ({"selection_range": Decimal(0)}, "range eps0"),
+        ({"selection_range": Decimal("NaN")}, "range eps0"),
         ({"scale": 0.0}, "scale lambda"),
         ({"seed": -1}, "seed"),
         ({"work": 0}, "work"),
@@ -86,7 +86,9 @@ def test_numbers_out_of_range_are_refused(change: dict[str, object], message: st
         replace(plan_of(), **change)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("change", [{"dpopt_plan": 9}, {"algorithm": "dualquery"}, {"range": "wide"}])
+@pytest.mark.parametrize(
+    "change", [{"dpopt_plan": 9}, {"algorithm": "dualquery"}, {"selection_range": "wide"}]
+)
 def test_damaged_plans_are_refused(change: dict[str, object]) -> None:
-    with pytest.raises(PlanError, match="plan"):
+    with pytest.raises(PlanError, match="plan|fem"):
         FemPlan.from_json({**plan_of().to_json(), **change})

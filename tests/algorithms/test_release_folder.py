@@ -283,10 +283,7 @@ def test_a_damaged_input_of_a_folder_is_refused(
         ({"output": {"format": "exe"}}, "the format is one of csv, parquet, npz, baskets; found 'exe'"),
         ({"rounds": -1}, "the number of rounds must be a whole number of at least 1, found -1"),
         ({"algorithm": "mst"}, "for algorithm 'mst'; this dpopt reads plans of .*dualquery"),
-        (
-            {"dpopt_plan": 2},
-            "has version 2 and algorithm 'dualquery'; this dpopt reads version 1 of 'dualquery'",
-        ),
+        ({"dpopt_plan": 2}, "found 2 as 'dpopt_plan', expected 1"),
     ],
 )
 def test_a_plan_file_that_says_something_else_is_refused(

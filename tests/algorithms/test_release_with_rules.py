@@ -236,7 +236,7 @@ def job_of(
             algorithm=algorithm,
             rounds=ROUNDS,
             records=EACH,
-            range_=Decimal("0.5"),
+            selection_range=Decimal("0.5"),
             scale=1.0,
             kept_from=1,
             size=rows,

@@ -214,9 +214,9 @@ def request(
 def test_a_plan_has_the_number_of_records_with_the_least_bound() -> None:
     plan = make_small_database_plan(request(2_000), WORKLOAD)
     proven = proven_small_database(plan, WORKLOAD)
-    assert 0.99999 < plan.range_ <= 1
+    assert 0.99999 < plan.selection_range <= 1
     assert plan.budget.allows(plan.charges())
-    expected = 12 / (4 * plan.records) + 2 / (float(plan.range_) * 2_000) * (
+    expected = 12 / (4 * plan.records) + 2 / (float(plan.selection_range) * 2_000) * (
         log(comb(plan.records + 11, plan.records)) + log(20)
     )
     assert proven["bound"] == pytest.approx(expected)
@@ -229,7 +229,7 @@ def test_a_plan_has_the_number_of_records_with_the_least_bound() -> None:
 
 def test_a_budget_in_rho_buys_the_epsilon_that_its_square_over_eight_allows() -> None:
     of_rho = PlanRequest(2_000, REPLACE, Budget(None, 1e-9, 0.02, Accountant.ZCDP), SmallDatabase())
-    assert float(make_small_database_plan(of_rho, WORKLOAD).range_) == pytest.approx(
+    assert float(make_small_database_plan(of_rho, WORKLOAD).selection_range) == pytest.approx(
         (8 * 0.02) ** 0.5, rel=1e-5
     )
 
@@ -265,11 +265,11 @@ def test_options_of_others_are_refused() -> None:
     ("change", "message"),
     [
         ({"records": 0}, "number of records"),
-        ({"range": "-1"}, "range of the selection"),
-        ({"range": "x"}, "damaged"),
+        ({"selection_range": "-1"}, "range of the selection"),
+        ({"selection_range": "x"}, "selection_range"),
         ({"reach": "3"}, "reach"),
         ({"size": 2**60}, "public size"),
-        ({"algorithm": "fem"}, "expected version"),
+        ({"algorithm": "fem"}, "found \"fem\" as 'algorithm'"),
     ],
 )
 def test_a_damaged_plan_is_refused(change: dict[str, object], message: str) -> None:

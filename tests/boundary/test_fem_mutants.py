@@ -93,7 +93,7 @@ def weights_of(one: FemGame, table: Table, batch: NDArray[np.int32]) -> list[int
     scores = []
     for count, c in zip(counts, by, strict=True):
         scores += [records * count - size * c, records * (len(table) - count) - size * (records - c)]
-    return integer_weights(scores, one.plan.range_, units_per_range(records, one.plan.relation))
+    return integer_weights(scores, one.plan.selection_range, units_per_range(records, one.plan.relation))
 
 
 def check_order_of_events(relation: NeighbouringRelation) -> None:
@@ -150,10 +150,10 @@ def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
             asked = kind(rounds=rounds)
             request = PlanRequest(5_000, relation, Budget(None, 1e-9, rho, Accountant.ZCDP), asked)
             plan = make_fem_plan(request, CELLS)
-            assert 0.999 < share_of(plan, float(plan.range_) ** 2 / 8 / rho) <= 1, "budget of rho"
+            assert 0.999 < share_of(plan, float(plan.selection_range) ** 2 / 8 / rho) <= 1, "budget of rho"
             pure = replace(request, budget=Budget(epsilon, 0.0, None, Accountant.PURE))
             plan = make_fem_plan(pure, CELLS)
-            assert 0.999 < share_of(plan, float(plan.range_) / epsilon) <= 1, "budget of epsilon"
+            assert 0.999 < share_of(plan, float(plan.selection_range) / epsilon) <= 1, "budget of epsilon"
 
 
 def share_of(plan: FemPlan, share_of_a_round: float) -> float:
@@ -204,7 +204,7 @@ def draw_with(patch: pytest.MonkeyPatch, change: Callable[[dict[str, object]], N
 
 
 def draw_with_twice_the_range(patch: pytest.MonkeyPatch) -> None:
-    draw_with(patch, lambda rest: rest.update(range_=2 * Decimal(str(rest["range_"]))))
+    draw_with(patch, lambda rest: rest.update(selection_range=2 * Decimal(str(rest["range_"]))))
 
 
 def divide_by_the_true_number_of_records(patch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def job(algorithm: str) -> Job:
             algorithm=algorithm,
             rounds=ROUNDS,
             records=EACH,
-            range_=Decimal("1.5"),
+            selection_range=Decimal("1.5"),
             scale=1.0,
             kept_from=1,
             size=RECORDS,

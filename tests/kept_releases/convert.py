@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpopt.algorithms.release_folder import read_job
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN
 from dpopt.releases.folder_files import write_json
 from dpopt.synopses.any_synopsis import KINDS
 from dpopt.transcript.journal import line_of
@@ -66,13 +67,18 @@ RENAMED = {"ranges": "answers", "range": "query", "point": "query"}
 
 
 def plan(old: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of plan.json."""
-    return anywhere(old)  # type: ignore[no-any-return]
+    """Return a plan, alone or at the head of plan.json: the noise is Gaussian or not, and a range says whose it is."""
+    new = anywhere(old)
+    if "noise" in new:
+        new["noise"] = new["noise"] == DISCRETE_GAUSSIAN
+    return {
+        {"range": "selection_range", "noise": "gaussian"}.get(key, key): part for key, part in new.items()
+    }
 
 
 def release(old: dict[str, Any]) -> dict[str, Any]:
     """Return the content of release.json."""
-    return anywhere(old)  # type: ignore[no-any-return]
+    return {**anywhere(old), "plan": plan(old["plan"])}
 
 
 def entry(old: dict[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from decimal import Decimal
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges, round_rhos
 from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, base_fields, largest_number
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_fields
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.options import DQRS, PlanRequest
-from dpopt.errors import AccountingError, PlanError
+from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PLAN_VERSION
 
 DEFAULT_DQRS_STEP = Decimal("0.7")
 MARGIN_SHARE = Decimal("0.1")
@@ -46,6 +44,7 @@ class DqrsPlan(DualQueryPlan):
         As `DualQueryPlan`; a step above 8, a margin out of range, or an accountant other than zcdp.
     """
 
+    algorithm: ClassVar[str] = DQRS.algorithm
     margin: Decimal = Decimal(0)
 
     def __post_init__(self) -> None:
@@ -67,11 +66,6 @@ class DqrsPlan(DualQueryPlan):
                 "use --accountant zcdp, or dualquery"
             )
 
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return DQRS.algorithm
-
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""
         played = dqrs_charges(
@@ -79,30 +73,6 @@ class DqrsPlan(DualQueryPlan):
         )
         measured = self.one_way_charge()
         return played if measured is None else (measured, *played)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        return {**DualQueryPlan.to_json(self), "algorithm": DQRS.algorithm, "margin": str(self.margin)}
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> DqrsPlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
-        """
-        found = (obj.get("dpopt_plan"), obj.get("algorithm"))
-        if found != (PLAN_VERSION, DQRS.algorithm):
-            raise PlanError(
-                f"the plan has version {found[0]!r} and algorithm {found[1]!r}; expected version {PLAN_VERSION} of dqrs"
-            )
-        given = dualquery_fields(obj)
-        try:
-            return cls(**given, margin=Decimal(str(obj["margin"])))
-        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
-            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
 def make_dqrs_plan(request: PlanRequest[DQRS], workload: Workload) -> DqrsPlan:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from math import log
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,11 +15,10 @@ from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.releases.plan import (
-    PLAN_VERSION,
+    CodedPlan,
     Encoding,
     FreeAttributes,
     Plan,
@@ -51,7 +49,7 @@ _LARGEST_RATE = 31
 
 
 @dataclass(frozen=True, slots=True)
-class DualQueryPlan:
+class DualQueryPlan(CodedPlan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -84,6 +82,7 @@ class DualQueryPlan:
         How rounds, draws and step were chosen.
     """
 
+    algorithm: ClassVar[str] = ALGORITHM
     rounds: int
     draws: int
     step: Decimal
@@ -121,11 +120,6 @@ class DualQueryPlan:
             raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return ALGORITHM
-
-    @property
     def answers_only(self) -> bool:
         """Whether answers are released, and no records: no."""
         return False
@@ -157,82 +151,6 @@ class DualQueryPlan:
         return one_way_charge(
             self.attributes, scale=self.one_way.scale, gaussian=self.one_way.gaussian, relation=self.relation
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        return {
-            "dpopt_plan": PLAN_VERSION,
-            "algorithm": ALGORITHM,
-            "rounds": self.rounds,
-            "draws": self.draws,
-            "step": str(self.step),
-            "size": self.size,
-            "relation": self.relation.value,
-            "budget": encode(self.budget),
-            "attributes": self.attributes,
-            "free_attributes": self.free_attributes.value,
-            "encoding": self.encoding.value,
-            "one_way": None
-            if self.one_way is None
-            else {"scale": self.one_way.scale, "gaussian": self.one_way.gaussian},
-            "solver": self.solver,
-            "work": self.work,
-            "seconds": self.seconds,
-            "seed": self.seed,
-            "chosen_by": self.chosen_by,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> DualQueryPlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
-        """
-        found = (obj.get("dpopt_plan"), obj.get("algorithm"))
-        if found != (PLAN_VERSION, ALGORITHM):
-            raise PlanError(
-                f"the plan has version {found[0]!r} and algorithm {found[1]!r}; this dpopt reads version {PLAN_VERSION} of "
-                f"{ALGORITHM!r}"
-            )
-        given = dualquery_fields(obj)
-        try:
-            return cls(**given)
-        except (TypeError, ValueError) as error:
-            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
-
-
-def dualquery_fields(obj: dict[str, Any]) -> dict[str, Any]:
-    """Return what a plan's JSON object says of the fields of a `DualQueryPlan`.
-
-    Raises
-    ------
-    PlanError
-        If a field is missing or of the wrong kind.
-    """
-    try:
-        one_way = obj["one_way"]
-        return {
-            "rounds": obj["rounds"],
-            "draws": obj["draws"],
-            "step": Decimal(str(obj["step"])),
-            "size": obj["size"],
-            "relation": NeighbouringRelation(obj["relation"]),
-            "budget": decode(Budget, obj["budget"], "a budget", AccountingError),
-            "attributes": obj["attributes"],
-            "free_attributes": FreeAttributes(obj["free_attributes"]),
-            "encoding": Encoding(obj["encoding"]),
-            "one_way": None if one_way is None else OneWayMeasurement(**one_way),
-            "solver": str(obj["solver"]),
-            "work": obj["work"],
-            "seconds": obj["seconds"],
-            "seed": obj["seed"],
-            "chosen_by": str(obj["chosen_by"]),
-        }
-    except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
-        raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
 _COUNTS = {

@@ -141,7 +141,7 @@ def open_door(run: Run, ledger: Ledger) -> FemCurator:
             ledger,
             run.journal,
             size=plan.size,
-            range_=plan.range_,
+            range_=plan.selection_range,
             records=plan.records,
             words=run.sources.words,
             progress=run.progress.share,

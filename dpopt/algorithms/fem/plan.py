@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Decimal
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +14,9 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import fem_charges, selection_charge
 from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_limits, whole_number
+from dpopt.releases.plan import PlainPlan, check_limits, whole_number
 
 FEM_ALGORITHMS = (FEM.algorithm, SepFEM.algorithm)
 DEFAULT_RECORDS = 100
@@ -46,7 +43,7 @@ class FemPlan(PlainPlan):
         Number T of selections. T + 1 batches of records are made: one before each, one after the last.
     records : int
         Records s of each batch.
-    range_ : Decimal
+    selection_range : Decimal
         eps0: the range of each selection, an exact decimal.
     scale : float
         lambda: mean or scale of the perturbations, in queries.
@@ -72,7 +69,7 @@ class FemPlan(PlainPlan):
     algorithm: str
     rounds: int
     records: int
-    range_: Decimal
+    selection_range: Decimal
     scale: float
     kept_from: int
     size: int
@@ -97,9 +94,9 @@ class FemPlan(PlainPlan):
             if number > most:
                 raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
             object.__setattr__(self, name, number)
-        if not self.range_.is_finite() or not 0 < self.range_ <= _LARGEST_RANGE:
+        if not self.selection_range.is_finite() or not 0 < self.selection_range <= _LARGEST_RANGE:
             raise PlanError(
-                f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found {self.range_}"
+                f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found {self.selection_range}"
             )
         if isinstance(self.scale, bool) or not 0 < self.scale < 1e6:
             raise PlanError(f"the scale lambda must be above 0 and below a million, found {self.scale!r}")
@@ -109,65 +106,11 @@ class FemPlan(PlainPlan):
 
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first selection."""
-        return fem_charges(self.rounds, self.range_, self.relation)
+        return fem_charges(self.rounds, self.selection_range, self.relation)
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         return (self.rounds + 1) * (1_000 + self.records * (12 + 5 * width))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        return {
-            "dpopt_plan": PLAN_VERSION,
-            "algorithm": self.algorithm,
-            "rounds": self.rounds,
-            "records": self.records,
-            "range": str(self.range_),
-            "scale": self.scale,
-            "kept_from": self.kept_from,
-            "size": self.size,
-            "relation": self.relation.value,
-            "budget": encode(self.budget),
-            "solver": self.solver,
-            "work": self.work,
-            "seconds": self.seconds,
-            "seed": self.seed,
-            "chosen_by": self.chosen_by,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> FemPlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
-        """
-        if obj.get("dpopt_plan") != PLAN_VERSION or obj.get("algorithm") not in FEM_ALGORITHMS:
-            raise PlanError(
-                f"the plan has version {obj.get('dpopt_plan')!r} and algorithm {obj.get('algorithm')!r}; expected version "
-                f"{PLAN_VERSION} of {' or '.join(FEM_ALGORITHMS)}"
-            )
-        try:
-            return cls(
-                algorithm=obj["algorithm"],
-                rounds=obj["rounds"],
-                records=obj["records"],
-                range_=Decimal(str(obj["range"])),
-                scale=float(obj["scale"]),
-                kept_from=obj["kept_from"],
-                size=obj["size"],
-                relation=NeighbouringRelation(obj["relation"]),
-                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
-                solver=str(obj["solver"]),
-                work=obj["work"],
-                seconds=obj["seconds"],
-                seed=obj["seed"],
-                chosen_by=str(obj["chosen_by"]),
-            )
-        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
-            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
 def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
@@ -195,7 +138,7 @@ def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
         algorithm=algorithm,
         rounds=rounds,
         records=asked.draws or DEFAULT_RECORDS,
-        range_=range_,
+        selection_range=range_,
         scale=round(_SCALES[algorithm] * sqrt(rounds), 3),
         kept_from=rounds // 2 + 1,
         size=request.size,

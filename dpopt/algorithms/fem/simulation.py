@@ -53,11 +53,11 @@ def _simulate(plan: FemPlan, workload: Workload, seed: int, density: float | Non
 
     schema = workload.schema
     dataset = public_table(workload, ROWS, seed=seed, density=density)
-    scaled = float(plan.range_) * plan.size / ROWS
+    scaled = float(plan.selection_range) * plan.size / ROWS
     stand_in = replace(
         plan,
         size=ROWS,
-        range_=Decimal(f"{min(_LARGEST_RANGE, scaled):.6g}"),
+        selection_range=Decimal(f"{min(_LARGEST_RANGE, scaled):.6g}"),
         records=min(plan.records, RECORDS),
         budget=Budget(None, 1e-9, 1e99, Accountant.ZCDP),
         solver="local-search",

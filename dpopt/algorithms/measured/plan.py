@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from math import isfinite
-from typing import Any
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
@@ -14,12 +12,11 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import MOST_SELECTIONS, Adaptive, Noise, Projection, refuse_two_aims
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.private.selections.selection import SCORES
-from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
+from dpopt.releases.plan import PlainPlan, check_seed, whole_number
 
 NOISE, PROJECTION, ADAPTIVE = Noise.algorithm, Projection.algorithm, Adaptive.algorithm
 MEASURED = (NOISE, PROJECTION, ADAPTIVE)
@@ -49,30 +46,10 @@ class PlannedMeasurement:
     sensitivity: int
     scale: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the measurement as a JSON object."""
-        attributes = None if self.attributes is None else list(self.attributes)
-        return {
-            "name": self.name,
-            "attributes": attributes,
-            "sensitivity": self.sensitivity,
-            "scale": self.scale,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> PlannedMeasurement:
-        """Read a measurement back."""
-        attributes = obj["attributes"]
-        if attributes is not None and not isinstance(attributes, list):
-            raise PlanError(f"the attributes of a measurement are a list or null, found {attributes!r}")
-        return cls(
-            str(obj["name"]),
-            None
-            if attributes is None
-            else tuple(whole_number("an attribute", attribute, least=0) for attribute in attributes),
-            whole_number("the sensitivity", obj["sensitivity"], least=1),
-            float(obj["scale"]),
-        )
+    def __post_init__(self) -> None:
+        for attribute in self.attributes or ():
+            whole_number("an attribute", attribute, least=0)
+        whole_number("the sensitivity", self.sensitivity, least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,31 +85,11 @@ class PlannedSelections:
             raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
         if not self.scores or not set(self.scores) <= set(SCORES):
             raise PlanError(f"marginals are scored by {' or '.join(SCORES)}; found {self.scores!r}")
+        whole_number("the cells of a candidate", self.largest, least=1)
 
     def score(self, number: int) -> str:
         """Return what round `number`, from 1, scores marginals by."""
         return self.scores[(number - 1) % len(self.scores)]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the selections as a JSON object."""
-        return {
-            "rounds": self.rounds,
-            "step": str(self.step),
-            "scale": self.scale,
-            "scores": list(self.scores),
-            "largest": self.largest,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> PlannedSelections:
-        """Read selections back."""
-        return cls(
-            rounds=obj["rounds"],
-            step=Decimal(str(obj["step"])),
-            scale=float(obj["scale"]),
-            scores=tuple(str(score) for score in obj["scores"]),
-            largest=whole_number("the cells of a candidate", obj["largest"], least=1),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +137,6 @@ class FitPlan:
             raise PlanError("without smoothing the records come to rest; keep one snapshot of them")
         if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
             raise PlanError(f"the seconds of a fit must be a finite number above 0, found {self.seconds!r}")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fit as a JSON object."""
-        return {
-            "records": self.records,
-            "sweeps": self.sweeps,
-            "snapshots": self.snapshots,
-            "smoothing": self.smoothing,
-            "columns": self.columns,
-            "gap": self.gap,
-            "seconds": self.seconds,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,56 +259,6 @@ class MeasuredPlan(PlainPlan):
             gaussian=self.gaussian,
             relation=self.relation,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        return {
-            "dpopt_plan": PLAN_VERSION,
-            "algorithm": self.algorithm,
-            "size": self.size,
-            "relation": self.relation.value,
-            "budget": encode(self.budget),
-            "noise": self.noise,
-            "measurements": [planned.to_json() for planned in self.measurements],
-            "selections": None if self.selections is None else self.selections.to_json(),
-            "fit": None if self.fit is None else self.fit.to_json(),
-            "solver": self.solver,
-            "seed": self.seed,
-            "chosen_by": self.chosen_by,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> MeasuredPlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind.
-        """
-        if obj.get("dpopt_plan") != PLAN_VERSION:
-            raise PlanError(
-                f"the plan has version {obj.get('dpopt_plan')!r}; this dpopt reads version {PLAN_VERSION}"
-            )
-        if obj.get("noise") not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
-            raise PlanError(f"plan.json is damaged: there is no noise {obj.get('noise')!r}")
-        try:
-            selections, fit = obj["selections"], obj["fit"]
-            return cls(
-                algorithm=str(obj["algorithm"]),
-                size=obj["size"],
-                relation=NeighbouringRelation(obj["relation"]),
-                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
-                gaussian=obj["noise"] == DISCRETE_GAUSSIAN,
-                measurements=tuple(PlannedMeasurement.from_json(planned) for planned in obj["measurements"]),
-                selections=None if selections is None else PlannedSelections.from_json(selections),
-                fit=None if fit is None else FitPlan(**fit),
-                solver=str(obj["solver"]),
-                seed=obj["seed"],
-                chosen_by=str(obj["chosen_by"]),
-            )
-        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
-            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error
 
 
 def _is_number(value: object) -> bool:

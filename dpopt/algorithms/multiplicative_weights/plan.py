@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from math import isfinite
-from typing import Any
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
@@ -23,11 +21,10 @@ from dpopt.algorithms.options import (
     QUERIES,
     UPDATES,
 )
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
-from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
+from dpopt.releases.plan import PlainPlan, check_seed, whole_number
 
 MULTIPLICATIVE = (PMW.algorithm, MWEM.algorithm)
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
@@ -83,18 +80,6 @@ class Learning:
             raise PlanError(f"at most {MOST_RECORDS:,} weighted records are released, found {self.records:,}")
         if type(self.average) is not bool:
             raise PlanError(f"the average is released or not (true or false), found {self.average!r}")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the learning as a JSON object."""
-        return {
-            "update": self.update,
-            "slack": self.slack,
-            "pull": self.pull,
-            "replays": self.replays,
-            "last_replays": self.last_replays,
-            "average": self.average,
-            "records": self.records,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,59 +195,3 @@ class MultiplicativePlan(PlainPlan):
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         measured = 12 * queries if self.select == MARGINALS else 0
         return self.rounds * 1_600 + measured + self.learning.records * (16 + 4 * width)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        return {
-            "dpopt_plan": PLAN_VERSION,
-            "algorithm": self.algorithm,
-            "size": self.size,
-            "relation": self.relation.value,
-            "budget": encode(self.budget),
-            "noise": self.noise,
-            "select": self.select,
-            "rounds": self.rounds,
-            "step": str(self.step),
-            "scale": self.scale,
-            "alpha": self.alpha,
-            "learning": self.learning.to_json(),
-            "solver": self.solver,
-            "seed": self.seed,
-            "chosen_by": self.chosen_by,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> MultiplicativePlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind.
-        """
-        if obj.get("dpopt_plan") != PLAN_VERSION:
-            raise PlanError(
-                f"the plan has version {obj.get('dpopt_plan')!r}; this dpopt reads version {PLAN_VERSION}"
-            )
-        if obj.get("noise") not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
-            raise PlanError(f"plan.json is damaged: there is no noise {obj.get('noise')!r}")
-        try:
-            alpha = obj["alpha"]
-            return cls(
-                algorithm=str(obj["algorithm"]),
-                size=obj["size"],
-                relation=NeighbouringRelation(obj["relation"]),
-                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
-                gaussian=obj["noise"] == DISCRETE_GAUSSIAN,
-                select=str(obj["select"]),
-                rounds=obj["rounds"],
-                step=Decimal(str(obj["step"])),
-                scale=float(obj["scale"]),
-                alpha=None if alpha is None else float(alpha),
-                learning=Learning(**obj["learning"]),
-                solver=str(obj["solver"]),
-                seed=obj["seed"],
-                chosen_by=str(obj["chosen_by"]),
-            )
-        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
-            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error

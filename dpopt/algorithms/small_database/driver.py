@@ -51,7 +51,7 @@ def open_door(run: Run, ledger: Ledger) -> NetCurator:
             ledger,
             run.journal,
             size=plan.size,
-            range_=plan.range_,
+            range_=plan.selection_range,
             words=run.sources.words,
             progress=run.progress.share,
         )

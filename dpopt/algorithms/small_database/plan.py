@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from decimal import Decimal
+from typing import ClassVar
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import SmallDatabase
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
-from dpopt.releases.plan import PLAN_VERSION, PlainPlan, check_seed, whole_number
+from dpopt.releases.plan import PlainPlan, check_seed, whole_number
 
 SMALLDB = SmallDatabase.algorithm
 LARGEST_RANGE = Decimal(1_000)
@@ -30,7 +28,7 @@ class SmallDatabasePlan(PlainPlan):
     ----------
     records : int
         Number m of records of the small database.
-    range_ : Decimal
+    selection_range : Decimal
         epsilon of the one selection, an exact decimal.
     reach : Decimal
         Errors above it are told apart no more, in (0, 2].
@@ -51,8 +49,9 @@ class SmallDatabasePlan(PlainPlan):
         A number out of range.
     """
 
+    algorithm: ClassVar[str] = SMALLDB
     records: int
-    range_: Decimal
+    selection_range: Decimal
     reach: Decimal
     size: int
     relation: NeighbouringRelation
@@ -70,7 +69,7 @@ class SmallDatabasePlan(PlainPlan):
                 raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
             object.__setattr__(self, name, number)
         for called, value, most_of in (
-            ("the range of the selection", self.range_, LARGEST_RANGE),
+            ("the range of the selection", self.selection_range, LARGEST_RANGE),
             ("the reach of the errors", self.reach, LARGEST_REACH),
         ):
             if not value.is_finite() or not 0 < value <= most_of:
@@ -83,62 +82,14 @@ class SmallDatabasePlan(PlainPlan):
         object.__setattr__(self, "seed", seed)
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm, as on the command line."""
-        return SMALLDB
-
-    @property
     def solver(self) -> str:
         """Name of a solver: none is needed, the usual one is named."""
         return "local-search"
 
     def charges(self) -> tuple[Charge, ...]:
         """Return the one charge of the run."""
-        return (selection_charge(1, self.range_, self.relation),)
+        return (selection_charge(1, self.selection_range, self.relation),)
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         return 4_000 + 30 * self.records
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        return {
-            "dpopt_plan": PLAN_VERSION,
-            "algorithm": SMALLDB,
-            "records": self.records,
-            "range": str(self.range_),
-            "reach": str(self.reach),
-            "size": self.size,
-            "relation": self.relation.value,
-            "budget": encode(self.budget),
-            "seed": self.seed,
-            "chosen_by": self.chosen_by,
-        }
-
-    @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> SmallDatabasePlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
-        """
-        if obj.get("dpopt_plan") != PLAN_VERSION or obj.get("algorithm") != SMALLDB:
-            raise PlanError(
-                f"the plan has version {obj.get('dpopt_plan')!r} and algorithm {obj.get('algorithm')!r}; expected version "
-                f"{PLAN_VERSION} of {SMALLDB}"
-            )
-        try:
-            return cls(
-                records=obj["records"],
-                range_=Decimal(str(obj["range"])),
-                reach=Decimal(str(obj["reach"])),
-                size=obj["size"],
-                relation=NeighbouringRelation(obj["relation"]),
-                budget=decode(Budget, obj["budget"], "a budget", AccountingError),
-                seed=obj["seed"],
-                chosen_by=str(obj["chosen_by"]),
-            )
-        except (KeyError, TypeError, ValueError, InvalidOperation, AccountingError) as error:
-            raise PlanError(f"plan.json is damaged: {json.dumps(str(error))}") from error

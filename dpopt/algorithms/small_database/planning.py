@@ -108,7 +108,7 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
         chosen_by = "records given"
     return SmallDatabasePlan(
         records=records,
-        range_=range_,
+        selection_range=range_,
         reach=_reach(request, shape.bound(records, range_=float(range_), size=request.size), float(range_)),
         size=request.size,
         relation=request.relation,
@@ -219,9 +219,9 @@ def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) 
 def proven_small_database(plan: SmallDatabasePlan, workload: Workload) -> dict[str, object]:
     """Return the proven bound of a plan as a JSON object, with what no mechanism at all could do."""
     shape = Shape.of(Universe.of(workload))
-    bound = shape.bound(plan.records, range_=float(plan.range_), size=plan.size)
+    bound = shape.bound(plan.records, range_=float(plan.selection_range), size=plan.size)
     ruled_out = impossible(
-        shape.dimension[0], size=plan.size, range_=float(plan.range_), relation=plan.relation
+        shape.dimension[0], size=plan.size, range_=float(plan.selection_range), relation=plan.relation
     )
     conditions = []
     if plan.relation is NeighbouringRelation.ADD_REMOVE:

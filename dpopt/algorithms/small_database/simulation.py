@@ -51,7 +51,7 @@ def _simulate(
 
     schema = workload.schema
     dataset = public_table(workload, ROWS, seed=seed, density=density)
-    scaled = float(plan.range_) * plan.size / ROWS
+    scaled = float(plan.selection_range) * plan.size / ROWS
     if scaled > LARGEST_RANGE:
         raise PlanError(f"not predicted: a range of {scaled:,.0f} at 20,000 records is beyond the mechanism")
     stand_in = replace(
@@ -59,7 +59,7 @@ def _simulate(
         records=_fewer_records(plan, workload),
         size=ROWS,
         relation=NeighbouringRelation.REPLACE_ONE,
-        range_=Decimal(f"{scaled:.6g}"),
+        selection_range=Decimal(f"{scaled:.6g}"),
         budget=Budget(None, 1e-9, 1e99, Accountant.ZCDP),
         seed=seed,
     )
