@@ -150,6 +150,21 @@ class CodedPlan:
             header["algorithm"] = name
         return decode(cls, obj, "plan.json", PlanError, header=header)
 
+    @classmethod
+    def of(cls, plan: Any) -> Self:
+        """Return a plan as one of this class.
+
+        Raises
+        ------
+        PlanError
+            If it is the plan of another algorithm.
+        """
+        if not isinstance(plan, cls):
+            raise PlanError(
+                f"a release of {plan.algorithm} has no {cls.__name__}; give one of the algorithm that has"
+            )
+        return plan
+
 
 class PlainPlan(CodedPlan):
     """What plans of most algorithms have in common: whole records are released, and none is kept as bits."""

@@ -12,7 +12,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.plan import dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     MEASURED,
@@ -291,8 +291,8 @@ def test_a_plan_of_another_algorithm_is_named() -> None:
     with pytest.raises(PlanError, match="for algorithm 'magic'; this dpopt reads plans of .*dualquery"):
         read_plan({"algorithm": "magic"})
     with pytest.raises(PlanError, match="expected a release of dualquery, found one of projection"):
-        dualquery_plan(measured_plan(PROJECTION))
-    assert dualquery_plan(plan()) == plan()
+        DualQueryPlan.of(measured_plan(PROJECTION))
+    assert DualQueryPlan.of(plan()) == plan()
 
 
 def test_an_understated_sensitivity_pays_for_nothing() -> None:

@@ -20,7 +20,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import stating
 from dpopt.algorithms import synthesize as module
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.dualquery.plan import dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.options import MWEM, DualQuery
 from dpopt.algorithms.registry import OPTIONS
@@ -97,7 +97,7 @@ def test_one_call_leaves_a_finished_release(tmp_path: Path) -> None:
         "release.json",
     }
     assert finished.ledger.is_private
-    made = dualquery_plan(finished.job.plan)
+    made = DualQueryPlan.of(finished.job.plan)
     assert (made.size, made.rounds, made.draws) == (ROWS, 5, 8)
     assert finished.ledger.spent().epsilon <= 1e5
     assert finished.statement["accuracy"]["predicted"] is None
@@ -352,7 +352,7 @@ def test_a_run_is_planned_as_asked(free: str, plan_by: str) -> None:
     spent = finished.ledger.spent()
     assert 0.8 * 0.05 < spent.rho <= 0.05
     assert spent.delta == 1e-9
-    assert dualquery_plan(finished.job.plan).free_attributes.value == free
+    assert DualQueryPlan.of(finished.job.plan).free_attributes.value == free
 
 
 def test_predictions_are_in_the_statement() -> None:

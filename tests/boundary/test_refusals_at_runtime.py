@@ -22,7 +22,7 @@ import pytest
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
@@ -254,7 +254,7 @@ def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(
         return Breaking() if name == "breaking" else LocalSearch()
 
     job = make_job(REPLACE, 3)
-    job = replace(job, plan=replace(dualquery_plan(job.plan), solver="breaking"))
+    job = replace(job, plan=replace(DualQueryPlan.of(job.plan), solver="breaking"))
     with mock.patch("dpopt.solvers.registry.get_solver", get_solver):
         made = release(dataset, job, tmp_path / "release")
     assert [done.fallback is not None for done in made.rounds] == [True] * 3

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpopt.algorithms.after.certify import CertifiedRound
 from dpopt.algorithms.dualquery.certified_accuracy import RoundGaps, certified_accuracy
-from dpopt.algorithms.dualquery.plan import dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.statement import gaps_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
@@ -115,7 +115,7 @@ def summary(finished: SyntheticRelease, rounds: Sequence[CertifiedRound]) -> dic
 
     Rounds that were not certified enter the theorem with the bounds of the release itself.
     """
-    draws, played = dualquery_plan(finished.job.plan).draws, len(finished.rounds)
+    draws, played = DualQueryPlan.of(finished.job.plan).draws, len(finished.rounds)
     certified = {one.round: _gaps(one) for one in rounds}
     ends = [played * third // 3 for third in range(4)]
     thirds = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.after.reweighting import Reweighted, reweight, weighted_records
-from dpopt.algorithms.dualquery.plan import dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
@@ -48,7 +48,7 @@ class ReweightedRelease:
         PlanError
             If the release is not DualQuery's, or too large to be re-weighted.
         """
-        plan = dualquery_plan(release.job.plan)
+        plan = DualQueryPlan.of(release.job.plan)
         found = reweight(release.rounds, release.job.record_clauses(), plan)
         return cls(release, found, weighted_records(release.rounds, found.weights))
 

@@ -76,7 +76,7 @@ def reweight(
         If the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than 3,000 rounds
         or 2e9 answers of a round's record to a query.
     """
-    if plan.algorithm != "dualquery":
+    if plan.keeps_draws:
         raise PlanError(
             f"records of {plan.algorithm} are not re-weighted: its queries are no independent draws of one distribution"
         )

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.dualquery.accuracy import proven_error
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.plan import dualquery_plan, log_universe
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.releases.job import Job
 
 DEFAULT_FAILURE = 0.05
@@ -66,7 +65,7 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
     dict or None
         None if no round was played, or under dqrs: the theorem needs fresh draws in every round.
     """
-    if not gaps or isinstance(job.plan, DqrsPlan):
+    if not gaps or DualQueryPlan.of(job.plan).keeps_draws:
         return None
     proven = [gap.proven for gap in gaps]
     reported = [gap.by_any_word for gap in gaps]
@@ -82,7 +81,7 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
 
 def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
     """Return the theorem's figure for gaps of one kind."""
-    plan, stated = dualquery_plan(job.plan), job.statement.get("proven") or {}
+    plan, stated = DualQueryPlan.of(job.plan), job.statement.get("proven") or {}
     mean = sum(gaps) / (len(gaps) * plan.draws)  # whole numbers: the same float on every machine
     error = proven_error(
         rounds=len(gaps),

@@ -45,6 +45,7 @@ class DqrsPlan(DualQueryPlan):
     """
 
     algorithm: ClassVar[str] = DQRS.algorithm
+    keeps_draws: ClassVar[bool] = True
     margin: Decimal = Decimal(0)
 
     def __post_init__(self) -> None:

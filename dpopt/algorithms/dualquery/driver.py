@@ -18,7 +18,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, dualquery_plan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.statement import dualquery_sections
 from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response, read_record
@@ -302,7 +302,7 @@ def prepare(run: Run) -> Prepared:
 
 def open_door(run: Run, ledger: Ledger) -> Curator:
     """Return the private side of DualQuery, or of DQRS."""
-    job, sources, plan = run.job, run.sources, dualquery_plan(run.job.plan)
+    job, sources, plan = run.job, run.sources, DualQueryPlan.of(run.job.plan)
     given: dict[str, Any] = {
         "size": plan.size,
         "step": plan.step,
@@ -313,15 +313,15 @@ def open_door(run: Run, ledger: Ledger) -> Curator:
         "progress": run.progress.share,
     }
     with stage(run.progress, "counting exact answers"):
-        if isinstance(plan, DqrsPlan):
-            given |= {"margin": plan.margin, "words": sources.words}
+        if plan.keeps_draws:
+            given |= {"margin": DqrsPlan.of(plan).margin, "words": sources.words}
             return DqrsCurator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
         return Curator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
 
 
 def play(job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
     """Play the rounds of a plan; the one-way marginals first, where it measures them."""
-    plan = dualquery_plan(job.plan)
+    plan = DualQueryPlan.of(job.plan)
     solver, search, feasible = prepared or NO_SOLVERS
     responder = BestResponder(
         clauses=job.record_clauses(),

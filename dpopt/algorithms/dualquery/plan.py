@@ -21,7 +21,6 @@ from dpopt.releases.plan import (
     CodedPlan,
     Encoding,
     FreeAttributes,
-    Plan,
     check_limits,
     is_positive,
     whole_number,
@@ -83,6 +82,7 @@ class DualQueryPlan(CodedPlan):
     """
 
     algorithm: ClassVar[str] = ALGORITHM
+    keeps_draws: ClassVar[bool] = False  # queries of a round may stay in the next
     rounds: int
     draws: int
     step: Decimal
@@ -159,19 +159,6 @@ _COUNTS = {
     "size": "the public size",
     "attributes": "the number of attributes",
 }
-
-
-def dualquery_plan(plan: Plan) -> DualQueryPlan:
-    """Return the plan if it is one of DualQuery's.
-
-    Raises
-    ------
-    PlanError
-        If it is another algorithm's.
-    """
-    if not isinstance(plan, DualQueryPlan):
-        raise PlanError(f"expected a release of dualquery, found one of {plan.algorithm}")
-    return plan
 
 
 def log_universe(schema: Schema, encoding: Encoding) -> float:

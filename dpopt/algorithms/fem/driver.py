@@ -21,7 +21,7 @@ from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.algorithms.measured.candidates import domains_of
 from dpopt.algorithms.options import SepFEM
 from dpopt.arrays import freeze
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.marginal_set import MarginalSet
@@ -133,7 +133,7 @@ def _read_batch(entry: Entry, number: int) -> Batch:
 
 def open_door(run: Run, ledger: Ledger) -> FemCurator:
     """Return the private side, with the exact answers of the workload."""
-    plan = _plan(run.job)
+    plan = FemPlan.of(run.job.plan)
     with stage(run.progress, "counting exact answers"):
         return FemCurator(
             run.dataset,
@@ -150,7 +150,7 @@ def open_door(run: Run, ledger: Ledger) -> FemCurator:
 
 def play(job: Job, walk: Walk[FemCurator], prepared: dualquery.Prepared | None) -> Outcome:
     """Play the rounds of a plan, and release the records of the batches that it keeps."""
-    plan = _plan(job)
+    plan = FemPlan.of(job.plan)
     solver, search, feasible = prepared or dualquery.NO_SOLVERS
     domains, sizes = domains_of(job.workload), job.schema.sizes
     possible = np.zeros(int(sizes.sum()), dtype=np.bool_)
@@ -191,9 +191,3 @@ def released_records(plan: FemPlan, batches: Sequence[Batch]) -> SyntheticRecord
     """Return the records of the batches that the plan keeps, with equal weights, merged."""
     kept = np.concatenate([batch.records for batch in batches if batch.round >= plan.kept_from])
     return SyntheticRecords.of(list(kept))
-
-
-def _plan(job: Job) -> FemPlan:
-    if not isinstance(job.plan, FemPlan):
-        raise PlanError(f"expected a plan of fem or sepfem, found one of {job.plan.algorithm}")
-    return job.plan

@@ -6,7 +6,7 @@ from math import exp, log, prod, sqrt
 from typing import Any
 
 from dpopt.algorithms.dualquery.plan import log_universe
-from dpopt.algorithms.measured.plan import NOISE, PROJECTION, MeasuredPlan
+from dpopt.algorithms.measured.plan import PROJECTION, MeasuredPlan
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding
 
@@ -30,9 +30,9 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
     Zhang 2013). Every measured count is taken to weigh as little as the noisiest. Smoothing moves away from the projection
     and is not covered.
     """
-    if not plan.gaussian and plan.algorithm != NOISE:
+    if not plan.gaussian and not plan.answers_only:
         return None
-    if plan.algorithm == NOISE:
+    if plan.answers_only:
         scale, queries = plan.measurements[0].scale, len(workload)
         spread = log(2 * queries / FAILURE)
         largest = scale * sqrt(2 * spread) if plan.gaussian else scale * _laplace_tail(scale, queries)

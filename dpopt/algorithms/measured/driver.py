@@ -198,7 +198,7 @@ def play(
     prepared: tuple[NDArray[np.int32] | None, Solver | None] | None,
 ) -> Outcome:
     """Make the measurements of a plan, and fit records to them, which is post-processing."""
-    plan = _plan(job)
+    plan = MeasuredPlan.of(job.plan)
     if not walk.plays:
         check_sensitivities(plan, job.workload)
     fitter = None if plan.fit is None else RecordFitter(job, plan, *(prepared or (None, None)))
@@ -230,7 +230,7 @@ def play(
 
 def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
     """Return a record that obeys the rules, None where there are none, and the solver that was given as such."""
-    check_sensitivities(_plan(run.job), run.job.workload)
+    check_sensitivities(MeasuredPlan.of(run.job.plan), run.job.workload)
     return _feasible(run.job), run.solver
 
 
@@ -264,14 +264,6 @@ def _feasible(job: Job) -> NDArray[np.int32] | None:
             "no record of codes that occur was found that obeys the rules: 'occurring' and the rules may contradict each "
             "other. Leave ',occurring' out of the workload, or use --algorithm dualquery"
         ) from error
-
-
-def _plan(job: Job) -> MeasuredPlan:
-    if not isinstance(job.plan, MeasuredPlan):
-        raise PlanError(
-            f"expected a plan of noise, projection or adaptive, found one of {job.plan.algorithm}"
-        )
-    return job.plan
 
 
 def _section(plan: MeasuredPlan, answered: Sequence[Answered], lost: int) -> dict[str, object]:

@@ -230,12 +230,12 @@ def _named(plan: MultiplicativePlan, workload: Workload, chosen: int) -> str:
 def prepare(run: Run) -> Learner:
     """Return the public side; refuses a universe that is too large."""
     with stage(run.progress, "preparing the universe"):
-        return Learner(_plan(run.job), run.job.workload)
+        return Learner(MultiplicativePlan.of(run.job.plan), run.job.workload)
 
 
 def open_door(run: Run, ledger: Ledger) -> MultiplicativeCurator:
     """Return the private side, with the exact answers of the workload."""
-    plan = _plan(run.job)
+    plan = MultiplicativePlan.of(run.job.plan)
     with stage(run.progress, "counting exact answers"):
         return MultiplicativeCurator(
             run.dataset,
@@ -254,7 +254,7 @@ def open_door(run: Run, ledger: Ledger) -> MultiplicativeCurator:
 
 def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) -> Outcome:
     """Play the rounds of a plan, and choose records that stand for the distribution."""
-    plan = _plan(job)
+    plan = MultiplicativePlan.of(job.plan)
     with stage(walk.progress, "playing rounds"):
         played = play_rounds(walk, plan, job.workload, prepared)
     with stage(walk.progress, "choosing records"):
@@ -291,12 +291,6 @@ def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) 
     return Outcome(
         walk.ledger, records, sections={"multiplicative_weights": section, "accuracy": {"proven": proven}}
     )
-
-
-def _plan(job: Job) -> MultiplicativePlan:
-    if not isinstance(job.plan, MultiplicativePlan):
-        raise PlanError(f"expected a plan of pmw or mwem, found one of {job.plan.algorithm}")
-    return job.plan
 
 
 def _checked(entry: Entry, played: Played) -> Entry:
@@ -390,7 +384,7 @@ def _differences(job: Job, played: Played, records: SyntheticRecords) -> NDArray
     """Return how far the records' answers lie from the measured ones, as shares, one after the other."""
     from dpopt.queries.counting.kernels import shares_on_records
 
-    plan = _plan(job)
+    plan = MultiplicativePlan.of(job.plan)
     if not played.learnt:
         return np.empty(0)
     chosen = [number for number, _ in played.learnt]

@@ -38,12 +38,12 @@ def prepare(run: Run) -> tuple[Universe, Multisets]:
 
 def _databases(job: Job) -> tuple[Universe, Multisets]:
     universe = Universe.of(job.workload)
-    return universe, Multisets(universe.answers, _plan_of(job).records)
+    return universe, Multisets(universe.answers, SmallDatabasePlan.of(job.plan).records)
 
 
 def open_door(run: Run, ledger: Ledger) -> NetCurator:
     """Return the private side, with the exact answers of the workload."""
-    plan = _plan_of(run.job)
+    plan = SmallDatabasePlan.of(run.job.plan)
     with stage(run.progress, "counting exact answers"):
         return NetCurator(
             run.dataset,
@@ -65,7 +65,7 @@ def play(job: Job, walk: Walk[NetCurator], prepared: tuple[Universe, Multisets] 
     PlanError
         If the one selection was torn on file: it stays charged and is never drawn again.
     """
-    plan = _plan_of(job)
+    plan = SmallDatabasePlan.of(job.plan)
     universe, multisets = prepared or _databases(job)
 
     def select(again: bool) -> SelectedDatabase:  # noqa: FBT001
@@ -95,9 +95,3 @@ def play(job: Job, walk: Walk[NetCurator], prepared: tuple[Universe, Multisets] 
         }
     }
     return Outcome(walk.ledger, SyntheticRecords.of(list(records)), sections=sections)
-
-
-def _plan_of(job: Job) -> SmallDatabasePlan:
-    if not isinstance(job.plan, SmallDatabasePlan):
-        raise PlanError(f"expected a plan of smalldb, found one of {job.plan.algorithm}")
-    return job.plan

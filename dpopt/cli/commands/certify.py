@@ -124,10 +124,10 @@ def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[Certifie
 
 
 def _mean_gap(rounds: list[CertifiedRound], finished: SyntheticRelease) -> float:
-    from dpopt.algorithms.dualquery.plan import dualquery_plan
+    from dpopt.algorithms.dualquery.plan import DualQueryPlan
 
     gaps = [one.proven_bound - one.objective for one in rounds]
-    return sum(gaps) / (len(gaps) * dualquery_plan(finished.job.plan).draws)
+    return sum(gaps) / (len(gaps) * DualQueryPlan.of(finished.job.plan).draws)
 
 
 def _certifier(

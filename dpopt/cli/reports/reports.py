@@ -69,12 +69,12 @@ def report_plan(explained: Mapping[str, Any]) -> None:
 
 def plan_line(plan: Mapping[str, Any]) -> str:
     """Return a plan in a sentence."""
-    if plan["algorithm"] in {"dualquery", "dqrs"}:
+    if "draws" in plan:
         return (
             f"{'DualQuery' if plan['algorithm'] == 'dualquery' else 'DQRS'}: T = {plan['rounds']:,} rounds, "
             f"s = {plan['draws']:,} draws each, step eta = {plan['step']} ({plan['chosen_by']})"
         )
-    if plan["algorithm"] == "smalldb":
+    if "reach" in plan:
         return f"smalldb: a database of m = {plan['records']:,} records ({plan['chosen_by']})"
     if "measurements" not in plan:
         return f"{plan['algorithm']}: T = {plan['rounds']:,} rounds ({plan['chosen_by']})"
