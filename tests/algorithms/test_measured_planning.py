@@ -135,8 +135,8 @@ def test_a_larger_table_or_budget_selects_no_fewer_marginals() -> None:
 FITTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nothing said": ({}, {"columns": 0, "snapshots": 10, "records": 5000}),
     "records": ({"records": 70}, {"records": 70, "columns": 0}),
-    "columns": ({"columns": 30}, {"columns": 30, "smoothing": 0.0, "snapshots": 1}),
-    "columns and records": ({"columns": 30, "records": 9}, {"columns": 30, "records": 9}),
+    "columns": ({"column_generation": 30}, {"columns": 30, "smoothing": 0.0, "snapshots": 1}),
+    "columns and records": ({"column_generation": 30, "records": 9}, {"columns": 30, "records": 9}),
     "no smoothing": ({"smoothing": 0.0}, {"smoothing": 0.0, "snapshots": 1, "columns": 0}),
     "smoothing": ({"smoothing": 3.25}, {"smoothing": 3.25, "snapshots": 10}),
     "seconds": ({"fit_seconds": 2.5}, {"seconds": 2.5}),

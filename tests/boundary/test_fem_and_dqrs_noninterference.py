@@ -155,7 +155,7 @@ def fem_plan(algorithm: str, relation: NeighbouringRelation = REPLACE, **changes
     usual: dict[str, Any] = {
         "rounds": ROUNDS,
         "records": 3,
-        "range_": Decimal("1.5"),
+        "selection_range": Decimal("1.5"),
         "scale": 1.0,
         "kept_from": 2,
         "work": 5,
@@ -191,7 +191,7 @@ def plans(draw: st.DrawFn) -> FemPlan | DqrsPlan:
     seed = draw(st.integers(0, 3))
     if algorithm != "dqrs":
         range_ = draw(st.sampled_from([Decimal("0.3"), Decimal(40)]))
-        return fem_plan(algorithm, relation, range_=range_, seed=seed)
+        return fem_plan(algorithm, relation, selection_range=range_, seed=seed)
     rule = draw(st.sampled_from(FreeAttributes))
     return keeping_plan(
         relation,

@@ -85,8 +85,9 @@ def plan_line(plan: Mapping[str, Any]) -> str:
         if selections is None
         else f", then {selections['rounds']:,} selected marginals of scale {selections['scale']:.4g}"
     )
+    noise = "discrete Gaussian" if plan["gaussian"] else "discrete Laplace"
     return (
-        f"{plan['algorithm']}: {len(scales):,} measurements with {plan['noise']} noise of scale {min(scales):.4g} to "
+        f"{plan['algorithm']}: {len(scales):,} measurements with {noise} noise of scale {min(scales):.4g} to "
         f"{max(scales):.4g}{rounds} ({plan['chosen_by']})"
     )
 
