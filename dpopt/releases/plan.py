@@ -160,9 +160,9 @@ class CodedPlan:
             If it is the plan of another algorithm.
         """
         if not isinstance(plan, cls):
-            raise PlanError(
-                f"a release of {plan.algorithm} has no {cls.__name__}; give one of the algorithm that has"
-            )
+            name = getattr(cls, "algorithm", None)  # where it is a field, it is not that of the class
+            expected = name if isinstance(name, str) else f"an algorithm with a {cls.__name__}"
+            raise PlanError(f"expected a release of {expected}, found one of {plan.algorithm}")
         return plan
 
 

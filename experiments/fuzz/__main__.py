@@ -137,7 +137,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         folder / "release-dualquery",
         "--solver",
         "none",
-        "--rounds",
+        "--round-numbers",
         1,
         "--out",
         folder / "bounds.json",

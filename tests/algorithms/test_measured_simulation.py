@@ -65,7 +65,7 @@ def test_fem_is_predicted_by_a_smaller_run_of_its_own() -> None:
     found = predict_fem(plan, queries)
     assert found == predict(plan, queries)
     assert 0 < found.mean_error < found.max_error < 1
-    weak = replace(plan, range_=plan.range_ / 1000)
+    weak = replace(plan, selection_range=plan.selection_range / 1000)
     assert predict_fem(weak, queries).mean_error > found.mean_error
 
 

@@ -204,7 +204,7 @@ def draw_with(patch: pytest.MonkeyPatch, change: Callable[[dict[str, object]], N
 
 
 def draw_with_twice_the_range(patch: pytest.MonkeyPatch) -> None:
-    draw_with(patch, lambda rest: rest.update(selection_range=2 * Decimal(str(rest["range_"]))))
+    draw_with(patch, lambda rest: rest.update(range_=2 * Decimal(str(rest["range_"]))))
 
 
 def divide_by_the_true_number_of_records(patch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_every_way_out_is_refused(attempt: Callable[[PrivateDataset], object]) -
 
 
 def test_a_refusal_says_where_answers_come_from() -> None:
-    with pytest.raises(PrivacyBoundaryError, match=r"number of records is not told.*curator"):
+    with pytest.raises(PrivacyBoundaryError, match=r"number of records is not public.*curator"):
         len(dataset())
 
 

@@ -106,11 +106,11 @@ def test_a_layout_that_the_first_bytes_deny_is_refused(tmp_path: Path) -> None:
         if layout in {Layout.NPZ, Layout.BASKETS}:
             assert found_layout(path, TableReading(layout)).layout is layout
         else:
-            with pytest.raises(PrivateDataError, match="first bytes tell npz"):
+            with pytest.raises(PrivateDataError, match="first bytes show npz"):
                 found_layout(path, TableReading(layout))
     path.write_text("1 2\n")
     for layout in (Layout.NPZ, Layout.MTX, Layout.BITS):
-        with pytest.raises(PrivateDataError, match="tell something else"):
+        with pytest.raises(PrivateDataError, match="show something else"):
             found_layout(path, TableReading(layout))
 
 
