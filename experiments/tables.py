@@ -143,7 +143,7 @@ def _raw(name: str, file: str, rows: int, *, header: bool = True) -> Callable[[P
 
 
 def _write_coded(name: str, folder: Path, schema: Schema, codes: NDArray[np.integer]) -> Table:
-    from dpopt.releases.write_records import write_records
+    from dpopt.releases.table_output import write_records
 
     table, declared = folder / f"{name}.parquet", folder / f"{name}.json"
     schema.write(declared)
@@ -154,7 +154,7 @@ def _write_coded(name: str, folder: Path, schema: Schema, codes: NDArray[np.inte
 def _made_up(name: str, folder: Path) -> Table:
     """Write a few made-up records over the attributes of a table."""
     from dpopt.releases.public_population.population import public_population
-    from dpopt.releases.write_records import write_records
+    from dpopt.releases.table_output import write_records
 
     file = SCHEMAS / _SCHEMAS.get(name, "adult.json")
     schema = Schema.read(file)

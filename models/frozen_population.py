@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
+from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.schema.schema import Schema
 
 CLASSES = 6

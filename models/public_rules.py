@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.releases.public_population.public_choice import permutation, public_stream
+from dpopt.public_random import permutation, public_stream
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 
 BROKEN = 20  # a count or a comparison is broken by at most one record in so many

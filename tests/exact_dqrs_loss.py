@@ -26,13 +26,12 @@ from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
 from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.plan import DqrsPlan
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.mechanisms.randomness import RandomWords
-from dpopt.private.selections.query_weights import QueryWeights
-from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.selections.query_weights import KeptQueries, QueryWeights
 from dpopt.programs.limits import SolveLimits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, FreeAttributes

@@ -25,8 +25,7 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.release_intervals import release_intervals
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.release_intervals import release_intervals, release_split
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from tests.exact_bin_loss import Counts, Pair, record_neighbours
 from tests.exact_counts_loss import ROWS, stated

@@ -22,8 +22,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
-from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.queries.workloads.workload import Workload
 from tests.exact_fem_loss import range_between

@@ -10,8 +10,7 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.asked import Asked, Terms
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
     ADAPTIVE,

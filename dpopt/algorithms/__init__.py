@@ -9,14 +9,14 @@ on released values only.
 | options.py | what a user may say of each algorithm, as a frozen dataclass with help and checks; loads nothing |
 | registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
 | asked.py | the terms of a release, whichever its algorithm; what was asked of a run |
-| choosing.py, stating.py, explain.py | which algorithm `auto` takes; what is refused and known beforehand; its cost |
-| public_baselines.py, assumed_density.py | trivial data sets on public tables; the assumed share of ones of a wide table |
+| stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |
+| explain.py | what a plan costs, for people |
+| assumed_density.py | the assumed share of ones of a wide table |
 | memory.py | the memory that a run will take |
 | synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
-| release_folder.py, statement.py, synthetic_release.py | the release folder; release.json; a release as a value |
-| stated_privacy.py | what a file says of its privacy, compared with what its own plan costs |
+| release_folder.py, synthetic_release.py | the release folder; a release as a value |
+| statement.py | release.json; what a file says of its privacy, compared with what its own plan costs |
 | evaluate.py | a release against its table; NOT private |
-| run_log.py | the log of a run |
 | dualquery/ | DualQuery and DQRS |
 | fem/ | FEM and sepFEM |
 | measured/ | noise, projection and adaptive |

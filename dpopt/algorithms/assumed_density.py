@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpopt.algorithms.dualquery.budget_fit import LARGEST_SPARSE_DENSITY
+from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.private.readers.table_reading import Layout
 from dpopt.schema.schema import Schema
 

@@ -123,7 +123,7 @@ def _load(name: str) -> Any:
 def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
     return Algorithm(
         options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
-        "measured.simulation:predict_measured", "measured.accuracy:proven_measured", "measured.driver", candidate=candidate,
+        "measured.simulation:predict_measured", "measured.planning:proven_measured", "measured.driver", candidate=candidate,
         memory="memory:memory_of_fit",
     )  # fmt: skip
 
@@ -157,7 +157,7 @@ _ALL = (
     _fem(SepFEM),
     # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
     Algorithm(
-        DQRS, "dualquery.dqrs_plan:DqrsPlan", "dualquery.dqrs_plan:make_dqrs_plan", "dualquery.simulation:predict_error",
+        DQRS, "dualquery.plan:DqrsPlan", "dualquery.planning:make_dqrs_plan", "dualquery.simulation:predict_error",
         None, "dualquery.driver", knows_density=True, memory="memory:memory_of_rounds",
     ),
     _multiplicative(MWEM),

@@ -3,30 +3,260 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.assumed_density import AssumedDensity, assumed_density
-from dpopt.algorithms.choosing import choose
-from dpopt.algorithms.dualquery.simulation import PredictedError
-from dpopt.algorithms.options import Auto
-from dpopt.algorithms.public_baselines import public_baselines, verdict
-from dpopt.algorithms.registry import algorithm_of, plan_of, predict
+from dpopt.algorithms.dualquery.simulation import ROWS, PredictedError, named_part, simulated_clauses
+from dpopt.algorithms.evaluate import uniform_answers
+from dpopt.algorithms.options import Auto, Options, PlanRequest
+from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
+from dpopt.errors import AccountingError, DpoptError, PlanError
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.public_random import permutation, public_stream
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import check_bits, check_rules, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import measured_note
 from dpopt.releases.output_format import check_format
 from dpopt.releases.plan import Encoding, Plan
 from dpopt.releases.progress import Progress, stage
-from dpopt.releases.public_population.public_table import has_binary_population
+from dpopt.releases.public_population.population import (
+    MOST_ATTRIBUTES,
+    has_binary_population,
+    public_population,
+)
 from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.solver_choice import require_solver
 from dpopt.schema.schema import Schema
+
+BASELINES = ("zeros", "uniform")
+MOST_CELLS = 20_000_000
+"""Cells of marginals on which the baselines are compared; of more, a public random part of the marginals."""
+
+
+def public_baselines(
+    workload: Workload, *, runs: int = 1, density: float | None = None
+) -> dict[str, dict[str, float]]:
+    """Return the errors of two data sets that nobody's data enter, on the populations on which plans are simulated.
+
+    They are one record of zeros (of the first declared values) and the uniform distribution over all records. A plan that does
+    not beat them is worth nothing, whatever its budget; which plans these are follows from public values alone.
+
+    Returns
+    -------
+    dict
+        "zeros" and "uniform", each with "max_error" and "mean_error", averaged over the populations.
+    """
+    found = [_on_population(workload, seed, density) for seed in range(1, max(1, runs) + 1)]
+    means = np.mean(np.array(found), axis=0).tolist()
+    return {
+        name: {"max_error": largest, "mean_error": mean}
+        for name, (largest, mean) in zip(BASELINES, means, strict=True)
+    }
+
+
+def _on_population(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
+    if has_binary_population(workload, density):
+        return _on_binary(workload, seed, density)
+    schema = workload.schema
+    table = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
+    zeros = np.zeros((1, len(schema)), dtype=np.int32)
+    answers: dict[str, Answers] = {"zeros": RecordAnswers(zeros), "uniform": UniformAnswers()}
+    if workload.marginals is not None:
+        errors = non_private_errors(table, _some(workload.marginals), answers)
+    else:
+        clauses = simulated_clauses(workload)
+        answers = {
+            "zeros": _truth_of(clauses, zeros[0]),
+            "uniform": uniform_answers(clauses, schema.sizes),
+        }
+        errors = non_private_errors(table, clauses, answers)
+    return [(errors[name].max_error, errors[name].mean_error) for name in BASELINES]
+
+
+def _on_binary(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
+    part = named_part(workload, simulated_clauses(workload), seed, density)
+    zeros = np.zeros(len(part.schema), dtype=np.int32)
+    answers = (_truth_of(part.clauses, zeros), uniform_answers(part.clauses, part.schema.sizes))
+    differences = [np.abs(own - part.answers) for own in answers]
+    return [(float(one.max()), float(one.mean())) for one in differences]
+
+
+def _truth_of(clauses: Clauses, record: NDArray[np.int32]) -> NDArray[np.float64]:
+    from dpopt.queries.counting.kernels import satisfied
+
+    return satisfied(clauses, record).astype(np.float64)
+
+
+def _some(marginals: MarginalSet) -> MarginalSet:
+    """Return the marginals, or a public random part of them with few enough cells, of at least one marginal."""
+    if marginals.number_of_cells <= MOST_CELLS:
+        return marginals
+    order = permutation(public_stream(0, "marginals of baselines"), len(marginals))
+    few = int(np.searchsorted(np.cumsum(marginals.cells()[order]), MOST_CELLS, side="right"))
+    return marginals.take(np.sort(order[: max(1, few)]))
+
+
+def verdict(
+    predicted: Mapping[str, Any], baselines: Mapping[str, Mapping[str, float]], workload: Workload
+) -> str | None:
+    """Return in words which trivial data set the predicted errors do not beat, and what to do; None if they beat both."""
+    binary = workload.schema.is_binary
+    names = {
+        "zeros": "one record of zeros" if binary else "one record of first values",
+        "uniform": "the uniform distribution",
+    }
+    said = []
+    for name in BASELINES:
+        own, other = _figures(predicted), _figures(baselines[name])
+        shown = f"on the public population, {names[name]} has largest error {other[0]:.2g} and mean error {other[1]:.2g}"
+        if other[0] <= own[0] and other[1] <= own[1]:
+            said.append(
+                f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}"
+            )
+        elif other[0] <= own[0] or other[1] <= own[1]:
+            least = "largest" if other[0] <= own[0] else "mean"
+            said.append(
+                f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}"
+            )
+    return "; ".join(said) or None
+
+
+def _figures(errors: Mapping[str, Any]) -> tuple[float, float]:
+    return errors["max_error"], errors["mean_error"]
+
+
+def _advice(workload: Workload) -> str:
+    """Return what would help: queries that a trivial data set gets wrong, or less noise."""
+    if workload.marginals is None and (workload.schema.sizes == 2).all():
+        clauses = workload.clauses
+        positive = (clauses.signs & (clauses.values == 1)) | (clauses.attributes < 0)
+    else:
+        positive = np.zeros(1, dtype=np.bool_)
+    if positive.all():
+        return "ask signed queries, more popular items, or use a larger budget"
+    return "ask fewer or other queries, or use a larger budget"
+
+
+_WIDE = (
+    f"on more than {MOST_ATTRIBUTES} binary attributes, predicting its errors would take as long as a run; name it with "
+    "--algorithm and give --no-predict to use it all the same"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What `auto` chose, and why.
+
+    Attributes
+    ----------
+    plan : Plan
+        The chosen plan.
+    predicted : PredictedError
+        Its predicted errors.
+    because : str
+        The reason in a sentence.
+    considered : Mapping
+        For each algorithm its predicted errors as a JSON object, or why it is out of the question.
+    """
+
+    plan: Plan
+    predicted: PredictedError
+    because: str
+    considered: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the choice as a JSON object."""
+        return {
+            "algorithm": self.plan.algorithm,
+            "because": self.because,
+            "considered": dict(self.considered),
+        }
+
+
+def choose(
+    request: PlanRequest[Options],
+    workload: Workload,
+    *,
+    on_algorithm: Callable[[str], None] = lambda name: None,
+    compare: bool = False,
+) -> Choice:
+    """Return a plan of the algorithm with the least predicted mean error; only public values are read.
+
+    Every candidate gets the options that it shares with the request's. With `compare` the errors of the algorithms that are
+    never chosen are predicted too. Tables of more than 100 binary attributes leave those whose simulation stays short, whatever
+    the width.
+
+    Raises
+    ------
+    DpoptError
+        If no algorithm can serve the request; the message says why each cannot.
+    """
+    plans: dict[str, Plan] = {}
+    considered: dict[str, Any] = {}
+    wide = _is_wide(workload, request.density)
+    for options in candidates_for(request.options):
+        algorithm = options.algorithm
+        if wide and not ALGORITHMS[algorithm].predicts_wide:
+            considered[algorithm] = {"out_of_the_question": _WIDE}
+            continue
+        try:
+            plans[algorithm] = plan_of(replace(request, options=options), workload)
+        except (PlanError, AccountingError) as error:
+            considered[algorithm] = {"out_of_the_question": str(error)}
+    if not plans:
+        reasons = "; ".join(f"{name}: {found['out_of_the_question']}" for name, found in considered.items())
+        raise PlanError(f"no algorithm can serve this request. {reasons}")
+    predicted: dict[str, PredictedError] = {}
+    for algorithm, plan in plans.items():
+        on_algorithm(algorithm)
+        try:
+            predicted[algorithm] = predict(plan, workload, density=request.density)
+        except DpoptError as error:
+            considered[algorithm] = {"out_of_the_question": str(error)}
+            continue
+        considered[algorithm] = predicted[algorithm].to_json()
+    if not predicted:
+        raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
+    best = min(predicted, key=lambda name: predicted[name].mean_error)
+    if compare and not wide:
+        for name, other in ALGORITHMS.items():
+            if not other.candidate:
+                on_algorithm(name)
+                own = other.options(**request.options.shared_with(other.options))
+                considered[name] = _compared(replace(request, options=own), workload)
+    return Choice(plans[best], predicted[best], _because(best, predicted), considered)
+
+
+def _is_wide(workload: Workload, density: float | None) -> bool:
+    """Return whether the attributes are so many, all of zeros and ones, that hardly any algorithm is predicted."""
+    return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, density)
+
+
+def _compared(request: PlanRequest[Options], workload: Workload) -> dict[str, Any]:
+    """Return the predicted errors of an algorithm as a JSON object, or why there are none."""
+    try:
+        return predict(plan_of(request, workload), workload, density=request.density).to_json()
+    except DpoptError as error:
+        return {"out_of_the_question": str(error)}
+
+
+def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:
+    others = [f"{name} {found.mean_error:.2g}" for name, found in predicted.items() if name != best]
+    compared = f", against {' and '.join(others)}" if others else ""
+    return f"{best} has the least predicted mean error, {predicted[best].mean_error:.2g}{compared}"
 
 
 def prepare(

@@ -20,10 +20,8 @@ from dpopt.releases.output_format import WIDE_FORMATS, WIDEST_TABLE
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
 from dpopt.releases.run import Outcome
-from dpopt.releases.wide_output import ones_of
-from dpopt.releases.write_answers import write_answers
-from dpopt.releases.write_records import write_records
-from dpopt.releases.write_wide import write_wide
+from dpopt.releases.table_output import write_answers, write_records
+from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -89,8 +87,7 @@ class SyntheticRelease:
         PlanError
             If there are more columns than a table holds with profit; `to_sparse` gives them.
         """
-        from dpopt.releases.table_output import records_table
-        from dpopt.releases.write_records import weight_name
+        from dpopt.releases.table_output import records_table, weight_name
 
         if len(self.record_schema) > WIDEST_TABLE:
             raise PlanError(

@@ -6,12 +6,11 @@ the application and turns errors into messages. A new command is a file with one
 
 | file | what it holds |
 |---|---|
-| main.py, application.py, options.py | the entry point; the application and its errors; options that commands share |
+| main.py, options.py | the entry point; options that commands share |
+| application.py | the application and its errors; warnings on privacy, on the terminal |
 | budget.py | `dpopt budget create` and `show`: the owner's budget over many releases |
-| interruption.py | Ctrl-C that a library drops |
-| shown_warnings.py | warnings on privacy, on the terminal |
 | commands/ | the commands of a release of records, of schemas and of solvers |
-| pictures/ | pictures of what was released or compared |
+| pictures.py | pictures of what was released or compared |
 | reports/ | what commands print: tables, progress, notes |
 | synopses/ | the commands of synopses: plan, release, answer, export |
 """

@@ -8,17 +8,45 @@ import inspect
 import itertools
 import os
 import sys
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NoReturn, ParamSpec, TextIO, TypeVar, get_args, get_type_hints
 
 import typer
 import typer.core
 
 from dpopt.algorithms.options import AUTO, Option, Options
 from dpopt.algorithms.registry import OPTIONS, options_named
-from dpopt.cli.shown_warnings import warnings_shown
-from dpopt.errors import DpoptError, PrivateDataError
+from dpopt.errors import DpoptError, PrivacyWarning, PrivateDataError
+
+
+@contextmanager
+def warnings_shown() -> Iterator[None]:
+    """Show warnings on privacy on the error stream, even of quiet commands; others take their usual way."""
+    shown: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PrivacyWarning)
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, PrivacyWarning):
+                others(message, category, filename, lineno, file, line)
+            elif str(message) not in shown:
+                shown.add(str(message))
+                typer.echo(f"warning: {message}", err=True)
+
+        warnings.showwarning = show
+        yield
+
 
 ORDER = (
     "demo",

@@ -11,13 +11,12 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 | targets.py | what is approximated; "at least r of k" as a sum of disjunctions |
 | polynomial.py | polynomials in three bases, exact |
 | certificates.py | problems, solutions, witnesses, and `verify`, which trusts nothing |
-| references.py, minimax.py | levelled errors and exchange; best approximations and least degrees |
+| minimax.py | levelled errors and exchange; best approximations and least degrees, their tables and files |
 | coefficient_budgets.py, joint.py | least coefficients for an error; least error with noise |
 | exact_optimum.py, linear_solver.py | linear programs solved exactly, from where a solver ended |
 | constructions.py | constructions of the papers |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
 | sensitivities.py | what one record moves in each expansion |
-| degree_tables.py, solution_files.py | tables of least degrees; solutions as files |
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
+from dpopt.public_random import permutation, public_stream
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.plan import Encoding
-from dpopt.releases.public_population.public_choice import permutation, public_stream
 from dpopt.schema.schema import Schema
 
 

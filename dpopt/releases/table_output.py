@@ -1,23 +1,119 @@
-"""Public records to CSV and Parquet bytes.
+"""Public records and noisy answers as CSV and Parquet files.
 
-The counterpart of `read_table`: what is written reads back to the same codes.
+The counterpart of `read_table`: records that are written read back to the same codes.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import SchemaError
+from dpopt.releases.folder_files import write_whole
+from dpopt.releases.job import Job
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
+def write_records(
+    path: str | os.PathLike[str],
+    schema: Schema,
+    records: NDArray[np.int32],
+    *,
+    weights: NDArray[np.float64] | None = None,
+    weight_column: str = "weight",
+    format: str = "csv",  # noqa: A002  the plainest word
+) -> str | None:
+    """Write records so that `read_table` gives the same codes again.
+
+    The file appears whole or not at all: it is written under another name in the same folder, flushed to disk and
+    renamed. The same arguments give the same bytes (Parquet: with the same version of pyarrow).
+
+    Parameters
+    ----------
+    path
+        The file; one that is there is replaced.
+    schema
+        The public schema: names, order and types of the columns.
+    records : (r, d) int32
+        One row of codes per record.
+    weights : (r,) float64, optional
+        Finite weights of the records, written as the last column.
+    weight_column
+        Name of that column. If the schema has an attribute of this name, the column is called "dpopt_weight".
+    format
+        "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double and bool columns; a
+        missing value is null.
+
+    Returns
+    -------
+    str or None
+        The name that the weights were given, None without weights.
+
+    Raises
+    ------
+    SchemaError
+        If records or weights have another shape or type, or a code is not in the schema.
+    ReleaseFolderError
+        If the file cannot be written.
+    """
+    _check(schema, records, weights)
+    name = weight_name(schema, weight_column)
+    write = {"csv": write_csv, "parquet": write_parquet}.get(format)
+    if write is None:
+        raise SchemaError(f"the format {format!r} is not known; expected 'csv' or 'parquet'")
+    write_whole(Path(path), lambda stream: write(stream, schema, records, weights, name), "records")
+    return None if weights is None else name
+
+
+def _check(schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float64] | None) -> None:
+    if records.dtype != np.int32 or records.ndim != 2 or records.shape[1] != len(schema):
+        raise SchemaError(
+            f"expected records of shape (r, {len(schema)}) and type int32, found {records.shape} and {records.dtype}"
+        )
+    bad = (records < 0) | (records >= schema.sizes)
+    if bad.any():
+        row, position = (int(index) for index in np.argwhere(bad)[0])
+        attribute = schema.attributes[position]
+        raise SchemaError(
+            f"record {row} has code {records[row, position]} in {attribute.name!r}; the codes are 0 .. "
+            f"{attribute.size - 1}"
+        )
+    if weights is None:
+        return
+    if weights.dtype != np.float64 or weights.shape != records.shape[:1]:
+        raise SchemaError(
+            f"expected {len(records)} weights of type float64, found shape {weights.shape} and {weights.dtype}"
+        )
+    if not np.isfinite(weights).all():
+        raise SchemaError(
+            f"weight {int(np.argmin(np.isfinite(weights)))} is not finite; weights are finite numbers"
+        )
+
+
+def weight_name(schema: Schema, wanted: str = "weight") -> str:
+    """Return the name of the column of weights: `wanted`, or "dpopt_weight" where an attribute has that name."""
+    names = set(schema.names)
+    if wanted not in names:
+        return wanted
+    free, number = "dpopt_weight", 1
+    while free in names:
+        number += 1
+        free = f"dpopt_weight_{number}"
+    return free
+
+
 _BATCH_ROWS = 2**16
+
 _QUOTED = frozenset(',"\n\r\ufeff')  # with a byte order mark in quotes, the file does not start with one
+
 _EXACT = 2**53
 
 
@@ -149,3 +245,24 @@ def _arrow_values(attribute: Attribute) -> pa.Array:
         ):
             return pa.array([None if value is None else float(value) for value in written], pa.float64())
     return pa.array([None if value is None else value_text(value) for value in written], pa.string())
+
+
+def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[str, Any]:
+    """Write the answers (m,) as shares of the public size; return what release.json says of the file.
+
+    The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of pyarrow).
+
+    Raises
+    ------
+    ReleaseFolderError
+        If it cannot be written.
+    """
+    file_format = str(job.output.get("format", "csv"))
+    name = f"answers.{file_format}"
+    write = write_answers_csv if file_format == "csv" else write_answers_parquet
+    write_whole(folder / name, lambda stream: write(stream, answers), "answers")
+    return {
+        "file": name,
+        "queries": len(answers),
+        "meaning": "column 'answer' is the noisy count of query number 'query' of workload.json, divided by the public size",
+    }

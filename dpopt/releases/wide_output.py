@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,43 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError
 from dpopt.private.readers.binary.item_files import Items
 from dpopt.queries.counting.binary_columns import BitRecords
+from dpopt.releases.folder_files import write_whole
+from dpopt.releases.job import Job
+from dpopt.releases.records import SyntheticRecords
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+BASKETS, WEIGHTS = "synthetic.txt", "weights.txt"
+
+
+def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, Any]:
+    """Write wide records into a folder as a job's output asks for; return what release.json says of the files.
+
+    Each file appears whole or not at all; the same records give the same bytes.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If a file cannot be written.
+    """
+    places = None if job.rows is None else records.places(job.rows)
+    weights = records.weights if places is None else None
+    ones, width = ones_of(records.held), len(job.schema)
+    said: dict[str, Any] = {"rows": len(records) if places is None else len(places)}
+    if job.output["format"] == "npz":
+        name = "synthetic.npz"
+        write_whole(folder / name, lambda stream: write_npz(stream, width, ones, places, weights), "records")
+        return {"file": name, **said, "weight_column": None if weights is None else "weights"}
+    items = job.items()
+    write_whole(folder / BASKETS, lambda stream: write_baskets(stream, ones, places, items), "records")
+    by = f"number, from {items.first}" if items.names is None else "name"
+    said = {"file": BASKETS, **said, "items_by": by, "weight_column": None}
+    if weights is not None:
+        write_whole(folder / WEIGHTS, lambda stream: write_weights(stream, weights), "weights")
+        said["weight_file"] = WEIGHTS
+    return said
+
 
 _BLOCK_ONES = 2**22
 _ROWS_AT_ONCE = 64

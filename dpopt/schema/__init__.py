@@ -5,7 +5,7 @@ data. May import `dpopt.errors`, `dpopt.files` and the files of the root.
 
 | file | what it holds |
 |---|---|
-| attribute.py, schema.py, schema_json.py | the public schema, its checks and its JSON form |
+| attribute.py, schema.py | the public schema, its checks and its JSON form |
 | binary_attributes.py | the attributes of a wide table of zeros and ones, by their number |
 | domains.py | the numbers of values of attributes |
 | rules/ | rules on records as users declare them, and their passage to gates |

@@ -22,8 +22,7 @@ from typing import BinaryIO
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Program
-from dpopt.solvers.process.adapter import HEADER, Adapter
-from dpopt.solvers.process.external_program import end_with_parent
+from dpopt.solvers.process.adapter import HEADER, Adapter, end_with_parent
 
 WATCH_SECONDS = 1.0
 

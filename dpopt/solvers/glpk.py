@@ -22,8 +22,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import write_mps
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
-from dpopt.solvers.process.external_program import run
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict, run
 
 LINEAR: dict[str, Verdict] = {
     "f f": (Termination.OPTIMAL, None),

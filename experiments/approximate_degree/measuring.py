@@ -20,9 +20,9 @@ from dpopt.polynomials import (
 )
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
 from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial, sherstov_construction
-from dpopt.polynomials.degree_tables import ERRORS, degree_table
 from dpopt.polynomials.joint import direct_error, rounded_noise_weights
 from dpopt.polynomials.linear_solver import linear_solver, linear_solvers, suggested_point
+from dpopt.polynomials.minimax import ERRORS, degree_table
 from dpopt.polynomials.sensitivities import (
     binomial_sensitivity,
     inclusion_exclusion_sensitivity,

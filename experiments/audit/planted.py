@@ -17,7 +17,7 @@ from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.selections import multiplicative_scores
-from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.selections.query_weights import KeptQueries
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary_answer import ESTIMATES, SummaryAnswer
+from dpopt.synopses.summaries.summary import ESTIMATES, SummaryAnswer
 from dpopt.synopses.summaries.summary_plan import plan_summary
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances

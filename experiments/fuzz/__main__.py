@@ -187,12 +187,12 @@ def _make_tables(folder: Path, generator: np.random.Generator) -> None:
 def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     """Return for each kind its whole files, or folders, and what reads them."""
     import dpopt
-    from dpopt.algorithms.after.certify_report import read_rounds
+    from dpopt.algorithms.after.certify import read_rounds
     from dpopt.algorithms.replay import load
     from dpopt.cli.reports.declared import names_of_columns
     from dpopt.cli.synopses.polynomial import _target
     from dpopt.comparison.instances import read_instance
-    from dpopt.polynomials.solution_files import read_solution
+    from dpopt.polynomials.minimax import read_solution
     from dpopt.private.readers import read_numbers as halfspace_points
     from dpopt.private.readers.binary.bit_file import read_bit_file
     from dpopt.private.readers.binary.matrices import read_npz
@@ -203,10 +203,8 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     from dpopt.queries.ranges.hierarchy import read_hierarchy
     from dpopt.queries.ranges.weighted_ranges import WeightedRanges
     from dpopt.queries.workloads.items import read_ranks
-    from dpopt.synopses.decision_lists.list_files import read_declaration, read_points
-    from dpopt.synopses.decision_lists.list_summary import ListSummary
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-    from dpopt.synopses.halfspaces.query_file import read_queries
+    from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration, read_points
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces, read_queries
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease

@@ -12,7 +12,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.release_intervals import release_split
 from dpopt.synopses.intervals.split_planning import plan_split
 from experiments.boxes.grids import grids
 from experiments.intervals.columns import BETA, BUDGETS

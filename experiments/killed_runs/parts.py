@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dpopt.releases.public_population.population import public_population
-from dpopt.releases.write_records import write_records
+from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 ROWS = 400

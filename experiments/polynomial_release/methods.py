@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.synopses.summaries.alternatives import alternatives
 from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary import Summary
-from dpopt.synopses.summaries.summary_answer import CONSISTENT
+from dpopt.synopses.summaries.summary import CONSISTENT, Summary
 from experiments.polynomial_release.exact import exact_answers
 from experiments.polynomial_release.largest_noise import random_sets
 from experiments.polynomial_release.other_methods import (

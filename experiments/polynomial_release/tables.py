@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.releases.write_records import write_records
+from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from experiments.tables import MissingDataError, data_folder
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from dpopt.models.records.small_database import database_of, largest_difference, nearest_database
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution
-from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.limits import SolveLimits
 from dpopt.solvers.registry import get_solver

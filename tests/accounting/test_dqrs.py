@@ -14,10 +14,11 @@ from dpopt.accounting.dqrs import (
     dqrs_charges,
     dqrs_epsilon_by_orders,
     fresh_ranges,
+    log_fresh_moment,
+    log_outcome_moment,
     reuse_rhos,
     round_rhos,
 )
-from dpopt.accounting.dqrs_orders import log_fresh_moment, log_outcome_moment
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.errors import AccountingError
 

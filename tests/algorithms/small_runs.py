@@ -22,7 +22,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
-from dpopt.releases.write_records import write_records
+from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

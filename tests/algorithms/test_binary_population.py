@@ -10,8 +10,8 @@ import pytest
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.public_population import binary_population as distribution_module
-from dpopt.releases.public_population.binary_population import (
+from dpopt.releases.public_population import population as distribution_module
+from dpopt.releases.public_population.population import (
     ACTIVITY,
     BinaryPopulation,
     binary_population,

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.dualquery import binary_simulation, simulation
-from dpopt.algorithms.dualquery.binary_simulation import named_part, simulated_rounds
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
+from dpopt.algorithms.dualquery import simulation
+from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.simulation import PredictedError, named_part, predict_error, simulated_rounds
 from dpopt.algorithms.release import release
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
@@ -23,7 +21,7 @@ from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.public_population.binary_population import binary_population
+from dpopt.releases.public_population.population import binary_population
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import plan, seeded
@@ -180,7 +178,7 @@ def test_each_round_is_told_and_very_many_draws_are_played_in_fewer_rounds(
     asked, told = parse_workload(FEW, NARROW), list[tuple[int, int]]()
     predict_error(good(NARROW, rounds=3), asked, on_round=lambda *at: told.append(at))
     assert told == [(1, 3), (2, 3), (3, 3)]
-    monkeypatch.setattr(binary_simulation, "MOST_DRAWN", 60 * 25)
+    monkeypatch.setattr(simulation, "MOST_DRAWN", 60 * 25)
     assert simulated_rounds(good(NARROW)) == 25
     assert simulated_rounds(good(NARROW, draws=600)) == 20
     assert simulated_rounds(good(NARROW, rounds=7, draws=600)) == 7

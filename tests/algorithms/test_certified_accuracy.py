@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.dualquery.accuracy import proven_error
-from dpopt.algorithms.dualquery.certified_accuracy import RoundGaps, certified_accuracy
+from dpopt.algorithms.dualquery.accuracy import RoundGaps, certified_accuracy, proven_error
 from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, job, small_release
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpopt.algorithms.after.certify import CertifiedRound
-from dpopt.algorithms.after.certify_report import (
+from dpopt.algorithms.after.certify import (
+    CertifiedRound,
     check_target,
     parse_rounds,
     read_rounds,

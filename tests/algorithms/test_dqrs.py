@@ -12,10 +12,10 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan, make_dqrs_plan
 from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
+from dpopt.algorithms.dualquery.planning import make_dqrs_plan
 from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries

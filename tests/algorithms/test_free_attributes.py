@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.public_random import public_stream, uniforms
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.public_population.public_choice import public_stream, uniforms
 from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 from tests.algorithms.small_runs import REPLACE, SCHEMA

@@ -19,7 +19,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.size import SIZE
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.small_database.net_release import select_from_net
-from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.algorithms.statement import stated_privacy
 from dpopt.algorithms.synthesize import continue_run
 from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.multiplicative_weights.accuracy import (
-    proven_multiplicative,
-    proven_of_records,
-    rounds_needed,
-)
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import (
     MULTIPLICATIVE,
     Learning,
     MultiplicativePlan,
 )
-from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
+from dpopt.algorithms.multiplicative_weights.planning import (
+    make_multiplicative_plan,
+    proven_multiplicative,
+    proven_of_records,
+    rounds_needed,
+)
 from dpopt.algorithms.multiplicative_weights.universe import log_cells, universe_of
 from dpopt.algorithms.options import (
     DATA_STEP,

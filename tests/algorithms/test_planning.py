@@ -16,9 +16,8 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.accuracy import proven_error
-from dpopt.algorithms.dualquery.budget_fit import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
-from dpopt.algorithms.dualquery.planning import make_plan
+from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number, make_plan
 from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import AccountingError, PlanError

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.algorithms import public_baselines as module
+from dpopt.algorithms import stating as module
 from dpopt.algorithms.dualquery.simulation import ROWS
-from dpopt.algorithms.public_baselines import public_baselines, verdict
+from dpopt.algorithms.stating import public_baselines, verdict
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
-from dpopt.releases.public_population.binary_population import binary_population
-from dpopt.releases.public_population.population import public_population
+from dpopt.releases.public_population.population import binary_population, public_population
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, workload
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.plan import DqrsPlan
 from dpopt.algorithms.fem import driver as fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release

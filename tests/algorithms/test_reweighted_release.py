@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.algorithms.after import reweighting
+from dpopt.algorithms.after import reweighted_release
 from dpopt.algorithms.after.reweighted_release import REWEIGHTING, ReweightedRelease, reweight_release
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
@@ -101,6 +101,6 @@ def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path: Path
 
 
 def test_more_answers_than_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reweighting, "MOST_ANSWERS", 100)
+    monkeypatch.setattr(reweighted_release, "MOST_ANSWERS", 100)
     with pytest.raises(PlanError, match="found 6 rounds and"):
         reweight_release(small_release())

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms import run_log as module
-from dpopt.algorithms.run_log import RunLog
+from dpopt.cli.reports import reporting as module
+from dpopt.cli.reports.reporting import RunLog
 from dpopt.errors import PlanError
 from dpopt.releases.progress import Pace, Silent, Together, stage
 from dpopt.releases.run import Sources

@@ -8,8 +8,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.dualquery import simulation
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.files.codec import encode
 from dpopt.releases.plan import Encoding, FreeAttributes

@@ -36,9 +36,8 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
-from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.histogram import Histogram, write_frequencies, write_table
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.synopses.histograms.histogram_table import write_frequencies, write_table
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import SortedPlan, plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease

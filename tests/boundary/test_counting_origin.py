@@ -367,7 +367,7 @@ def test_nothing_but_driver_and_plan_names_the_private_side(room: Room) -> None:
         if path.startswith(f"dpopt/synopses/{room.folder}/")
     }
     assert "CountingCurator" in named.pop(room.path)
-    columns = named.pop("dpopt/synopses/halfspaces/declared_columns.py", None)
+    columns = named.pop("dpopt/synopses/halfspaces/release_halfspaces.py", None)
     assert columns in (None, {"AnyTable", "TableReading", "columns_of_array", "open_table"})
     assert {name for names in named.values() for name in names} == room.named
 

@@ -11,22 +11,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpopt.accounting import dqrs
 from dpopt.accounting import dqrs as accounting
-from dpopt.accounting import dqrs_orders
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.sums import Floats
-from dpopt.algorithms.dualquery import dqrs_plan
-from dpopt.algorithms.dualquery.dqrs_plan import make_dqrs_plan
+from dpopt.algorithms.dualquery import plan
+from dpopt.algorithms.dualquery.planning import make_dqrs_plan
 from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.randomness import RandomWords
-from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
-from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.selections.query_weights import KeptQueries, QuerySampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.transcript.released import SampledQueries
@@ -222,22 +221,22 @@ def check_plans_pay_for_every_draw(relation: NeighbouringRelation) -> None:
 def forget_the_fresh_draws(patch: pytest.MonkeyPatch) -> None:
     """That a query is drawn again is charged, what is drawn in its place is not."""
     patch.setattr(
-        dqrs_orders,
+        dqrs,
         "log_fresh_moment",
         lambda x, ranges: np.zeros(np.broadcast_shapes(x.shape, ranges.shape)),
     )
 
 
 def charge_half_of_the_range_of_fresh_draws(patch: pytest.MonkeyPatch) -> None:
-    original = dqrs_orders.log_fresh_moment
-    patch.setattr(dqrs_orders, "log_fresh_moment", lambda x, ranges: original(x, ranges / 2))
+    original = dqrs.log_fresh_moment
+    patch.setattr(dqrs, "log_fresh_moment", lambda x, ranges: original(x, ranges / 2))
 
 
 def charge_outcomes(
     patch: pytest.MonkeyPatch, change: Callable[[float, float, int], tuple[float, float, int]]
 ) -> None:
     """Charge kept-or-redrawn outcomes as if step, margin and public size were others."""
-    original = dqrs_orders.log_outcome_moment
+    original = dqrs.log_outcome_moment
 
     def changed(x: Floats, ranges: Floats, eta: float, margin: float, n: int) -> Floats:
         return original(x, ranges, *change(eta, margin, n))
@@ -480,7 +479,7 @@ def plan_with(patch: pytest.MonkeyPatch, rounds: int, draws: int) -> None:
     def fewer(planned: int, drawn: int, *rest: object) -> tuple[Charge, ...]:
         return original(planned - rounds, max(1, drawn // draws), *rest)  # type: ignore[arg-type]
 
-    patch.setattr(dqrs_plan, "dqrs_charges", fewer)
+    patch.setattr(plan, "dqrs_charges", fewer)
 
 
 def leave_the_last_round_out_of_the_plan(patch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import AS_USUAL
-from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.dataset import Codes
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet

@@ -29,8 +29,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
-from dpopt.algorithms.dualquery.plan import OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DqrsPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
@@ -41,8 +40,7 @@ from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
-from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.selections.query_weights import ExactSampler, KeptQueries, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job

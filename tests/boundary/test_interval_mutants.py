@@ -23,7 +23,7 @@ from dpopt.private.curators.searching_curator import IntervalSearch, MedianCut, 
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals import interval_plan
 from dpopt.synopses.intervals import release_intervals as driver
-from dpopt.synopses.intervals import release_split as split_driver
+from dpopt.synopses.intervals import release_intervals as split_driver
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from tests.exact_counts_loss import AMPLE, ROWS
 from tests.exact_interval_loss import (

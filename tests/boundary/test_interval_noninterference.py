@@ -31,10 +31,8 @@ from dpopt.releases.folder_files import write_json
 from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.interval_planning import plan_intervals
-from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.partition_table import write_boxes
-from dpopt.synopses.intervals.release_intervals import release_intervals
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.partition_release import PartitionRelease, write_boxes
+from dpopt.synopses.intervals.release_intervals import release_intervals, release_split
 from dpopt.synopses.intervals.split_planning import plan_split
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched

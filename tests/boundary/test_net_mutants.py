@@ -19,9 +19,8 @@ from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net import net_boxes
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution
+from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
 from dpopt.private.mechanisms.net.net_draw import draw_listed
-from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.transcript.released import SelectedDatabase
 from tests.exact_distribution import exp_minus

@@ -22,8 +22,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.release import release
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.private.curators import net_curator
+from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.net.net_draw import draw_multiset
-from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job

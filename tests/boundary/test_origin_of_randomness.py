@@ -12,7 +12,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.plan import DqrsPlan
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.release import release
 from dpopt.private.mechanisms.noise import ScriptedNoise

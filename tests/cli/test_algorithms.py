@@ -12,7 +12,7 @@ from dpopt.algorithms import registry
 from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from dpopt.cli.reports.reports import report_plan
 from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
-from dpopt.releases.write_records import write_records
+from dpopt.releases.table_output import write_records
 from tests.cli.command_line import call, inputs, refuse, succeed
 
 NAMED = [name for name in ALGORITHMS if name != "auto"]

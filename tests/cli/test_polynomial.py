@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpopt.polynomials import LeastDegree, Solution, verify
-from dpopt.polynomials.solution_files import read_solution
+from dpopt.polynomials.minimax import read_solution
 from tests.cli.command_line import refuse, succeed
 
 

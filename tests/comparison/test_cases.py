@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dpopt.comparison.cases import cases_from_instances, cases_from_transcript
+from dpopt.comparison.compare import cases_from_instances, cases_from_transcript
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from tests.algorithms.small_runs import small_release
 

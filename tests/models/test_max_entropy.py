@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.algorithms.multiplicative_weights.accuracy import rounds_needed
+from dpopt.algorithms.multiplicative_weights.planning import rounds_needed
 from dpopt.inference.distribution.fit import Distribution, Measured, partition_of
 from dpopt.inference.distribution.universe import ProductUniverse
 from dpopt.models.records.max_entropy import EntropyTerm, entropy_bracket

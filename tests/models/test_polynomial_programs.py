@@ -29,7 +29,7 @@ from dpopt.polynomials import (
     least_predicted_error,
     verify,
 )
-from dpopt.polynomials.references import level
+from dpopt.polynomials.minimax import level
 from dpopt.programs import MixedIntegerProgram
 from dpopt.solvers.registry import get_solver
 from tests.models.catalogue import MODELS, printed, textbook, worked

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.after.reweighting import maximize_likelihood
+from dpopt.algorithms.after.reweighted_release import maximize_likelihood
 from dpopt.errors import ProgramError
 from dpopt.models.records import reweighting
 from dpopt.models.records.reweighting import TranscriptLikelihood

@@ -28,9 +28,8 @@ from dpopt.polynomials import (
 )
 from dpopt.polynomials.certificates import Solution, lower_bound, objective_value
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
-from dpopt.polynomials.degree_tables import degree_table
+from dpopt.polynomials.minimax import degree_table, read_solution, write_solution
 from dpopt.polynomials.polynomial import in_binomial_basis
-from dpopt.polynomials.solution_files import read_solution, write_solution
 
 HALF = Fraction(1, 2)
 

@@ -13,11 +13,16 @@ import pytest
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
 from dpopt.polynomials import Target, best_polynomial, least_degree, verify, verify_least_degree
 from dpopt.polynomials.certificates import Witness, lower_bound
-from dpopt.polynomials.degree_tables import ERRORS, degree_table
 from dpopt.polynomials.exact_optimum import ExactProgram
 from dpopt.polynomials.linear_solver import linear_solvers
-from dpopt.polynomials.minimax import minimax_problem
-from dpopt.polynomials.references import exchanged, level, spread_reference
+from dpopt.polynomials.minimax import (
+    ERRORS,
+    degree_table,
+    exchanged,
+    level,
+    minimax_problem,
+    spread_reference,
+)
 from dpopt.programs import Availability, AvailabilityStatus, Capability, Termination
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.results import Point, SolveResult

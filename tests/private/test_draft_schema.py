@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.draft_columns import Edges, readable_edges
-from dpopt.private.readers.draft_schema import draft_schema
+from dpopt.private.readers.draft_schema import Edges, draft_schema, readable_edges
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.schema import Attribute, AttributeKind, Schema

@@ -279,7 +279,7 @@ def test_rows_that_changed_under_a_mask_are_refused(tmp_path: Path, monkeypatch:
     path = tmp_path / "t.csv"
     path.write_text("x,id\n1,a\n2,b\n")
     data = StreamedTable.open(path, SCHEMA, READINGS["drop"])
-    monkeypatch.setattr("dpopt.private.readers.watched_files.WatchedFiles.check", lambda *_: None)
+    monkeypatch.setattr("dpopt.private.readers.table_sources.WatchedFiles.check", lambda *_: None)
     for text in ("x,id\n1,a\n9,b\n", "x,id\n1,a\n2,b\n3,a\n", "x,id\n1,a\n"):
         path.write_text(text)
         with pytest.raises(PrivateDataError, match="same rows as before|as many rows as before"):

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError, PrivacyBoundaryError, ProgramError
 from dpopt.private.mechanisms.net import net_boxes
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution
-from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from tests.tiny_nets import all_multisets, cells, distance_of, prefixes
 

@@ -15,7 +15,7 @@ from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.curators.net_curator import NetCurator
-from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema

@@ -9,7 +9,7 @@ import pytest
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
-from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.selections.query_weights import KeptQueries
 from tests.exact_distribution import exp_minus
 
 

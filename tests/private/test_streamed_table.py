@@ -17,13 +17,13 @@ from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.open_dataset import Engine, check_engine, open_dataset, parse_engine
 from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable, one_ahead
-from dpopt.private.evaluation import broken_rules as rule_report
-from dpopt.private.evaluation.broken_rules import broken_rows
+from dpopt.private.evaluation import errors as rule_report
+from dpopt.private.evaluation.errors import broken_rows
 from dpopt.private.readers import batch_reader
 from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.dataset import Codes, PrivateDataset
 from dpopt.queries.clauses import Clauses

@@ -15,11 +15,17 @@ from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
 from dpopt.queries import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.sensitivity import clauses as messages_module
 from dpopt.queries.sensitivity import clauses as sensitivity_module
-from dpopt.queries.sensitivity import dual as messages_module
 from dpopt.queries.sensitivity import tables as tables_module
-from dpopt.queries.sensitivity.clauses import CountSensitivity, count_sensitivity
-from dpopt.queries.sensitivity.dual import DENOMINATOR, dual_bound, dual_value, largest_entries
+from dpopt.queries.sensitivity.clauses import (
+    DENOMINATOR,
+    CountSensitivity,
+    count_sensitivity,
+    dual_bound,
+    dual_value,
+    largest_entries,
+)
 from dpopt.queries.sensitivity.tables import gather
 from dpopt.queries.workloads.families import all_marginals, random_conjunctions, random_parities
 from dpopt.schema import Attribute, AttributeKind, Schema

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpopt.private.readers.read_table import read_table
 from dpopt.releases.public_population.demo_population import PEOPLE, demo_codes, demo_schema
-from dpopt.releases.write_records import write_records
+from dpopt.releases.table_output import write_records
 from tests.releases.test_population import mutual_information
 
 CODES, SCHEMA = demo_codes(), demo_schema()

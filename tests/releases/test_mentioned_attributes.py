@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpopt.public_random import public_stream
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.public_population import mentioned_attributes
 from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
-from dpopt.releases.public_population.public_choice import public_stream
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 

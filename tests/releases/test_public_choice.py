@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
+from dpopt.public_random import permutation, public_stream, uniforms
 
 
 def test_a_stream_is_the_same_for_ever() -> None:

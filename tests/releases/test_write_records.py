@@ -17,7 +17,7 @@ from dpopt.errors import ReleaseFolderError, SchemaError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.releases import table_output
-from dpopt.releases.write_records import write_records
+from dpopt.releases.table_output import write_records
 from dpopt.schema import Attribute, AttributeKind, Schema
 from tests.strategies import schemas, tables
 

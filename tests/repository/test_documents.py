@@ -189,8 +189,7 @@ def test_blocks_are_found_and_left_out_as_written() -> None:
 
 def test_the_readme_declares_attributes_and_rules_on_them() -> None:
     from dpopt.schema.rules.rule_json import rule_from_json
-    from dpopt.schema.schema import Schema
-    from dpopt.schema.schema_json import attribute_from_json
+    from dpopt.schema.schema import Schema, attribute_from_json
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     attributes, rules = [block.text.splitlines() for block in blocks(text) if block.language == "json"]

@@ -18,8 +18,7 @@ import pytest
 from dpopt.programs import Limit, MixedIntegerProgram, SolveLimits, SolveResult, Termination
 from dpopt.solvers import glpk, math_opt, pulp_cbc, pulp_other
 from dpopt.solvers.glpk import Glpk
-from dpopt.solvers.process.adapter import History
-from dpopt.solvers.process.external_program import run
+from dpopt.solvers.process.adapter import History, run
 from dpopt.solvers.pulp_cbc import PulpCbc
 from dpopt.solvers.pulp_other import registered_name
 from dpopt.solvers.pulp_other import verdict as pulp_verdict

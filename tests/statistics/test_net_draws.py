@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution
+from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
 from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
-from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import SystemWords
 from tests.exact_distribution import exp_minus
 from tests.statistics.power import miss_probability, statistic, threshold

@@ -2,6 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| certify.py, certify_report.py | bounds for its rounds, and what they prove |
-| reweighting.py, reweighted_release.py | maximum-likelihood weights for its records; the release with them |
+| certify.py | bounds for its rounds, and what they prove |
+| reweighted_release.py | maximum-likelihood weights for its records; the release with them |
 """

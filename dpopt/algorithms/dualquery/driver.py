@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery.dqrs_plan import DqrsPlan
+from dpopt.algorithms.dualquery.accuracy import dualquery_sections
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.dualquery.statement import dualquery_sections
+from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response, read_record
 from dpopt.private.curators.dqrs_curator import DqrsCurator

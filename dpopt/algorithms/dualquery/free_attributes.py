@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.public_random import public_stream, uniforms
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.public_population.public_choice import public_stream, uniforms
 from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 

@@ -24,9 +24,9 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveResult
 from dpopt.programs.solver import Solver
+from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.releases.public_population.public_choice import public_stream, uniforms
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.released import SelectedQuery
 

@@ -20,13 +20,13 @@ from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.queries.counting.answers import Answers, RecordAnswers
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.public_population.public_choice import permutation, public_stream, uniforms
-from dpopt.releases.public_population.public_table import public_table
+from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Walk
 from dpopt.transcript.journal import MemoryJournal
 

@@ -5,5 +5,5 @@
 | plan.py, planning.py | the plans, and the way to them from a budget |
 | universe.py, learner.py | the universe, and the distribution that learns |
 | driver.py | the rounds, played or read again, and what they release |
-| accuracy.py, simulation.py | what a plan promises and is predicted to do |
+| simulation.py | what a plan promises and is predicted to do |
 """

@@ -16,8 +16,8 @@ from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
-from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords

@@ -12,7 +12,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import SmallDatabase
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, MOST_RECORDS
+from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, MOST_RECORDS
 from dpopt.releases.plan import PlainPlan, check_seed, whole_number
 
 SMALLDB = SmallDatabase.algorithm

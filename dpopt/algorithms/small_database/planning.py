@@ -23,14 +23,14 @@ from dpopt.algorithms.small_database.accuracy import (
 from dpopt.algorithms.small_database.plan import LARGEST_RANGE, LARGEST_REACH, SmallDatabasePlan
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.net.net_distribution import MOST_DEPTH
-from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
-from dpopt.private.mechanisms.net.net_multisets import (
+from dpopt.private.mechanisms.net.net_distribution import (
     LARGEST_TARGET,
+    MOST_DEPTH,
     MOST_ELEMENTS,
     MOST_MULTISETS,
     MOST_RECORDS,
 )
+from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
 from dpopt.queries.workloads.workload import Workload
 
 _DIGITS = 6

@@ -19,7 +19,7 @@ from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.public_population.public_table import public_table
+from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Run, Sources, play_run
 
 ROWS = 20_000

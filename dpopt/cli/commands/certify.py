@@ -61,8 +61,13 @@ def certify(
 
     The release is never changed.
     """
-    from dpopt.algorithms.after.certify import certify_rounds
-    from dpopt.algorithms.after.certify_report import check_target, parse_rounds, report, write_rounds
+    from dpopt.algorithms.after.certify import (
+        certify_rounds,
+        check_target,
+        parse_rounds,
+        report,
+        write_rounds,
+    )
     from dpopt.algorithms.replay import load
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
@@ -108,8 +113,7 @@ def certify(
 
 def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:
     """Return the rounds on file, held against the run; errors name the file."""
-    from dpopt.algorithms.after.certify import check_known
-    from dpopt.algorithms.after.certify_report import read_rounds
+    from dpopt.algorithms.after.certify import check_known, read_rounds
 
     try:
         known = read_rounds(out, folder)

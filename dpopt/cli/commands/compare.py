@@ -61,7 +61,7 @@ def compare(
     """
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports_compare import report_case, report_comparison
+    from dpopt.cli.reports.reports import report_case, report_comparison
     from dpopt.comparison.compare import compare as run_all
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import to_json
@@ -149,7 +149,7 @@ def _contestants(solvers: str) -> list[Contestant]:
 
 
 def _cases(instances: list[Path], transcript: Path | None, rounds: str) -> list[Case]:
-    from dpopt.comparison.cases import cases_from_instances, cases_from_transcript
+    from dpopt.comparison.compare import cases_from_instances, cases_from_transcript
 
     if transcript is None and not instances:
         raise PlanError(
@@ -169,7 +169,7 @@ def _write(folder: Path, comparison: Comparison) -> None:
 
 
 def _draw(folder: Path, comparison: Comparison) -> None:
-    from dpopt.cli.pictures.performance_picture import draw_profiles
+    from dpopt.cli.pictures import draw_profiles
     from dpopt.comparison.tables import PICTURE
 
     draw_profiles(comparison, folder / PICTURE)

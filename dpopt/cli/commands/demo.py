@@ -41,7 +41,7 @@ def _demonstrate(place: Path) -> None:
     from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
     from dpopt.private.readers.read_table import read_table
     from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
-    from dpopt.releases.write_records import write_records
+    from dpopt.releases.table_output import write_records
 
     out = console()
     schema = demo_schema()

@@ -1,21 +1,169 @@
-"""Where a long run reports its progress: on the terminal, in a file of timings, and in a log."""
+"""Where a long run reports its progress: on the terminal, in a file of timings, and in a log.
+
+Its seconds depend on the table: it is no part of a release and must not lie in the release folder.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import resource
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dpopt.cli.application import EXIT_INTERRUPTED
 from dpopt.errors import PlanError
+from dpopt.files.written_files import open_private
+from dpopt.releases.progress import Figures, Pace, Silent
 
 if TYPE_CHECKING:
-    from dpopt.algorithms.run_log import RunLog
     from dpopt.releases.progress import Progress
+
+SHARES_APART = 10.0
+"""Seconds between two lines on shares of one stage; rounds and steps have a line each."""
+
+_BEGINNING = b'{"event": "'
+
+
+class RunLog(Silent):
+    """Writes a line when the run begins, when a stage begins or ends, and for each round, step and note.
+
+    Every line goes to the file at once. A log that is there is continued: a resumed run may use that of the interrupted one.
+    A log that cannot be written any more is given up; the run goes on.
+
+    Parameters
+    ----------
+    path : path
+        The file; it is made if it does not exist.
+    **about
+        What the first line says of the run, such as the command.
+
+    Raises
+    ------
+    PlanError
+        If the file cannot be written, or holds something that is no log.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], **about: str) -> None:
+        super().__init__()
+        self._begun_at = time.perf_counter()
+        self._stage: str | None = None
+        self._pace = Pace(self._begun_at)
+        self._round_before = self._share_before = self._begun_at
+        self._figures: Figures = {}
+        try:
+            whole = _can_be_continued(Path(path))
+            self._file: int | None = open_private(path, os.O_WRONLY | os.O_APPEND)
+            if not whole:
+                os.write(self._file, b"\n")  # an earlier run was killed within a line
+        except OSError as error:
+            raise PlanError(
+                f"the log {path} cannot be written: {error.strerror}; name another file"
+            ) from error
+        from dpopt.version import __version__
+
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        self.line("run", dpopt=__version__, started=started, process=os.getpid(), **about)
+
+    def line(self, event: str, **what: Any) -> None:
+        """Write one line: what happened, after how many seconds, and what else is known of it."""
+        if self._file is None:
+            return
+        seconds = round(time.perf_counter() - self._begun_at, 6)
+        text = json.dumps({"event": event, "seconds": seconds, **what}, ensure_ascii=True)
+        try:
+            os.write(self._file, f"{text}\n".encode())
+        except OSError:
+            self.close()  # a full disk must not end a run that has drawn
+
+    def close(self) -> None:
+        """Close the file; later messages are dropped."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def note(self, text: str) -> None:
+        """Write the note. Notes for the owner alone are not written: they are stored nowhere."""
+        self.line("note", text=text)
+
+    def begin(self, stage: str) -> None:
+        """Write that a stage begins."""
+        super().begin(stage)
+        self._stage = stage
+        self._round_before = self._share_before = time.perf_counter()
+        self._pace = Pace(self._round_before)
+        self.line("begin", stage=stage)
+
+    def share(self, done: float) -> None:
+        """Write how much of the stage is done, now and then."""
+        now = time.perf_counter()
+        left = self._pace.seconds_left(done, now)
+        if now - self._share_before >= SHARES_APART:
+            self._share_before = now
+            self.line("share", stage=self._stage, share=round(done, 6), seconds_left=_rounded(left))
+
+    def figures(self, of_round: Callable[[], Figures]) -> None:
+        """Keep what the next round came to, for its line."""
+        self._figures = dict(of_round())
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        """Write the round."""
+        self._count("round", number, "rounds", rounds, value=value)
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Write the step."""
+        self._count("step", number, "steps", steps, what=what)
+
+    def end(self, stage: str) -> None:
+        """Write that a stage ends, what it took, and the most memory that the process has held so far."""
+        taken = time.perf_counter() - self._begun[stage]
+        super().end(stage)
+        self._stage = None
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        self.line("end", stage=stage, stage_seconds=round(taken, 6), peak_bytes=peak)
+
+    def _count(self, event: str, number: int, all_of_them: str, total: int, **what: Any) -> None:
+        now = time.perf_counter()
+        left = self._pace.seconds_left(number / total, now)
+        figures, self._figures = self._figures, {}
+        taken, self._round_before = now - self._round_before, now
+        self.line(
+            event,
+            stage=self._stage,
+            **{event: number, all_of_them: total},
+            **what,
+            **figures,
+            taken_seconds=round(taken, 6),
+            seconds_left=_rounded(left),
+        )
+
+
+def _can_be_continued(path: Path) -> bool:
+    """Return whether the last line of a log is whole; it is also where there is no file, or an empty one, or no plain file.
+
+    Raises
+    ------
+    PlanError
+        If the file does not begin as a log does: nobody's table is written into.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return True
+    with path.open("rb") as file:
+        if not file.read(len(_BEGINNING)).startswith(_BEGINNING):
+            raise PlanError(f"{path} holds something that is no log of dpopt; name another file")
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 1)
 
 
 @contextmanager
@@ -81,7 +229,6 @@ def check_owners_file(option: str, path: Path | None, folder: Path, what: str) -
 def _opened(log: Path | None, command: str) -> RunLog | None:
     if log is None:
         return None
-    from dpopt.algorithms.run_log import RunLog
 
     return RunLog(log, command=command)
 

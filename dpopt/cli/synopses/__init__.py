@@ -8,5 +8,5 @@
 | intervals.py | `dpopt intervals`: intervals and boxes of nearly equal counts |
 | summary.py, lists.py, halfspaces.py | `dpopt summary`, `dpopt lists`, `dpopt halfspaces`: one release for many queries |
 | polynomial.py | `dpopt polynomial`; a table of least degrees as a CSV file |
-| intervals_report.py, polynomial_report.py | the same for the commands of these names |
+| polynomial_report.py | the same for the commands of these names |
 """

@@ -168,9 +168,8 @@ def export(
     estimate: GridEstimateOption = "divided",
 ) -> None:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
-    from dpopt.cli.pictures.grid_picture import draw_grid
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-    from dpopt.synopses.histograms.grids.grid_table import write_cells
+    from dpopt.cli.pictures import draw_grid
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram, write_cells
 
     shared.check_export(out, ".csv", ".png")
     histogram = shared.opened(GridHistogram, file)

@@ -138,7 +138,7 @@ def plan(
 ) -> None:
     """Say what would be measured with how much noise, and the errors to expect: before any table is read."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-    from dpopt.synopses.halfspaces.halfspace_theory import corrected_parameters, printed_parameters
+    from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
     from dpopt.synopses.release import Request
 
@@ -263,8 +263,7 @@ def answer(
 
     from dpopt.queries.halfspaces.halfspaces import unit_query
     from dpopt.synopses.halfspaces.bias_sample import TURNS
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-    from dpopt.synopses.halfspaces.query_file import read_queries
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces, read_queries
 
     released = shared.opened(Halfspaces, file)
     names = released.plan.columns.names

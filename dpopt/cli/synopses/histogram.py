@@ -165,9 +165,8 @@ def export(
     estimate: EstimateOption = "divided",
 ) -> None:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
-    from dpopt.cli.pictures.histogram_picture import draw_histogram
-    from dpopt.synopses.histograms.histogram import Histogram
-    from dpopt.synopses.histograms.histogram_table import write_table
+    from dpopt.cli.pictures import draw_histogram
+    from dpopt.synopses.histograms.histogram import Histogram, write_table
 
     shared.check_export(out, ".csv", ".png")
     histogram = shared.opened(Histogram, file)

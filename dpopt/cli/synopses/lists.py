@@ -69,8 +69,8 @@ def plan(
     """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
     from dataclasses import asdict
 
-    from dpopt.synopses.decision_lists.list_files import read_declaration
     from dpopt.synopses.decision_lists.list_planning import plan_lists
+    from dpopt.synopses.decision_lists.list_summary import read_declaration
     from dpopt.synopses.release import Request
 
     request, family = Request(**asdict(spending)), read_declaration(variables, length, kind, changes)
@@ -171,8 +171,7 @@ def answer(
     import numpy as np
 
     from dpopt.errors import WorkloadError
-    from dpopt.synopses.decision_lists.list_files import read_points
-    from dpopt.synopses.decision_lists.list_summary import ListSummary
+    from dpopt.synopses.decision_lists.list_summary import ListSummary, read_points
 
     if (query_file is None) == (not queries):
         raise WorkloadError("expected points: --query once or more, or --query-file, not both")

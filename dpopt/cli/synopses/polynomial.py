@@ -120,7 +120,7 @@ def polynomial(
 ) -> None:
     """Find the polynomial nearest to a predicate, proved best in exact arithmetic. Reads no private data."""
     from dpopt.cli.synopses.polynomial_report import report_polynomial, report_to_json
-    from dpopt.polynomials.solution_files import write_solution
+    from dpopt.polynomials.minimax import write_solution
 
     _check_folders(plot, table, out)
     if table is not None:
@@ -161,7 +161,7 @@ def polynomial(
     if out is not None:
         write_solution(found, out)
     if plot is not None:
-        from dpopt.cli.pictures.polynomial_picture import draw_polynomial
+        from dpopt.cli.pictures import draw_polynomial
 
         draw_polynomial(found, plot)
     if as_json:
@@ -270,7 +270,7 @@ def _write_table(
 ) -> None:
     from dpopt.cli.reports.reports import console
     from dpopt.cli.synopses.polynomial_report import write_degree_table
-    from dpopt.polynomials.degree_tables import ERRORS
+    from dpopt.polynomials.minimax import ERRORS
 
     if k is None or predicate.startswith(TABLE):
         raise PolynomialError(

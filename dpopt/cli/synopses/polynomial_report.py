@@ -18,15 +18,13 @@ from dpopt.files.codec import encode
 from dpopt.files.written_files import whole_file
 from dpopt.polynomials import Basis, LeastDegree, Solution
 from dpopt.polynomials.certificates import Witness, lower_bound, verify
-from dpopt.polynomials.degree_tables import degree_table
-from dpopt.polynomials.minimax import minimax_problem, verify_least_degree
+from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
 from dpopt.polynomials.sensitivities import (
     binomial_sensitivity,
     crude_sensitivity,
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
-from dpopt.polynomials.solution_files import HEADER
 from dpopt.polynomials.targets import OR
 
 COLUMNS = (

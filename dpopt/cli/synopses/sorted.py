@@ -209,7 +209,7 @@ def _export(
     graphical: bool = False,
 ) -> None:
     """Write an estimate of released sorted counts as tables."""
-    from dpopt.synopses.histograms.histogram_table import write_frequencies, write_sequence
+    from dpopt.synopses.histograms.histogram import write_frequencies, write_sequence
 
     for new in (out, *([] if sequence is None else [sequence])):
         shared.check_export(new)

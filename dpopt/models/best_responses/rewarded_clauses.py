@@ -24,7 +24,7 @@ from dpopt.queries.clauses import EVEN, ODD
 
 
 class Kind:
-    """Which rows a clause needs: numbers, not an enumeration, in which NumPy can lose a Ctrl-C (see dpopt.cli.interruption)."""
+    """Which rows a clause needs: numbers, since NumPy can lose a Ctrl-C in an enumeration (see cli/reports/progress.py)."""
 
     THRESHOLD = 0
     PARITY = 1

@@ -16,8 +16,7 @@ from dpopt.errors import BudgetError, TranscriptError
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
-from dpopt.private.selections.query_weights import QuerySampler
-from dpopt.private.selections.reused_draws import KeptQueries
+from dpopt.private.selections.query_weights import KeptQueries, QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet

@@ -15,9 +15,8 @@ from dpopt.arrays import frozen
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution, clamp_at
+from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution, clamp_at
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
-from dpopt.private.mechanisms.net.net_multisets import LARGEST_TARGET, Multisets
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses

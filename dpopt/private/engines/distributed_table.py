@@ -20,8 +20,7 @@ from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import Progress, TableSource, column_positions
-from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.readers.table_sources import Progress, TableSource, WatchedFiles, column_positions
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.schema import Schema

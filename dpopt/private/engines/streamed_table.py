@@ -22,8 +22,13 @@ from dpopt.private.readers.kept_rows import KeptRows
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, TableSource, column_positions
-from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.readers.table_sources import (
+    BATCH_ROWS,
+    Progress,
+    TableSource,
+    WatchedFiles,
+    column_positions,
+)
 from dpopt.private.tables.dataset import Codes, PrivateDataset, least_dtype
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet, over_named

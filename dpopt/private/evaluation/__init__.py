@@ -2,5 +2,5 @@
 
 | file | what it holds |
 |---|---|
-| errors.py, broken_rules.py | for the owner, NOT private: errors against the truth, broken rules |
+| errors.py | for the owner, NOT private: errors against the truth, broken rules |
 """

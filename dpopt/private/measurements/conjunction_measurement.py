@@ -12,8 +12,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.declared import Declared
 from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
 
 

@@ -14,7 +14,7 @@ from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.measurements.noisy_counts import check_scale
 from dpopt.private.readers.read_numbers import HalfspacePoints
-from dpopt.private.tables.declared import Declared
+from dpopt.private.tables.closed import Declared
 from dpopt.queries.halfspaces.halfspaces import Projections
 
 

@@ -11,7 +11,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.tables.declared import Declared
+from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import LARGEST_LENGTH

@@ -16,8 +16,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.measurements.conjunction_measurement import packed_literals
 from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.declared import Declared
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.conjunctions.monomials import SETS
 from dpopt.queries.polynomial_families import (

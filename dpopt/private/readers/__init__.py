@@ -3,7 +3,8 @@
 | file | what it holds |
 |---|---|
 | read_lists.py | rows that are decision lists |
-| read_table.py, open_table.py, table_sources.py | reading a table, whatever it is kept in |
+| read_table.py, open_table.py | reading a table, whatever it is kept in |
+| table_sources.py | what a table is kept in; files that must not change while they are read |
 | table_reading.py | how a table is read, as its owner declares it; public |
 | csv_source.py, parquet_source.py | CSV and Parquet files |
 | text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
@@ -11,8 +12,7 @@
 | read_edges.py | the edges of a graph |
 | read_binary_table.py | wide tables, whatever their layout |
 | batch_reader.py, kept_rows.py | codes batch by batch; which rows are counted: those that fit, K of a person |
-| watched_files.py | files that must not change while they are read |
 | encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema |
 | binary/ | wide tables of zeros and ones |
-| draft_schema.py, draft_columns.py | a schema drafted from a table, for its owner to correct |
+| draft_schema.py | a schema drafted from a table, for its owner to correct |
 """

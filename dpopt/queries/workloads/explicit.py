@@ -12,8 +12,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.families import listed_marginals
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
-from dpopt.schema.schema import Schema
-from dpopt.schema.schema_json import code_of
+from dpopt.schema.schema import Schema, code_of
 
 Literal = tuple[int, int, bool]
 

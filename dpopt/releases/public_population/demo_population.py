@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.releases.public_population.public_choice import public_stream, uniforms
+from dpopt.public_random import public_stream, uniforms
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 PEOPLE = 50_000

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
+from dpopt.public_random import public_stream
 from dpopt.queries.counting.binary_columns import BitRecords, octets_for
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.public_population.public_choice import public_stream
 from dpopt.schema.domains import Domains
 
 _CODES_AT_ONCE, _ROWS_AT_ONCE = 1 << 20, 64  # they bound the temporary arrays

@@ -3,6 +3,6 @@
 | file | what it holds |
 |---|---|
 | requirement.py | what a solver needs to run here |
-| adapter.py, child_process.py | the contract of an adapter, incumbents over time; how it is run in a process |
-| external_program.py | how programs that are called as commands are run, and end with this one |
+| adapter.py | the contract of an adapter, incumbents over time; programs that are called as commands |
+| child_process.py | how an adapter is run in a process |
 """

@@ -1,17 +1,61 @@
 """What a file of this room offers for a foreign library: a class that runs inside a child process.
 
 Incumbents and bounds over time, as a library reports them while it runs.
+
+Programs that read a file and write a file: run to their end, with every line that they print.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
+
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def end_with_parent() -> None:
+    """Ask the kernel to kill this process when the thread that started it ends. Does nothing but on Linux.
+
+    The kernel looks at the thread, not at the process: a child ends with the thread that started it.
+    """
+    if _LIBRARY is not None:
+        _LIBRARY.prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+
+
+def run(command: Sequence[str], heard: Callable[[str], None]) -> str:
+    """Run a program, pass on each line when it is printed, and return all of them. It ends with this process.
+
+    Raises
+    ------
+    FileNotFoundError
+        The program is not there.
+    """
+    lines = []
+    with subprocess.Popen(  # noqa: S603  # a program that the registry names, on a file of ours
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        preexec_fn=end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # one system call
+    ) as process:
+        for line in process.stdout or ():
+            lines.append(line)
+            heard(line)
+    return "".join(lines)
+
 
 Verdict = tuple[Termination, Limit | None]
 """What one native status means: the values of an adapter's status table."""

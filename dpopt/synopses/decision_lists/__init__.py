@@ -4,5 +4,5 @@
 |---|---|
 | list_plan.py, list_planning.py | what is measured with how much noise; the plan with the least predicted error |
 | release_lists.py | from a file of decision lists to a summary |
-| list_summary.py, list_files.py | the summary and its answers at points; its file, those of declarations and of points |
+| list_summary.py | the summary and its answers at points; its file, those of declarations and of points |
 """

@@ -12,10 +12,9 @@ from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.decision_lists.list_files import read_declaration
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import check_plannable, plan_lists
-from dpopt.synopses.decision_lists.list_summary import ListSummary
+from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration
 from dpopt.synopses.release import Asked, Request, Running, reserved
 from dpopt.transcript.journal import MemoryJournal
 

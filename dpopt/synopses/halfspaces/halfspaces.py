@@ -6,17 +6,22 @@ below 0 and nearest to the noisy ones can be asked for (`nonnegative_bins`).
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
+from dpopt.files.reading import read_text
 from dpopt.inference.histograms.tree_least_squares import nonnegative_least_squares
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
 from dpopt.queries.ranges.tree import Tree
@@ -280,3 +285,46 @@ class Halfspaces(Synopsis):
         """Return the release of a statement and its noisy numbers."""
         plan = HalfspacePlan.from_json(stated["plan"])
         return cls(plan, noisy, stated_privacy(stated["privacy"], plan))
+
+
+def read_queries(path: str | os.PathLike[str], names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the vectors of a file divided by their lengths, (q, d).
+
+    A first line that is not of numbers names the columns, in any order; otherwise they stand in the order of the release.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or a line does not hold d numbers.
+    """
+    source = Path(path)
+    place = f"the file {str(source)!r}"
+    try:
+        lines = csv.reader(io.StringIO(read_text(source, place, WorkloadError), newline=""))
+        rows = [(number, row) for number, row in enumerate(lines, 1) if row]
+    except csv.Error as problem:
+        raise WorkloadError(f"{place} cannot be read: {problem}") from problem
+    order = list(range(len(names)))
+    if rows and not _are_numbers(rows[0][1]):
+        heads = [head.strip() for head in rows.pop(0)[1]]
+        if sorted(heads) != sorted(names):
+            raise WorkloadError(
+                f"{source.name} has the columns {', '.join(heads)}; expected {', '.join(names)}, in any order"
+            )
+        order = [heads.index(name) for name in names]
+    for number, row in rows:
+        if len(row) != len(names) or not _are_numbers(row):
+            raise WorkloadError(
+                f"{source.name}, line {number}: found {','.join(row)[:60]!r}; expected {len(names)} numbers"
+            )
+    if not rows:
+        raise WorkloadError(f"{source.name} holds no query; expected one vector in each line")
+    vectors = np.array([[float(row[place]) for place in order] for _, row in rows])
+    return unit_queries(vectors, len(names))
+
+
+def _are_numbers(row: list[str]) -> bool:
+    try:
+        return all(isinstance(float(one), float) for one in row)
+    except ValueError:
+        return False

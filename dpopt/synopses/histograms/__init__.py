@@ -2,14 +2,13 @@
 
 | file | what it holds |
 |---|---|
-| range_workload.py, hierarchy_ranges.py | which ranges are to be answered well |
-| worst_ranges.py | which ranges of blocks have the largest predicted variance |
+| range_workload.py | which ranges are to be answered well |
+| hierarchy_ranges.py | ranges under a declared hierarchy; those of blocks with the largest predicted variance |
 | counts_plan.py, tree_plan.py | what all plans give; what those of trees give; plans on file |
 | histogram_plan.py, hierarchy_plan.py | the plans: over bins, over a declared hierarchy |
 | release_histogram.py | from a table, or from counts, to a histogram |
-| histogram.py | the releases: noisy counts, and what is made of them |
+| histogram.py | the releases: noisy counts, and what is made of them; released counts as CSV files |
 | estimates.py | the estimates that a user may choose from, by name |
-| histogram_table.py | released counts as CSV files |
 | grids/ | histograms of several columns: grids of cells |
 | sorted/ | sorted counts and degree sequences |
 """

@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.algorithms.statement import stated_privacy
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.queries.ranges.bins import Bins
+from dpopt.releases.folder_files import write_whole
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
@@ -261,3 +266,64 @@ class Histogram(Synopsis):
             nodes = estimated_nodes(wanted, tree, self._node_values, self.plan.variances)
             self._estimated[wanted] = _Estimated.of(nodes[tree.leaf_of_bin])
         return self._estimated[wanted]
+
+
+def write_table(
+    histogram: Histogram,
+    path: str | os.PathLike[str],
+    *,
+    whole: bool = False,
+    estimate: str | Estimate = Estimate.DIVIDED,
+) -> None:
+    """Write bin, label, count, standard error and interval of 95 % of each bin; whole or not at all.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether counts are rounded to whole numbers, so that sums over the first bins are the rounded ones.
+    estimate : str or Estimate
+        Which counts.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file cannot be written.
+    PlanError
+        If there is no such estimate.
+    """
+    number = histogram.bins.number
+    answers = histogram.ranges([(place, place + 1) for place in range(number)], estimate=estimate)
+    rounded = whole or Estimate(estimate) is Estimate.WHOLE
+    counts = histogram.whole_counts(estimate).tolist() if rounded else [f"{one.value:.6g}" for one in answers]
+    rows = [
+        [place, histogram.bins.label(place), count]
+        + [f"{value:.6g}" for value in (answer.standard_error, answer.low, answer.high)]
+        for place, (count, answer) in enumerate(zip(counts, answers, strict=True))
+    ]
+    _write_rows(path, ["bin", "label", "count", "standard_error", "low", "high"], rows, "table of counts")
+
+
+def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
+    """Write how many bins or nodes have each count that some have; whole or not at all."""
+    rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
+    _write_rows(path, ["count", "frequency"], rows, "table of frequencies")
+
+
+def write_sequence(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
+    """Write sorted counts, the largest first, each with its rank from 1; whole or not at all."""
+    ranks = np.arange(1, counts.size + 1)
+    _write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")
+
+
+def _write_rows(
+    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
+) -> None:
+    def write(stream: IO[bytes]) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(header)
+        lines.writerows(rows)
+        text.flush()
+        text.detach()
+
+    write_whole(Path(path), write, what)

@@ -25,6 +25,7 @@ from dpopt.synopses.histograms.counts_plan import (
     node_sensitivity,
     whole_amount,
 )
+from dpopt.synopses.histograms.hierarchy_ranges import worst_ranges
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -33,7 +34,6 @@ from dpopt.synopses.histograms.tree_plan import (
     TreePlan,
     check_bins,
 )
-from dpopt.synopses.histograms.worst_ranges import worst_ranges
 
 _WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
 _BETTER = 0.995  # what a search from all starts has to reach

@@ -16,25 +16,84 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
 from dpopt.polynomials.targets import Target
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
-from dpopt.synopses.summaries.summary_answer import (
-    CONSISTENT,
-    CONTRADICTION,
-    ESTIMATES,
-    POLYNOMIAL,
-    SummaryAnswer,
-    likely_point,
-    polynomial_share,
-)
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
 from dpopt.synopses.synopsis import Synopsis
+
+POLYNOMIAL, CONSISTENT = "polynomial", "consistent"
+ESTIMATES = (CONSISTENT, POLYNOMIAL)
+CONTRADICTION = (
+    "the noisy counts contradict each other by more than their bounds allow, which happens with less than the probability that "
+    "the confidence leaves: the polynomial's answer instead"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAnswer:
+    """Which share of the records satisfies a query.
+
+    Attributes
+    ----------
+    value : float
+        The estimate, between 0 and 1.
+    bound : float
+        How far it is off at most, with the probability `confidence`. Under add-remove for tables of at most n0 records; see
+        `docs/summaries.md` for others.
+    low, high : float
+        The exact answer is between them with the same probability.
+    approximation : float
+        What is due to the polynomial, for any table; 0 but for rounding if the query is answered by inclusion and exclusion.
+    standard_error : float
+        That of the polynomial's noise, or a little more.
+    degree : int
+        Of the polynomial: conjunctions of so many literals were added up.
+    confidence : float
+    estimate : str
+        "polynomial", or "consistent": within what the polynomial and all noisy counts together leave possible.
+    note : str
+        What is to be said of the answer, if anything.
+    """
+
+    value: float
+    bound: float
+    low: float
+    high: float
+    approximation: float
+    standard_error: float
+    degree: int
+    confidence: float
+    estimate: str
+    note: str = ""
+
+
+def polynomial_share(approximation: float, bound: float) -> float:
+    """Return the part of the probability of failure that is for the polynomial's bound; the rest is for consistent counts.
+
+    Half of it; but nine tenths where the bound is mostly that of noise. Then other counts say little more, and the bound is
+    hardly larger than the polynomial's alone. Both numbers are known before any count is looked at.
+    """
+    return 0.9 if approximation <= 0.1 * bound else 0.5
+
+
+def likely_point(value: float, polynomial: MixedAnswerPolynomial, low: float, high: float) -> float:
+    """Return a point of the interval: its middle, drawn to the polynomial's value the more, the less that is off.
+
+    As if the interval and the polynomial's own error, up to gamma either way, were uniform: the mean of least variance. Which
+    point it is matters to the mean error alone; the bound is the distance to the farther end.
+    """
+    middle, reach = (low + high) / 2.0, (high - low) ** 2 / 12.0
+    spread = polynomial.approximation**2 / 3.0 + polynomial.deviation**2
+    if not reach + spread > 0:
+        return middle
+    return min(high, max(low, (reach * value + spread * middle) / (reach + spread)))
+
 
 Values = tuple[Fraction | None, ...]
 

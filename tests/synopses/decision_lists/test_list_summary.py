@@ -25,13 +25,13 @@ from dpopt.errors import (
 )
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.decision_lists.list_files import (
+from dpopt.synopses.decision_lists.list_plan import ListPlan
+from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_summary import (
+    ListSummary,
     read_declaration,
     read_points,
 )
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import plan_lists
-from dpopt.synopses.decision_lists.list_summary import ListSummary
 from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
 from tests.tiny_lists import Row, family_of, output_at, points_of, private, rows_of, text_of
 from tests.tiny_runs import REPLACE

@@ -11,7 +11,7 @@ from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.halfspace_regression import SideRegression, ramp_products
 from dpopt.queries.halfspaces.halfspaces import Projections
 from dpopt.synopses.halfspaces.bias_sample import bias_of, moment_bound, public_points
-from dpopt.synopses.halfspaces.halfspace_theory import (
+from dpopt.synopses.halfspaces.estimators import (
     corrected_parameters,
     printed_parameters,
     wrong_side_probability,

@@ -15,9 +15,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.estimates import Estimate
-from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.histogram import Histogram, write_table
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.synopses.histograms.histogram_table import write_table
 from dpopt.synopses.histograms.release_histogram import release_histogram
 
 BUDGET = Budget(None, 1e-9, 0.02, Accountant.ZCDP)

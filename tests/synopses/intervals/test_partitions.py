@@ -21,10 +21,13 @@ from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.intervals.interval_planning import plan_intervals
 from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 from dpopt.synopses.intervals.partition import Partition
-from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.partition_table import synthetic_cells, write_boxes, write_records
-from dpopt.synopses.intervals.release_intervals import release_intervals
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.partition_release import (
+    PartitionRelease,
+    synthetic_cells,
+    write_boxes,
+    write_records,
+)
+from dpopt.synopses.intervals.release_intervals import release_intervals, release_split
 from dpopt.synopses.intervals.split_planning import plan_split
 
 PURE, RHO = Budget(1.0, 0.0, None, Accountant.PURE), Budget(None, 1e-9, 0.5, Accountant.ZCDP)

@@ -20,8 +20,7 @@ from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries import consistent_interval as interval_module
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
-from dpopt.synopses.summaries.summary import Summary
-from dpopt.synopses.summaries.summary_answer import CONTRADICTION, ESTIMATES
+from dpopt.synopses.summaries.summary import CONTRADICTION, ESTIMATES, Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from dpopt.synopses.summaries.ways import Way, ways_of
 from tests.exact_summary_loss import tiny_plan

@@ -2,6 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| net_multisets.py, net_draw.py | the databases that are selected from, and the draw |
-| net_boxes.py, net_kernels.py, net_distribution.py | exact draws by branch and bound; weights however small |
+| net_draw.py | the draw of a database, or of a candidate |
+| net_distribution.py | the multisets that are selected from, and their exact distribution |
+| net_boxes.py, net_kernels.py | exact draws by branch and bound; weights however small |
 """

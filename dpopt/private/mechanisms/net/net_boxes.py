@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivacyBoundaryError, ProgramError
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution, whole_below
-from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution, whole_below
 from dpopt.private.mechanisms.randomness import RandomWords
 
 MOST_BOXES = 1 << 21
+
 FIRST_STEPS, STEPS = 50, 12
+
 _LARGEST_SCALE, _LARGEST_SUM = 2.0**24, 2**60
 
 _Counts = NDArray[np.int64]

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
-from dpopt.private.mechanisms.net.net_distribution import NetDistribution, whole_below
-from dpopt.private.mechanisms.net.net_multisets import Multisets
+from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution, whole_below
 from dpopt.private.mechanisms.randomness import RandomWords
 
 MOST_LISTED = 1 << 17

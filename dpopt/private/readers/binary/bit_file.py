@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.files.written_files import whole_file
-from dpopt.private.readers.watched_files import WatchedFiles
+from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import enum
+import io
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
+from dpopt.algorithms.statement import stated_privacy
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
+from dpopt.releases.folder_files import write_whole
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
@@ -241,3 +246,49 @@ def box_sums(
         at = np.where(np.array(corner, dtype=bool), starts, stops)
         found += (-1.0) ** sum(corner) * sums[tuple(at.T)]
     return found
+
+
+def write_cells(
+    histogram: GridHistogram,
+    path: str | os.PathLike[str],
+    *,
+    whole: bool = False,
+    estimate: str | GridEstimate = GridEstimate.DIVIDED,
+) -> None:
+    """Write labels of each column's bin, count, standard error and interval of 95 % of each cell; whole or not at all.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether counts are rounded to whole numbers that add up to the rounded total.
+    estimate : str or GridEstimate
+
+    Raises
+    ------
+    PlanError
+        If there is no such estimate.
+    ReleaseFolderError
+        If the file cannot be written.
+    """
+    cells = np.stack(np.unravel_index(np.arange(np.prod(histogram.plan.shape)), histogram.plan.shape), axis=1)
+    answers = histogram.boxes_from(cells.astype(np.int64), cells.astype(np.int64) + 1, estimate=estimate)
+    rounded = histogram.whole_counts(estimate).reshape(-1).tolist() if whole else None
+
+    def write(stream: IO[bytes]) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow([*(bins.name for bins in histogram.axes), "count", "standard_error", "low", "high"])
+        for place, (cell, answer) in enumerate(zip(cells.tolist(), answers, strict=True)):
+            labels = [bins.label(at) for bins, at in zip(histogram.axes, cell, strict=True)]
+            count = f"{answer.value:.6g}" if rounded is None else rounded[place]
+            lines.writerow(
+                [
+                    *labels,
+                    count,
+                    *(f"{value:.6g}" for value in (answer.standard_error, answer.low, answer.high)),
+                ]
+            )
+        text.flush()
+        text.detach()
+
+    write_whole(Path(path), write, "table of cells")

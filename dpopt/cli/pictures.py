@@ -1,0 +1,268 @@
+"""Pictures as PNG files that are there whole or not at all: of released counts, of polynomials, of comparisons.
+
+Nothing of the truth is in a picture of released counts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.comparison.tables import (
+    WITHIN,
+    Profile,
+    profile_over_distance,
+    profile_over_time,
+)
+from dpopt.errors import PlanError
+from dpopt.files.written_files import whole_file
+from dpopt.polynomials import LeastDegree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dpopt.comparison.parts import Comparison
+    from dpopt.polynomials import Solution
+    from dpopt.queries.ranges.bins import Bins
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+    from dpopt.synopses.histograms.histogram import Histogram
+    from dpopt.synopses.intervals.partition_release import PartitionRelease
+
+
+def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
+    """Draw a polynomial on [0, k] as PNG."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    solution = found.best if isinstance(found, LeastDegree) else found
+    target, polynomial = solution.problem.target, solution.polynomial
+    values = np.array([float(value) for value in target.values])
+    error = polynomial.error(target)
+    points = np.arange(target.width + 1)
+    curve = np.linspace(0, target.width, 50 * target.width + 1)
+    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+    axes.plot(
+        curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}"
+    )
+    axes.errorbar(
+        points,
+        values,
+        yerr=float(error.value),
+        fmt="k.",
+        ecolor="lightgrey",
+        capsize=3,
+        label=f"{target.name}, error at most {float(error.value):.4g}",
+    )
+    largest = np.array(error.points)
+    at_largest = [float(polynomial.at(int(point))) for point in largest]
+    axes.plot(largest, at_largest, "o", color="C3", mfc="none", label="largest error")
+    span = np.concatenate([values, [float(polynomial.at(s)) for s in range(target.width + 1)]])
+    margin = 0.15 * max(float(np.ptp(span)), 0.1)
+    axes.set(
+        xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin)
+    )
+    axes.legend()
+    save_picture(figure, path)
+
+
+_LEAST_SECONDS = 0.01
+_MOST_PER_CENT = 20.0
+
+
+def draw_profiles(comparison: Comparison, path: Path) -> None:
+    """Draw share of cases over time and over distance, one step curve for each solver, as PNG."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    seconds = comparison.limits.seconds or 1.0
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
+    _steps(left, profile_over_time(comparison), _LEAST_SECONDS, seconds)
+    left.set_xscale("log")
+    left.set(
+        xlabel="seconds",
+        ylabel="share of cases",
+        title=f"within {WITHIN:g} % of the best known value",
+        ylim=(-0.02, 1.05),
+    )
+    _steps(right, profile_over_distance(comparison), 0.0, _MOST_PER_CENT)
+    right.set(
+        xlabel="per cent below the best known value",
+        title=f"final value, limit {seconds:g} s",
+        xlim=(0, None),
+    )
+    right.set_xscale("symlog", linthresh=0.1)
+    right.legend(loc="lower right", fontsize="small")
+    for axes in (left, right):
+        axes.grid(visible=True, alpha=0.3)
+    save_picture(figure, path)
+
+
+def _steps(axes: Any, profile: Profile, first: float, last: float) -> None:
+    """Draw each solver's curve from the first to the last place; solvers that coincide differ in their dashes."""
+    styles = ["-", "--", "-.", ":"]
+    for number, (label, points) in enumerate(zip(profile.labels, profile.points, strict=True)):
+        places = np.concatenate(([first], np.clip(points, first, None), [max(last, first)]))
+        shares = np.concatenate(([0], np.arange(1, points.size + 1), [points.size])) / max(1, profile.cases)
+        inside = places <= last
+        axes.step(places[inside], shares[inside], where="post", label=label, linestyle=styles[number % 4])
+
+
+_MOST_EDGES = 2_000  # boxes whose edges are drawn
+
+
+def draw_partition(released: PartitionRelease, path: Path) -> None:
+    """Draw the density of the intervals or boxes, as PNG; nothing of the truth is in it.
+
+    Raises
+    ------
+    PlanError
+        If there are more than two columns.
+    """
+    if len(released.axes) > 2:
+        raise PlanError(
+            f"a picture shows one or two columns, and this release has {len(released.axes)}; export a .csv file instead"
+        )
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    partition = released.partition
+    density = released.weights / partition.volumes
+    figure, axes = plt.subplots(figsize=(9, 4) if len(released.axes) == 1 else (7, 6), layout="constrained")
+    places = [labelled_bins(bins) for bins in released.axes]
+    if len(released.axes) == 1:
+        edges = np.append(partition.starts[:, 0], partition.stops[-1, 0])
+        axes.stairs(density, edges, fill=True, alpha=0.4)
+        axes.stairs(density, edges)
+        axes.set_xticks(places[0][0] + 0.5, places[0][1], rotation=30, ha="right")
+        axes.set(xlabel=released.axes[0].name, ylabel="records in each bin")
+    else:
+        from matplotlib.collections import PolyCollection
+
+        low, high = partition.starts[:, ::-1], partition.stops[:, ::-1]  # the second column goes to the right
+        corners = np.stack(
+            [
+                np.column_stack((left, bottom))
+                for left, bottom in (
+                    (low[:, 0], low[:, 1]),
+                    (high[:, 0], low[:, 1]),
+                    (high[:, 0], high[:, 1]),
+                    (low[:, 0], high[:, 1]),
+                )
+            ],
+            axis=1,
+        )
+        drawn = PolyCollection(
+            list(corners),
+            array=np.log10(np.maximum(density, 1e-6)),
+            edgecolors="white" if len(partition) <= _MOST_EDGES else "face",
+            linewidths=0.3,
+        )
+        axes.add_collection(drawn)
+        figure.colorbar(drawn, ax=axes, label="log10 of the records in each cell")
+        rows, columns = released.axes
+        axes.set_xticks(places[1][0] + 0.5, places[1][1], rotation=30, ha="right")
+        axes.set_yticks(places[0][0] + 0.5, places[0][1])
+        axes.set(xlabel=columns.name, ylabel=rows.name, xlim=(0, columns.number), ylim=(0, rows.number))
+    save_picture(figure, path)
+
+
+def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -> None:
+    """Draw the counts of the cells and their standard errors side by side, as PNG.
+
+    Raises
+    ------
+    PlanError
+        If there are not two columns, or there is no such estimate.
+    """
+    if len(histogram.axes) != 2:
+        raise PlanError(
+            f"a picture shows two columns, and this histogram has {len(histogram.axes)}; export a .csv file instead"
+        )
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    shape = histogram.plan.shape
+    cells = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1).astype(np.int64)
+    errors = np.array([answer.standard_error for answer in histogram.boxes_from(cells, cells + 1)])
+    figure, sides = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True, sharey=True)
+    shown = (
+        ("records in each cell", histogram.estimate(estimate)),
+        ("standard error by least squares", errors.reshape(shape)),
+    )
+    rows, columns = histogram.axes
+    for axes, (title, values) in zip(sides, shown, strict=True):
+        image = axes.imshow(values, origin="lower", aspect="auto", interpolation="nearest")
+        figure.colorbar(image, ax=axes)
+        axes.set(title=title, xlabel=columns.name)
+        for bins, ticks, turned in ((columns, axes.set_xticks, 30), (rows, axes.set_yticks, 0)):
+            places, labels = labelled_bins(bins)
+            ticks(places, labels, rotation=turned, ha="right")
+    sides[0].set_ylabel(rows.name)
+    save_picture(figure, path)
+
+
+_MOST_DRAWN = 512
+
+
+def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
+    """Draw an estimate, neighbouring bins joined where there are more than 512, with intervals of 95 %, as PNG."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    number = histogram.bins.number
+    edges = np.unique(np.linspace(0, number, min(number, _MOST_DRAWN) + 1).round().astype(int))
+    pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    answers = histogram.ranges(pairs, estimate=estimate)
+    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
+    axes.stairs([answer.value for answer in answers], edges, color="C0", label="released")
+    axes.stairs(
+        [answer.high for answer in answers],
+        edges,
+        baseline=np.array([answer.low for answer in answers]),
+        fill=True,
+        color="C0",
+        alpha=0.25,
+        label="95 % interval",
+    )
+    places, labels = labelled_bins(histogram.bins)
+    axes.set_xticks(places + 0.5, labels, rotation=30, ha="right")
+    joined = -(-number // (len(edges) - 1))
+    each = "bin" if joined == 1 else f"{joined} bins"
+    axes.set(
+        xlabel=histogram.bins.name,
+        ylabel=f"records in each {each}",
+        ylim=(min(0.0, *(answer.value for answer in answers)), None),
+    )
+    axes.legend()
+    save_picture(figure, path)
+
+
+_MOST_LABELS = 12
+
+
+def labelled_bins(bins: Bins) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the positions of at most 12 bins from the first to the last, evenly spread, and their labels."""
+    places = np.linspace(0, bins.number - 1, min(bins.number, _MOST_LABELS)).round().astype(np.int64)
+    return places, [bins.label(place) for place in places.tolist()]
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, whole or not at all, and close it."""
+    from matplotlib import pyplot as plt
+
+    with whole_file(path) as stream:
+        figure.savefig(stream, format="png", dpi=120)
+    plt.close(figure)
