@@ -32,10 +32,10 @@ from dpopt.algorithms.dualquery.plan import DqrsPlan
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import KeptQueries, QueryWeights
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.rounds import Round
 from dpopt.releases.run import Walk
 from tests.exact_loss import (
     DELTAS,

@@ -29,7 +29,7 @@ from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver

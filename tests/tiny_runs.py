@@ -21,14 +21,13 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import Workload, workload_from_json
+from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.rounds import Round
 from dpopt.releases.run import Walk
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import Entry, MemoryJournal

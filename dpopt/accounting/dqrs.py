@@ -20,6 +20,8 @@ and 0.92: the loss is large for steps below 0.2 and none from 0.4 on.
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, section 4 (DQRS); Dong, Durfee and Rogers 2020 (bounded range); Bun and
 Steinke 2016 (zCDP).
 
+Renyi moments of a query that DQRS keeps or draws again, at given orders, without cancellation.
+
 Privacy: F3 in docs/privacy.md.
 """
 

@@ -8,10 +8,9 @@ on released values only.
 |---|---|
 | options.py | what a user may say of each algorithm, as a frozen dataclass with help and checks; loads nothing |
 | registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
-| asked.py | the terms of a release, whichever its algorithm; what was asked of a run |
+| asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
 | stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |
 | explain.py | what a plan costs, for people |
-| assumed_density.py | the assumed share of ones of a wide table |
 | memory.py | the memory that a run will take |
 | synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, synthetic_release.py | the release folder; a release as a value |

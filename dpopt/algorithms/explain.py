@@ -9,9 +9,8 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.round_search import MOST_ROUNDS
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.registry import algorithm_of

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import Asked, Terms
-from dpopt.algorithms.assumed_density import AssumedDensity, assumed_density
+from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
 from dpopt.algorithms.dualquery.simulation import ROWS, PredictedError, named_part, simulated_clauses
 from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.options import Auto, Options, PlanRequest
@@ -27,9 +26,8 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.job import check_bits, check_rules, check_workload, refuse_unreviewed
+from dpopt.releases.job import check_bits, check_format, check_rules, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import measured_note
-from dpopt.releases.output_format import check_format
 from dpopt.releases.plan import Encoding, Plan
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.public_population.population import (

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import RESERVATION, Asked, Terms
-from dpopt.algorithms.assumed_density import BIT_TABLE, SPARSE_MATRIX
+from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.registry import algorithm_of

@@ -15,10 +15,9 @@ from dpopt.algorithms.statement import release_statement
 from dpopt.errors import PlanError
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
-from dpopt.releases.job import Job
-from dpopt.releases.output_format import WIDE_FORMATS, WIDEST_TABLE
+from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
+from dpopt.releases.kept_records import Round
 from dpopt.releases.records import SyntheticRecords
-from dpopt.releases.rounds import Round
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_records
 from dpopt.releases.wide_output import ones_of, write_wide

@@ -55,7 +55,7 @@ ORDER = (
     "plan",
     "release",
     "resume",
-    "replay",
+    "release",
     "certify",
     "reweight",
     "evaluate",

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.comparison.tables import (
-    WITHIN,
-    Profile,
-    profile_over_distance,
-    profile_over_time,
-)
+from dpopt.comparison.tables import WITHIN, Profile, profile_over_distance, profile_over_time
 from dpopt.errors import PlanError
 from dpopt.files.written_files import whole_file
 from dpopt.polynomials import LeastDegree

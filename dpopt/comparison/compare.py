@@ -28,9 +28,8 @@ from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.programs.certificate import TOLERANCE, certify
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import SolveResult
+from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.queries.clauses import Clauses
 from dpopt.releases.solver_choice import formulation_named, solver_and_formulation, solver_with_duals

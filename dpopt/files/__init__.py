@@ -6,8 +6,8 @@ numpy.
 
 | file | what it holds |
 |---|---|
-| reading.py, strict_json.py, array_files.py | the one way to read a file: bytes and text, JSON, arrays; with limits |
+| reading.py, array_files.py | the one way to read a file: bytes and text, JSON, arrays; with limits |
 | codec.py | dataclasses as JSON objects, and back, strictly: the one way to give a value a form on file |
-| json_files.py | JSON files, safe writing |
+| json_files.py | JSON files, strictly read and safely written |
 | written_files.py | how files come to be: whole or not at all, and with which permissions |
 """

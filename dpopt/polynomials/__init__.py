@@ -12,8 +12,8 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 | polynomial.py | polynomials in three bases, exact |
 | certificates.py | problems, solutions, witnesses, and `verify`, which trusts nothing |
 | minimax.py | levelled errors and exchange; best approximations and least degrees, their tables and files |
-| coefficient_budgets.py, joint.py | least coefficients for an error; least error with noise |
-| exact_optimum.py, linear_solver.py | linear programs solved exactly, from where a solver ended |
+| coefficient_budgets.py | least coefficients for an error; least error with noise |
+| exact_optimum.py | linear programs solved exactly, from where a solver ended |
 | constructions.py | constructions of the papers |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
 | sensitivities.py | what one record moves in each expansion |
@@ -22,8 +22,11 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 from __future__ import annotations
 
 from dpopt.polynomials.certificates import Problem, Solution, Witness, verify
-from dpopt.polynomials.coefficient_budgets import least_coefficients, least_error_within
-from dpopt.polynomials.joint import least_predicted_error
+from dpopt.polynomials.coefficient_budgets import (
+    least_coefficients,
+    least_error_within,
+    least_predicted_error,
+)
 from dpopt.polynomials.minimax import LeastDegree, best_polynomial, least_degree, verify_least_degree
 from dpopt.polynomials.polynomial import Basis, Polynomial
 from dpopt.polynomials.targets import Target

@@ -7,6 +7,8 @@ it has.
 The exchange of `references` finds both from whatever it begins with: Chebyshev-like points, or those where the answer of
 a linear program has its largest errors. So a wrong answer of a solver costs time and nothing else.
 
+Best approximation on points of 0..k by exchange: a levelled error on few points, and one point exchanged at a time.
+
 Write n = t + 2 for the number of nodes: t + 2 points where the error counts, or t + 1 of them and the point 0 where the
 value there is kept. With the weights W_i = 1 / prod_{j != i} (s_i - s_j), whose signs alternate, sum_i W_i p(s_i) = 0 for
 all p of degree <= t. So there is one polynomial whose error has one size on all nodes (0 at the point that is kept) and
@@ -43,7 +45,7 @@ from dpopt.files.json_files import read_json_object, write_json_object
 from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.constructions import chebyshev_degree
-from dpopt.polynomials.linear_solver import linear_solver, suggested_point
+from dpopt.polynomials.exact_optimum import linear_solver, suggested_point
 from dpopt.polynomials.polynomial import Polynomial
 from dpopt.polynomials.targets import AT_LEAST, OR, Target
 from dpopt.programs.solver import Solver

@@ -10,7 +10,7 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 | file | what it holds |
 |---|---|
 | max_csp.py, mixed_integer.py, quadratic.py, mps.py | the problems; mixed-integer programs as text |
-| solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it says |
+| solver.py, results.py | the contract of a solver: capabilities, limits, what it says |
 | verification.py, certificate.py | what is true of an answer, computed outside the solver |
 | duality.py | bounds by weak duality, in exact arithmetic |
 | presolve.py, components.py | a `MaxCsp` made smaller, with the same optimum; its parts, small ones by enumeration |
@@ -21,14 +21,13 @@ from __future__ import annotations
 
 from dpopt.programs.certificate import Certificate, PointCertificate, certify, certify_point, credible_bound
 from dpopt.programs.duality import dual_bound, linear_relaxation
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text, write_mps
 from dpopt.programs.presolve import Presolve, presolve
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
-from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver, why_refused
 from dpopt.programs.verification import verified
 

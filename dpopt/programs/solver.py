@@ -10,11 +10,10 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 
 Program = MaxCsp | MixedIntegerProgram | QuadraticProgram
 """Everything that a solver may be handed."""

@@ -6,15 +6,15 @@ In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt
 |---|---|
 | ledgers.py | the one maker of ledgers: reserved within a plan's own budget, paid from the owner's |
 | folder_files.py | the names of the files of a release folder, and how they are written; whether a new file can be |
-| kept_records.py | how a round's record is kept |
+| kept_records.py | what a round released, and how its record is kept |
 | table_output.py | synthetic records and noisy answers as files |
 | wide_output.py | wide records of zeros and ones as files |
 | solver_choice.py, rule_conflicts.py | solvers and formulations by name; whether rules can be obeyed and taken |
 | plan.py | what plans of all algorithms have in common, and checks of numbers that users give |
-| job.py, run.py, rounds.py | the public inputs of a run; its steps, and what it ends with; what a round released |
+| job.py | the public inputs of a run; formats and their limits |
+| run.py | the steps of a run, and what it ends with |
 | measured_size.py | the number of records, where it is measured |
 | records.py | the synthetic records, as values |
-| output_format.py | formats and their limits |
 | progress.py | how a driver reports progress |
 | public_population/ | public records and choices that plans are simulated on |
 """

@@ -1,4 +1,6 @@
-"""How a round's record is kept and written: code by code, or as bits where there are many attributes of two codes.
+"""What a round released, and how its record is kept and written.
+
+Code by code, or as bits where there are many attributes of two codes.
 
 The record of a round over half a million binary attributes takes 64 kB in memory and less than 90 kB in the transcript.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -15,7 +18,10 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import TranscriptError
+from dpopt.programs.certificate import Certificate
 from dpopt.queries.counting.binary_columns import BitRecords, are_kept_as_bits, octets_for
+from dpopt.transcript.journal import Entry
+from dpopt.transcript.released import SampledQueries
 
 KeptRecord: TypeAlias = NDArray[np.int32] | BitRecords
 """One record: its codes (d,), or one row of bits."""
@@ -129,3 +135,57 @@ def _bits(written: Mapping[str, object], width: int) -> BitRecords:
     ):
         raise TranscriptError(f"the record on file is damaged: its bits are not those of {columns} columns")
     return BitRecords(columns, np.frombuffer(octets, dtype=np.uint8)[None, :])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What one round released.
+
+    Attributes
+    ----------
+    sampled : SampledQueries
+        The drawn queries.
+    kept : KeptRecord
+        The synthetic record: its codes, or its bits where there are many attributes of two codes.
+    certificate : Certificate
+        Its value, recomputed exactly from the drawn queries and the record.
+    stopped : str
+        Why the solver stopped.
+    fallback : str or None
+        Why the public fallback rule was used, or None if the solver gave the record.
+    solver : str
+        Name and version of the solver that was asked.
+    solve_seconds : float or None
+        How long it took, for the owner's log; None for a round read from file. Never written to a release.
+
+    Notes
+    -----
+    Held as long as the run lasts: 16 bytes for each distinct query of the draw, and the record in 4 bytes an attribute, or in
+    one bit.
+    """
+
+    sampled: SampledQueries
+    kept: KeptRecord
+    certificate: Certificate
+    stopped: str
+    fallback: str | None
+    solver: str
+    solve_seconds: float | None = None
+
+    @property
+    def record(self) -> NDArray[np.int32]:
+        """The synthetic record, (d,) codes, read-only: the next round hands it to a solver as its hint."""
+        return codes_of(self.kept)
+
+    def to_json(self) -> Entry:
+        """Return the record as a journal entry."""
+        return {
+            "kind": "record",
+            "round": self.sampled.round,
+            "record": record_to_json(self.kept),
+            "objective": self.certificate.objective,
+            "bound": self.certificate.bound,
+            "stopped": self.stopped,
+            "fallback": self.fallback,
+            "solver": self.solver,
+        }

@@ -13,9 +13,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Account
-from dpopt.accounting.measurements import amount_for
+from dpopt.accounting.measurements import SizeMeasurement, amount_for
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.size import SizeMeasurement
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import NumberOfRecords

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import RulesError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Termination
+from dpopt.programs.results import SolveLimits, Termination
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts

@@ -25,9 +25,9 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_size
 from dpopt.programs.solver import Solver
 from dpopt.releases.job import Job
+from dpopt.releases.kept_records import Round
 from dpopt.releases.progress import Figures, Progress, Silent
 from dpopt.releases.records import SyntheticRecords
-from dpopt.releases.rounds import Round
 from dpopt.transcript.journal import Entry, Journal, MemoryJournal
 from dpopt.transcript.past import Past
 

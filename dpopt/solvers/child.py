@@ -19,8 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from dpopt.programs.limits import SolveLimits
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Program
 from dpopt.solvers.process.adapter import HEADER, Adapter, end_with_parent
 

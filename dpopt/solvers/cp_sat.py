@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import reduce_max_csp
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict

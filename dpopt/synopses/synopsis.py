@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
 from dpopt.files.array_files import ArrayFile, open_arrays
-from dpopt.files.json_files import json_object
-from dpopt.files.strict_json import parse_json
+from dpopt.files.json_files import json_object, parse_json
 from dpopt.releases.folder_files import check_new, write_whole
 
 _STATEMENT, _NOISY = "statement", "noisy"

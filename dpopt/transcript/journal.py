@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
-from dpopt.files.strict_json import parse_json
+from dpopt.files.json_files import parse_json
 from dpopt.files.written_files import PUBLIC, flush_folder
 
 Entry = dict[str, Any]

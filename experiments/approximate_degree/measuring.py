@@ -18,10 +18,9 @@ from dpopt.polynomials import (
     verify,
     verify_least_degree,
 )
-from dpopt.polynomials.coefficient_budgets import sensitivity_weights
+from dpopt.polynomials.coefficient_budgets import direct_error, rounded_noise_weights, sensitivity_weights
 from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial, sherstov_construction
-from dpopt.polynomials.joint import direct_error, rounded_noise_weights
-from dpopt.polynomials.linear_solver import linear_solver, linear_solvers, suggested_point
+from dpopt.polynomials.exact_optimum import linear_solver, linear_solvers, suggested_point
 from dpopt.polynomials.minimax import ERRORS, degree_table
 from dpopt.polynomials.sensitivities import (
     binomial_sensitivity,

@@ -19,10 +19,10 @@ from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.duality import linear_relaxation
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import reduce_max_csp
+from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import get_solver
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances

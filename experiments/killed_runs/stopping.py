@@ -109,7 +109,7 @@ def _load() -> None:
 
     import dpopt.algorithms.measured.driver
     import dpopt.algorithms.multiplicative_weights.driver
-    import dpopt.algorithms.replay
+    import dpopt.algorithms.release
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401
     from dpopt.algorithms.synthesize import synthesize

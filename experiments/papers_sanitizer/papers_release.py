@@ -19,10 +19,10 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import CRUDE, EXACT, SanitizerPlan
-from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
-from dpopt.synopses.sanitizers.through_disjunctions import (
+from dpopt.synopses.sanitizers.symmetric_families import (
     of_polynomial,
     of_summary,
+    plan_symmetric,
     predicted_through_disjunctions,
     predicted_through_polynomial,
     through_disjunctions,

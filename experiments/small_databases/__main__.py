@@ -18,7 +18,7 @@ from dpopt.models.records.small_database import database_of, largest_difference,
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import get_solver
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpopt.algorithms.replay import load
 from dpopt.models.best_responses.best_response import best_response
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import available_solvers, get_solver
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances

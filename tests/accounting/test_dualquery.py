@@ -25,7 +25,7 @@ from dpopt.accounting import (
     total_epsilon,
     total_rho,
 )
-from dpopt.accounting.round_search import MOST_ROUNDS
+from dpopt.accounting.dualquery import MOST_ROUNDS
 from dpopt.errors import AccountingError
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

@@ -12,8 +12,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.measurements import SIZE_SHARE, SizeMeasurement
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.size import SIZE_SHARE, SizeMeasurement
 from dpopt.errors import AccountingError, BudgetError
 from dpopt.files.codec import decode, encode
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.assumed_density import (
+from dpopt.algorithms.asked import (
     BIT_TABLE,
     LEAST_SPARSE_COLUMNS,
     ONES_IN_A_RECORD,
     SPARSE_MATRIX,
+    Terms,
     assumed_density,
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan

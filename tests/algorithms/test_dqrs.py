@@ -21,11 +21,11 @@ from dpopt.errors import PlanError
 from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.queries.counting.kernels import count_clauses, count_on_records
 from dpopt.queries.counting.packing_kernels import pack_columns
+from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.rounds import Round
 from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import JournalContents, MemoryJournal

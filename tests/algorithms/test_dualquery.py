@@ -19,15 +19,14 @@ from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.rounds import Round
 from dpopt.releases.run import Walk
 from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver

@@ -15,8 +15,7 @@ from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.errors import TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.programs.limits import SolveLimits
-from dpopt.programs.results import SolveResult, Termination
+from dpopt.programs.results import SolveLimits, SolveResult, Termination
 from dpopt.queries.counting.kernels import count_clauses, count_on_records
 from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.queries.workloads.workload import parse_workload

@@ -16,7 +16,7 @@ import dpopt
 from dpopt import Schema, synthesize
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.size import SIZE
+from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.statement import stated_privacy

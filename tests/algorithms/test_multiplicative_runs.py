@@ -17,6 +17,8 @@ from dpopt.algorithms.multiplicative_weights.plan import (
     MULTIPLICATIVE,
     Learning,
     MultiplicativePlan,
+    log_cells,
+    universe_of,
 )
 from dpopt.algorithms.multiplicative_weights.planning import (
     make_multiplicative_plan,
@@ -24,7 +26,6 @@ from dpopt.algorithms.multiplicative_weights.planning import (
     proven_of_records,
     rounds_needed,
 )
-from dpopt.algorithms.multiplicative_weights.universe import log_cells, universe_of
 from dpopt.algorithms.options import (
     DATA_STEP,
     EXACT,

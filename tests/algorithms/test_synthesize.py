@@ -41,8 +41,7 @@ from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
-from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job

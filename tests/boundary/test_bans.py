@@ -40,7 +40,7 @@ BANS: dict[str, tuple[str, ...]] = {
     # Files are read where their sizes, nesting, keys and numbers are checked.
     "json.load": (),
     "json.loads": (
-        "dpopt/files/strict_json.py",
+        "dpopt/files/json_files.py",
         "dpopt/transcript/journal.py",
         "dpopt/solvers/pulp_other.py",
     ),

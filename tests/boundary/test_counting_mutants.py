@@ -19,9 +19,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.measurements import measurement_charge, measurement_scale
+from dpopt.accounting.measurements import SizeMeasurement, measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.size import SizeMeasurement
 from dpopt.errors import BudgetError, PlanError, TranscriptError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, Counted, CountingCurator

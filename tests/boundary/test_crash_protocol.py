@@ -24,7 +24,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpopt.accounting.size import SIZE
+from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import ADAPTIVE, PROJECTION

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import SizeMeasurement
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.size import SizeMeasurement
 from dpopt.errors import BudgetError, PlanError
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.releases.measured_size import PastSize, measure_size, size_of

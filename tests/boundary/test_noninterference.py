@@ -36,9 +36,8 @@ from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job

@@ -35,9 +35,8 @@ from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program
 from dpopt.queries.clauses import Clauses
 from dpopt.releases.job import Job

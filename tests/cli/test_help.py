@@ -36,7 +36,7 @@ COMMANDS = [
     ["plan"],
     ["release"],
     ["resume"],
-    ["replay"],
+    ["release"],
     ["certify"],
     ["reweight"],
     ["evaluate"],

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.files.codec import Unbounded, chosen, decode, encode
-from dpopt.files.strict_json import parse_json
+from dpopt.files.json_files import parse_json
 
 HEADER = {"dpopt_sample": 1}
 

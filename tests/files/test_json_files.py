@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from dpopt.errors import SchemaError
-from dpopt.files import strict_json
-from dpopt.files.json_files import canonical_json, read_json_object, shown, write_json_object
-from dpopt.files.strict_json import parse_json
+from dpopt.files import json_files
+from dpopt.files.json_files import canonical_json, parse_json, read_json_object, shown, write_json_object
 
 
 def read(path: Path, content: bytes) -> dict[str, object]:
@@ -75,9 +74,9 @@ def test_long_values_are_shown_shortened() -> None:
 
 
 def test_a_text_of_too_many_keys_or_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strict_json, "MOST_KEYS", 3)
-    monkeypatch.setattr(strict_json, "MOST_LISTS", 5)
-    monkeypatch.setattr(strict_json, "MOST_VALUES", 8)
+    monkeypatch.setattr(json_files, "MOST_KEYS", 3)
+    monkeypatch.setattr(json_files, "MOST_LISTS", 5)
+    monkeypatch.setattr(json_files, "MOST_VALUES", 8)
     assert parse_json('{"a": 1, "b": 2, "c": 3}', "it", SchemaError)
     for text, message in (
         ('{"a": 1, "b": 2, "c": 3, "d": 4}', "4 keys"),

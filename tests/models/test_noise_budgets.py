@@ -43,7 +43,7 @@ from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_all_ranges, loads_of_size
 from dpopt.schema.domains import Domains
-from dpopt.synopses.histograms.hierarchy_ranges import ranges_of_nodes
+from dpopt.synopses.histograms.range_workload import ranges_of_nodes
 from tests.inference.histograms.small_trees import coverage, null_space, random_tree
 from tests.models.catalogue import run_textbook, textbook
 

@@ -22,11 +22,15 @@ from dpopt.polynomials import (
     least_predicted_error,
     verify,
 )
-from dpopt.polynomials.coefficient_budgets import deviation_weights, rounded_root, sensitivity_weights
+from dpopt.polynomials.coefficient_budgets import (
+    deviation_weights,
+    direct_error,
+    rounded_noise_weights,
+    rounded_root,
+    sensitivity_weights,
+)
 from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
-from dpopt.polynomials.exact_optimum import exact_solution
-from dpopt.polynomials.joint import direct_error, rounded_noise_weights
-from dpopt.polynomials.linear_solver import linear_solvers
+from dpopt.polynomials.exact_optimum import exact_solution, linear_solvers
 from dpopt.polynomials.sensitivities import (
     answer_deviation,
     binomial_sensitivity,

@@ -12,8 +12,7 @@ import pytest
 from dpopt.errors import PolynomialError, SolverUnavailableError
 from dpopt.models.polynomials.decision_lists import list_program
 from dpopt.polynomials.decision_lists import approximation_error, best_coefficients, rounded
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
-from dpopt.programs.results import SolveResult
+from dpopt.programs.results import NO_LIMITS, SolveLimits, SolveResult
 from dpopt.solvers.registry import get_solver
 from tests.tiny_lists import family_of, output_at, points_of, random_coefficients, rows_of, value_of
 

@@ -13,8 +13,7 @@ import pytest
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
 from dpopt.polynomials import Target, best_polynomial, least_degree, verify, verify_least_degree
 from dpopt.polynomials.certificates import Witness, lower_bound
-from dpopt.polynomials.exact_optimum import ExactProgram
-from dpopt.polynomials.linear_solver import linear_solvers
+from dpopt.polynomials.exact_optimum import ExactProgram, linear_solvers
 from dpopt.polynomials.minimax import (
     ERRORS,
     degree_table,
@@ -24,8 +23,7 @@ from dpopt.polynomials.minimax import (
     spread_reference,
 )
 from dpopt.programs import Availability, AvailabilityStatus, Capability, Termination
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
-from dpopt.programs.results import Point, SolveResult
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program
 
 

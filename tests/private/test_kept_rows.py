@@ -19,7 +19,7 @@ from dpopt.private.engines import distributed_table
 from dpopt.private.engines.distributed_table import DistributedTable
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.streamed_table import StreamedTable
-from dpopt.private.readers.kept_rows import FirstRowsOfPersons, Kept, RowsOfPart
+from dpopt.private.readers.batch_reader import FirstRowsOfPersons, Kept, RowsOfPart
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries import parse_workload

@@ -17,16 +17,16 @@ from dpopt.queries import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity import clauses as messages_module
 from dpopt.queries.sensitivity import clauses as sensitivity_module
-from dpopt.queries.sensitivity import tables as tables_module
+from dpopt.queries.sensitivity import clauses as tables_module
 from dpopt.queries.sensitivity.clauses import (
     DENOMINATOR,
     CountSensitivity,
     count_sensitivity,
     dual_bound,
     dual_value,
+    gather,
     largest_entries,
 )
-from dpopt.queries.sensitivity.tables import gather
 from dpopt.queries.workloads.families import all_marginals, random_conjunctions, random_parities
 from dpopt.schema import Attribute, AttributeKind, Schema
 from dpopt.schema.domains import Domains

@@ -26,9 +26,8 @@ from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.mechanisms.randomness import SystemWords
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.selections.query_weights import QueryWeights
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding, FreeAttributes

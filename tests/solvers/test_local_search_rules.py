@@ -11,7 +11,7 @@ from dpopt.programs.presolve import Presolve
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.local_search import search as local_search
-from dpopt.solvers.local_search.annealing import Found
+from dpopt.solvers.local_search.layout import Found
 from dpopt.solvers.local_search.search import LocalSearch
 from tests.circuits import (
     Amount,

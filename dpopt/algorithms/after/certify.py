@@ -31,8 +31,8 @@ from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
 from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.certificate import certify
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.releases.folder_files import TRANSCRIPT, read_json, write_json

@@ -20,8 +20,8 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import check_empty, make_empty, write_json
+from dpopt.releases.kept_records import Round
 from dpopt.releases.records import SyntheticRecords, merged
-from dpopt.releases.rounds import Round
 
 REWEIGHTING = "reweighting.json"
 

@@ -1,5 +1,7 @@
 """What accuracy theorems promise before any record is touched.
 
+What the accuracy theorem says of a finished run: with the gaps that its best responses turned out to have.
+
 A function of plan and transcript (and of bounds computed from them), so it may be published, and replay gives it again.
 """
 
@@ -16,7 +18,7 @@ import numpy as np
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.errors import PlanError
 from dpopt.releases.job import Job
-from dpopt.releases.rounds import Round
+from dpopt.releases.kept_records import Round
 
 DEFAULT_FAILURE = 0.05
 

@@ -24,16 +24,14 @@ from dpopt.models.best_responses.best_response import best_response, read_record
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import SolveResult, Termination
+from dpopt.programs.results import SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.releases.job import Job
-from dpopt.releases.kept_records import codes_of, kept, record_from_json
+from dpopt.releases.kept_records import Round, codes_of, kept, record_from_json
 from dpopt.releases.progress import Figures, stage
 from dpopt.releases.records import SyntheticRecords
-from dpopt.releases.rounds import Round
 from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
 from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit

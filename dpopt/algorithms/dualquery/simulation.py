@@ -22,8 +22,8 @@ from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import SolveLimits
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import RecordAnswers

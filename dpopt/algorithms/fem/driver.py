@@ -23,7 +23,7 @@ from dpopt.algorithms.options import SepFEM
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage

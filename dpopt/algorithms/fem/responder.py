@@ -20,9 +20,8 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_response,
     selected_so_far,
 )
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import SolveResult
+from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Solver
 from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.clauses import Clauses

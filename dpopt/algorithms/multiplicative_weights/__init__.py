@@ -2,8 +2,8 @@
 
 | file | what it holds |
 |---|---|
-| plan.py, planning.py | the plans, and the way to them from a budget |
-| universe.py, learner.py | the universe, and the distribution that learns |
+| plan.py, planning.py | the plans and their universe, and the way to them from a budget |
+| learner.py | the distribution that learns |
 | driver.py | the rounds, played or read again, and what they release |
 | simulation.py | what a plan promises and is predicted to do |
 """

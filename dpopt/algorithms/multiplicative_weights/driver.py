@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.measured.candidates import domains_of
 from dpopt.algorithms.multiplicative_weights.learner import Learner
-from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits
 from dpopt.algorithms.multiplicative_weights.planning import proven_of_records
-from dpopt.algorithms.multiplicative_weights.universe import kept_as_bits
 from dpopt.algorithms.options import MARGINALS
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, TranscriptError

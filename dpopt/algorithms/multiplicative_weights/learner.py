@@ -7,8 +7,12 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.universe import feasible_start, kept_as_bits, universe_of
+from dpopt.algorithms.multiplicative_weights.plan import (
+    MultiplicativePlan,
+    feasible_start,
+    kept_as_bits,
+    universe_of,
+)
 from dpopt.algorithms.options import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, log, log10, prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.measured.candidates import domains_of
 from dpopt.algorithms.options import (
     HOEFFDING,
     MARGINALS,
@@ -22,9 +26,79 @@ from dpopt.algorithms.options import (
     UPDATES,
 )
 from dpopt.errors import PlanError
+from dpopt.inference.distribution.universe import MOST_CELLS, ProductUniverse
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
+from dpopt.queries.counting.binary_columns import are_kept_as_bits
+from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PlainPlan, check_seed, whole_number
+from dpopt.releases.public_population.mentioned_attributes import mentioned_attributes
+from dpopt.schema.schema import Schema
+
+_BLOCK = 1 << 18
+
+
+def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
+    """Return the universe of a workload: attributes that neither a query nor a rule mentions are left out.
+
+    Raises
+    ------
+    PlanError
+        If it has more than 2^26 cells, before anything is spent; with its size and what to use instead.
+    """
+    domains = domains_of(workload)
+    mentioned = mentioned_attributes(workload)
+    counts = domains.counts[mentioned].tolist()
+    cells = prod(counts)
+    if cells > MOST_CELLS:
+        size = f"{cells:,}" if cells < 10**15 else f"about 10^{log10(cells):.0f}"
+        others = (
+            "projection, adaptive or dualquery"
+            if workload.marginals is not None
+            else "projection or dualquery"
+        )
+        raise PlanError(
+            f"--algorithm {algorithm} holds one number for every record that there could be, and the {len(counts)} attributes "
+            f"that the workload speaks of have {size} combinations (at most {MOST_CELLS:,} = 2^26). Use --algorithm {others}, "
+            "or queries over fewer attributes"
+        )
+    return ProductUniverse(domains, mentioned)
+
+
+def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.float64] | None:
+    """Return the uniform distribution over the cells that obey the rules; None where there are no rules.
+
+    Raises
+    ------
+    PlanError
+        If no cell obeys them.
+    """
+    if not workload.schema.rules:
+        return None
+    circuit = workload.schema.circuit()
+    start = np.zeros(universe.cells)
+    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule speaks of these
+    for first in range(0, universe.cells, _BLOCK):
+        cells = np.arange(first, min(first + _BLOCK, universe.cells))
+        start[cells] = ~circuit.broken(universe.records(cells, others)).any(axis=1)
+    feasible = float(start.sum())
+    if feasible == 0:
+        raise PlanError(
+            "no combination of codes that may occur obeys the rules: 'occurring' and the rules may contradict each other. "
+            "Leave ',occurring' out of the workload, or use --algorithm dualquery"
+        )
+    return start / feasible
+
+
+def kept_as_bits(schema: Schema) -> bool:
+    """Return whether records of these algorithms are kept, and written, as bits: those of wide tables, which have no rules."""
+    return schema.is_binary and are_kept_as_bits(schema.sizes)
+
+
+def log_cells(workload: Workload, algorithm: str) -> float:
+    """Return ln |X| of the universe of a workload."""
+    return log(universe_of(workload, algorithm).cells)
+
 
 MULTIPLICATIVE = (PMW.algorithm, MWEM.algorithm)
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000

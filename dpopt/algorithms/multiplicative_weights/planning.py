@@ -11,8 +11,13 @@ from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.measured.planning import is_gaussian, rounded_down
-from dpopt.algorithms.multiplicative_weights.plan import MOST_ROUNDS, Learning, MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.universe import log_cells, universe_of
+from dpopt.algorithms.multiplicative_weights.plan import (
+    MOST_ROUNDS,
+    Learning,
+    MultiplicativePlan,
+    log_cells,
+    universe_of,
+)
 from dpopt.algorithms.options import (
     DATA_STEP,
     HOEFFDING,

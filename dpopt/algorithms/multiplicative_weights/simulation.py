@@ -11,8 +11,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.measured.simulation import PublicNoise
-from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.universe import universe_of
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, universe_of
 from dpopt.errors import PlanError
 from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords

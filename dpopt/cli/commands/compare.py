@@ -65,7 +65,7 @@ def compare(
     from dpopt.comparison.compare import compare as run_all
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import to_json
-    from dpopt.programs.limits import SolveLimits
+    from dpopt.programs.results import SolveLimits
     from dpopt.releases.folder_files import check_empty, make_empty
 
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)

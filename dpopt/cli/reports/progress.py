@@ -1,5 +1,7 @@
 """Progress on the terminal: stages, rounds, value and time left, as bars or as lines of a log file.
 
+Ctrl-C that a library swallows is heard at the next step of the progress.
+
 Python raises KeyboardInterrupt wherever the program is. Where that is inside of a library that drops every error of a
 lookup (NumPy does, asking a class for `__array_function__`), the interruption is lost and the run goes on.
 """

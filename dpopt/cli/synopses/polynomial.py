@@ -251,7 +251,7 @@ def _least_noise(
     from math import comb
 
     from dpopt.polynomials import least_predicted_error
-    from dpopt.polynomials.joint import direct_error, rounded_noise_weights
+    from dpopt.polynomials.coefficient_budgets import direct_error, rounded_noise_weights
 
     if attributes is None or records is None or rho is None:
         raise PolynomialError("--minimise noise needs --attributes, --n and --rho")

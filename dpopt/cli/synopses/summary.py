@@ -73,7 +73,7 @@ def plan(
     """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
     from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
-    from dpopt.synopses.summaries.error_goals import refuse_inaccurate
+    from dpopt.synopses.summaries.release_summary import refuse_inaccurate
     from dpopt.synopses.summaries.summary_plan import plan_summary
 
     request = asked.request()

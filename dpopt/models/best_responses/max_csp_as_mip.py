@@ -46,16 +46,17 @@ from dpopt.models.best_responses.rows.clause_rows import (
     counted_columns,
     counted_rows,
     counted_values,
+    parity_columns,
+    parity_rows,
+    parity_values,
     threshold_rows,
 )
 from dpopt.models.best_responses.rows.clique_rows import clique_rows
-from dpopt.models.best_responses.rows.parity_rows import parity_columns, parity_rows, parity_values
 from dpopt.models.best_responses.rows.rule_rows import gate_variables, rule_rows
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
-from dpopt.programs.results import Point, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, Capability, Program, Solver
 from dpopt.programs.verification import verified
 

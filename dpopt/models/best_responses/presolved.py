@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
 from dpopt.programs.components import Component, best_record, components, is_small
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.presolve import Presolve, presolve
-from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, Capability, Program, Solver, why_refused
 from dpopt.programs.verification import verified
 

@@ -16,10 +16,10 @@ from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.duality import dual_bound, linear_relaxation
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import reduce_max_csp
+from dpopt.programs.results import NO_LIMITS, SolveLimits
 from dpopt.programs.solver import Solver
 
 

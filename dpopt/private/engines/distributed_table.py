@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 from dpopt.errors import DpoptError, PrivateDataError
 from dpopt.private.engines.dask_workers import DaskWorkers
 from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, TableInFiles, count_in_batches
-from dpopt.private.readers.batch_reader import BatchReader, refuse_what_does_not_fit
+from dpopt.private.readers.batch_reader import (
+    BatchReader,
+    FirstRowsOfPersons,
+    KeptRows,
+    RowsOfPart,
+    refuse_what_does_not_fit,
+)
 from dpopt.private.readers.csv_source import CsvFile, CsvFilesSource, CsvSource, faults_of
-from dpopt.private.readers.kept_rows import FirstRowsOfPersons, KeptRows, RowsOfPart
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
 from dpopt.private.readers.read_table import refuse_without_rows

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers import batch_reader
-from dpopt.private.readers.batch_reader import BatchReader
-from dpopt.private.readers.kept_rows import KeptRows
+from dpopt.private.readers.batch_reader import BatchReader, KeptRows
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading

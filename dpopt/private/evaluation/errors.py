@@ -1,5 +1,7 @@
 """Comparison with the truth. NOT private: for the owner, for demonstrations on public data, and for experiments.
 
+How many rows of the table break each declared rule. NOT private: for the owner's terminal only, never stored.
+
 Rules are public and synthetic records obey all of them, whatever the table holds. Rows that break a rule are protected
 like all others; but the release cannot show what they have in common, and the owner should know.
 """

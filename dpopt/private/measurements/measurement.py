@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge
+from dpopt.accounting.measurements import SizeMeasurement, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.size import SizeMeasurement
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.noisy_counts import check_scale

@@ -11,7 +11,7 @@
 | read_numbers.py | counts that were made already; points of R^d, scaled and rounded |
 | read_edges.py | the edges of a graph |
 | read_binary_table.py | wide tables, whatever their layout |
-| batch_reader.py, kept_rows.py | codes batch by batch; which rows are counted: those that fit, K of a person |
+| batch_reader.py | codes batch by batch; which rows are counted: those that fit, K of a person |
 | encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema |
 | binary/ | wide tables of zeros and ones |
 | draft_schema.py | a schema drafted from a table, for its owner to correct |

@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import Reduction
-from dpopt.solvers.local_search.annealing import BATCH, Found, Schedule, anneal_repeatedly
+from dpopt.programs.results import SolveLimits
 from dpopt.solvers.local_search.layout import (
+    BATCH,
+    Found,
+    Schedule,
+    anneal_repeatedly,
     boltzmann_table,
     build_index,
     lay_out_rules,

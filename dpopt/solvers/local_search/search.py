@@ -27,16 +27,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.presolve import Presolve, presolve_reduced
 from dpopt.programs.reduction import Reduction, reduce_max_csp
-from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit, starts
-from dpopt.solvers.local_search.annealing import BATCH, Found, Schedule, anneal_repeatedly
-from dpopt.solvers.local_search.layout import boltzmann_table, build_index, new_state
+from dpopt.solvers.local_search.layout import (
+    BATCH,
+    Found,
+    Schedule,
+    anneal_repeatedly,
+    boltzmann_table,
+    build_index,
+    new_state,
+)
 from dpopt.solvers.local_search.rules import SWEEPS_UNDER_RULES, search_under_rules
 
 NAME = "local-search"

@@ -2,6 +2,8 @@
 
 Incumbents and bounds over time, as a library reports them while it runs.
 
+Let a process end when the one that started it does, where the kernel offers that (Linux).
+
 Programs that read a file and write a file: run to their end, with every line that they print.
 """
 
@@ -16,8 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from dpopt.programs.limits import SolveLimits
-from dpopt.programs.results import Limit, Point, Progress, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)

@@ -29,11 +29,10 @@ from typing import IO
 import numpy as np
 
 from dpopt.errors import ProgramError, SolverUnavailableError
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveResult, Termination, as_record
+from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination, as_record
 from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
 from dpopt.solvers.process.adapter import HEADER

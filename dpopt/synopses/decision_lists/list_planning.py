@@ -14,7 +14,7 @@ from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.polynomials.decision_lists import best_coefficients
-from dpopt.polynomials.linear_solver import DEFAULT, linear_solver
+from dpopt.polynomials.exact_optimum import DEFAULT, linear_solver
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily

@@ -17,9 +17,8 @@ from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.array_files import read_array
 from dpopt.files.codec import decode
-from dpopt.files.json_files import json_object
+from dpopt.files.json_files import json_object, parse_json
 from dpopt.files.reading import read_text
-from dpopt.files.strict_json import parse_json
 from dpopt.queries.decision_lists.families import DeclaredRows, ListFamily
 from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
 from dpopt.synopses.synopsis import Synopsis

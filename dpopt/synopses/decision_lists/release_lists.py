@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpopt.polynomials.linear_solver import DEFAULT
+from dpopt.polynomials.exact_optimum import DEFAULT
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.list_measurement import ListTable
 from dpopt.private.readers.read_lists import read_lists

@@ -2,8 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| range_workload.py | which ranges are to be answered well |
-| hierarchy_ranges.py | ranges under a declared hierarchy; those of blocks with the largest predicted variance |
+| range_workload.py | which ranges are to be answered well, also under a hierarchy; those with the largest variance |
 | counts_plan.py, tree_plan.py | what all plans give; what those of trees give; plans on file |
 | histogram_plan.py, hierarchy_plan.py | the plans: over bins, over a declared hierarchy |
 | release_histogram.py | from a table, or from counts, to a histogram |

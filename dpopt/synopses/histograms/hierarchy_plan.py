@@ -27,7 +27,7 @@ from dpopt.synopses.histograms.counts_plan import (
     node_sensitivity,
     whole_amount,
 )
-from dpopt.synopses.histograms.hierarchy_ranges import NODES, parse_hierarchy_ranges
+from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
     SINGLE_BINS,

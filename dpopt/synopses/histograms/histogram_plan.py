@@ -25,8 +25,7 @@ from dpopt.synopses.histograms.counts_plan import (
     node_sensitivity,
     whole_amount,
 )
-from dpopt.synopses.histograms.hierarchy_ranges import worst_ranges
-from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload
+from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
     SINGLE_BINS,

@@ -17,10 +17,9 @@ from dpopt.releases.progress import stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
-from dpopt.synopses.histograms.hierarchy_ranges import NODES
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
-from dpopt.synopses.histograms.range_workload import ALL
+from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
 from dpopt.transcript.journal import MemoryJournal

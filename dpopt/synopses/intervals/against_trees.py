@@ -11,9 +11,8 @@ import numpy as np
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.synopses.histograms.counts_plan import whole_amount
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
-from dpopt.synopses.histograms.hierarchy_ranges import worst_ranges
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.synopses.histograms.range_workload import RangeWorkload
+from dpopt.synopses.histograms.range_workload import RangeWorkload, worst_ranges
 from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.noise_reach import reach_of_variance

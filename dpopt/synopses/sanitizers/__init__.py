@@ -5,9 +5,8 @@ disjunctions, conjunctions and r-of-k; its Remark 4.7. `dpopt.synopses.summaries
 
 | file | what it holds |
 |---|---|
-| symmetric_families.py | families for OR, AND and "at least r of k" in both bases, and the plan of the best degree |
+| symmetric_families.py | families for OR, AND and "at least r of k", also from disjunctions; the plan of the best degree |
 | sanitizer_plan.py | the plan: unit, noise, what is predicted and what the theorems promise |
 | release_sanitizer.py | from a table behind its door to a release |
 | sanitized.py | the release: answers with bounds; its file |
-| through_disjunctions.py | r-of-k queries from answers to disjunctions |
 """

@@ -9,7 +9,7 @@ from math import comb, inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.polynomials.joint import least_predicted_error
+from dpopt.polynomials.coefficient_budgets import least_predicted_error
 from dpopt.polynomials.targets import Target
 from dpopt.synopses.summaries.budget_spread import LEFT_OUT, Measured
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan, countable, measured_by

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
-from dpopt.polynomials.joint import least_predicted_error
+from dpopt.polynomials.coefficient_budgets import least_predicted_error
 from dpopt.polynomials.targets import Target
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 

@@ -16,10 +16,9 @@ from dpopt.models.records.consistent_records import (
     proven_end,
     reversed_sense,
 )
-from dpopt.polynomials.linear_solver import linear_solver
-from dpopt.programs.limits import SolveLimits
+from dpopt.polynomials.exact_optimum import linear_solver
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.results import Termination
+from dpopt.programs.results import SolveLimits, Termination
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 from dpopt.synopses.summaries.ways import Way
 

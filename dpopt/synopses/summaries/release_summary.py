@@ -1,25 +1,152 @@
-"""From a table behind its door to a summary."""
+"""From a table behind its door to a summary; what is accurate enough."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import amount_for
+from dpopt.errors import DpoptError, PlanError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Schema
 from dpopt.synopses.release import Asked, Request, Running, reserved
-from dpopt.synopses.summaries.error_goals import refuse_inaccurate
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SMALL_QUERIES, SummaryPlan, plan_summary
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
+
+MOST_RECORDS = 10**15
+LARGEST_BUDGET = 1e6
+_RECORD_DIGITS, _DIGITS = 4, 3  # of the number of records and of the budget that are named
+_HALVINGS, _TRIALS = 20, 50
+
+
+def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SMALL_QUERIES) -> None:
+    """Refuse a plan whose predicted error is above what is asked for, before any table is read.
+
+    Each number that the message names was planned: the least number of records of four digits at this budget, the least budget
+    of three digits for these records, and the largest k for both.
+
+    Parameters
+    ----------
+    plan : SummaryPlan
+    error : float
+        Share of records that the queries of k conditions are to be within.
+    small_queries : float
+        As for `plan_summary`.
+
+    Raises
+    ------
+    PlanError
+        If the predicted error is above `error`, or that is no number above 0.
+    """
+    if not (isfinite(error) and error > 0.0):
+        raise PlanError(f"found the error {error!r}; expected a share of the records above 0, such as 0.05")
+    if plan.predicted <= error:
+        return
+
+    def planned(
+        *, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width
+    ) -> SummaryPlan | None:
+        """Return the plan with other numbers; None where it is refused or not accurate enough."""
+        try:
+            found = plan_summary(
+                plan.literals,
+                width,
+                budget,
+                size=size,
+                predicate=plan.predicate,
+                relation=plan.relation,
+                small_queries=small_queries,
+            )
+        except DpoptError:
+            return None
+        return found if found.predicted <= error else None
+
+    records = _records_that_do(plan.size, lambda size: planned(size=size) is not None)
+    enough = [
+        None if records is None else f"n = {records:,} would do at this budget",
+        None
+        if records is None
+        else _budget_that_does(plan, records, lambda one: planned(budget=one) is not None),
+        _conditions_that_do(plan.width, lambda width: planned(width=width) is not None),
+    ]
+    said = [one for one in enough if one is not None] or [
+        "no number of records, no budget and no smaller k would do: take fewer columns (--columns)"
+    ]
+    raise PlanError(
+        f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted to be "
+        f"within {plan.predicted:.4g} at {plan.budget.describe()}. {'; or '.join(said)}"
+    )
+
+
+def _records_that_do(size: int, does: Callable[[int], bool]) -> int | None:
+    """Return the least number of records of four digits (exact below 10,000) that does; None if none is found."""
+    low, high = size, 2 * size
+    while not does(high):
+        low, high = high, 4 * high
+        if high > MOST_RECORDS:
+            return None
+    unit = max(1, 10 ** (len(str(low)) - _RECORD_DIGITS))
+    below, above = low // unit, -(-high // unit)
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if does(middle * unit) else (middle, above)
+    return above * unit if does(above * unit) else None
+
+
+def _budget_that_does(plan: SummaryPlan, records: int, does: Callable[[Budget], bool]) -> str | None:
+    """Return the least budget of three digits that does, as its epsilon or rho.
+
+    What is predicted depends on n rho^(1/2), or n epsilon, alone, up to rounding: the search begins at the budget that makes
+    up for the records that are lacking.
+    """
+    budget, factor = plan.budget, records / plan.size
+    name = "epsilon" if budget.rho is None else "rho"
+    now = amount_for(budget, gaussian=plan.gaussian)
+    wanted = now * (factor**2 if plan.gaussian else factor)
+
+    def scaled(amount: float) -> Budget:
+        return replace(budget, rho=amount) if name == "rho" else replace(budget, epsilon=amount)
+
+    start = (budget.rho if name == "rho" else budget.epsilon) or 0.0
+    low, high = start, 2.0 * start
+    while amount_for(scaled(high), gaussian=plan.gaussian) < wanted:
+        low, high = high, 2.0 * high
+        if high > LARGEST_BUDGET:
+            return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        enough = amount_for(scaled(middle), gaussian=plan.gaussian) >= wanted
+        low, high = (low, middle) if enough else (middle, high)
+    unit = 10.0 ** (floor(log10(high)) - _DIGITS + 1)
+    multiple = ceil(high / unit)
+    while multiple > 1 and does(scaled(_written(multiple - 1, unit))):
+        multiple -= 1
+    for _ in range(_TRIALS):
+        if does(scaled(_written(multiple, unit))):
+            return f"{name} = {_written(multiple, unit):g} for this n"
+        multiple += 1
+    return None
+
+
+def _conditions_that_do(width: int, does: Callable[[int], bool]) -> str | None:
+    fewer = next((k for k in range(width - 1, 0, -1) if does(k)), None)
+    return None if fewer is None else f"k = {fewer} at this budget and this n"
+
+
+def _written(multiple: int, unit: float) -> float:
+    """Return a multiple of a power of ten as the number that is printed."""
+    return float(f"{multiple * unit:.6g}")
 
 
 def summary(

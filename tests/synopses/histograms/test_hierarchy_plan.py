@@ -22,13 +22,13 @@ from dpopt.queries.ranges.hierarchy import hierarchy_of
 from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan, plan_hierarchy
-from dpopt.synopses.histograms.hierarchy_ranges import (
+from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.range_workload import (
     MOST_OF_A_KIND,
     all_ranges,
     ranges_of_nodes,
     ranges_of_sizes,
 )
-from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE

@@ -12,9 +12,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.queries.ranges.weighted_ranges import height_of, squared_norms
-from dpopt.synopses.histograms.hierarchy_ranges import worst_ranges
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.synopses.histograms.range_workload import RangeWorkload
+from dpopt.synopses.histograms.range_workload import RangeWorkload, worst_ranges
 
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 ZCDP = Budget(None, 1e-9, 0.5, Accountant.ZCDP)

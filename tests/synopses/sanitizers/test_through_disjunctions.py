@@ -15,10 +15,10 @@ from dpopt.polynomials.targets import disjunction_weights, total_weight
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import SETS
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
-from dpopt.synopses.sanitizers.through_disjunctions import (
+from dpopt.synopses.sanitizers.symmetric_families import (
     of_polynomial,
     of_summary,
+    plan_symmetric,
     predicted_through_disjunctions,
     predicted_through_polynomial,
     summary_through_disjunctions,

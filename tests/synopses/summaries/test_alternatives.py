@@ -88,7 +88,7 @@ def test_tables_whose_counts_agree_within_the_noise_have_answers_within_the_guar
 def _with_shares(target: Target, measured: Measured, most: int, reach: np.ndarray) -> float:
     from fractions import Fraction
 
-    from dpopt.polynomials.joint import least_predicted_error
+    from dpopt.polynomials.coefficient_budgets import least_predicted_error
     from dpopt.synopses.summaries.budget_spread import LEFT_OUT
 
     weights = [

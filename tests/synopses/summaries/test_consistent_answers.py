@@ -12,9 +12,8 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import WorkloadError
 from dpopt.polynomials.targets import Target
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema

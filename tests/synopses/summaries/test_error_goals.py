@@ -9,7 +9,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError
-from dpopt.synopses.summaries.error_goals import refuse_inaccurate
+from dpopt.synopses.summaries.release_summary import refuse_inaccurate
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from tests.synopses.summaries.test_summary_plan import bits
 

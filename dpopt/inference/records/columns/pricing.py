@@ -28,7 +28,7 @@ from dpopt.models.best_responses.column_pricing import PricingProgram, pricing_p
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.programs.certificate import credible_bound
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver, why_refused
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.solvers.registry import get_solver

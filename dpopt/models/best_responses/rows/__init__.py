@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| clause_rows.py, parity_rows.py | rows of clauses, kind by kind |
+| clause_rows.py | rows of clauses, kind by kind |
 | clique_rows.py | rows of clauses with a literal in common |
 | rule_rows.py | rows of hard rules |
 """
