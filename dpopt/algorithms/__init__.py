@@ -10,6 +10,7 @@ on released values only.
 | registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
 | asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
 | stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |
+| prediction.py | what the simulations of plans on public populations share |
 | explain.py | what a plan costs, for people |
 | memory.py | the memory that a run will take |
 | synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |

@@ -30,8 +30,8 @@ from dpopt.algorithms.options import (
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.algorithms.dualquery.simulation import PredictedError
     from dpopt.algorithms.memory import ExpectedMemory
+    from dpopt.algorithms.prediction import PredictedError
     from dpopt.queries.workloads.workload import Workload
     from dpopt.releases.plan import Plan
     from dpopt.releases.run import Driver

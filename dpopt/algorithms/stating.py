@@ -14,9 +14,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
-from dpopt.algorithms.dualquery.simulation import ROWS, PredictedError, named_part, simulated_clauses
+from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.options import Auto, Options, PlanRequest
+from dpopt.algorithms.prediction import ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.private.evaluation.errors import non_private_errors

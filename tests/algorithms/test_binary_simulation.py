@@ -10,7 +10,8 @@ import pytest
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.dualquery.simulation import PredictedError, named_part, predict_error, simulated_rounds
+from dpopt.algorithms.dualquery.simulation import named_part, predict_error, simulated_rounds
+from dpopt.algorithms.prediction import PredictedError
 from dpopt.algorithms.release import release
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError

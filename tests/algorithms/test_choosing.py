@@ -10,11 +10,12 @@ from dpopt.algorithms import registry
 from dpopt.algorithms import stating as module
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.dualquery.simulation import PredictedError, predict_error
+from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.algorithms.measured.plan import ADAPTIVE, NOISE, PROJECTION, FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, _scaled, predict_measured
-from dpopt.algorithms.measured.simulation import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.options import Adaptive, Auto, DualQuery, Projection
+from dpopt.algorithms.prediction import ROWS as SIMULATED_ROWS
+from dpopt.algorithms.prediction import PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, candidates_for, plan_of, predict
 from dpopt.algorithms.stating import choose, plan_and_statement, public_baselines
 from dpopt.errors import PlanError

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.dualquery.simulation import CLOSED_FORM
 from dpopt.algorithms.fem.simulation import predict_fem
 from dpopt.algorithms.measured import simulation as module
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.simulation import PublicNoise, predict_measured
+from dpopt.algorithms.measured.simulation import predict_measured
+from dpopt.algorithms.prediction import CLOSED_FORM, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, plan_of, predict
 from dpopt.algorithms.stating import choose
 from dpopt.errors import PlanError

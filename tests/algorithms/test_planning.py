@@ -18,8 +18,8 @@ from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.accuracy import proven_error
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number, make_plan
-from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import DualQuery, PlanRequest
+from dpopt.algorithms.prediction import PredictedError
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms import stating as module
-from dpopt.algorithms.dualquery.simulation import ROWS
+from dpopt.algorithms.prediction import ROWS
 from dpopt.algorithms.stating import public_baselines, verdict
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.public_population.population import binary_population, public_population

@@ -177,7 +177,7 @@ def test_the_candidates_of_a_simulation_are_told_on_standard_error(
     public: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dpopt.algorithms.dualquery import simulation
-    from dpopt.algorithms.dualquery.simulation import PredictedError
+    from dpopt.algorithms.prediction import PredictedError
 
     monkeypatch.setattr(
         simulation, "predict_error", lambda plan, workload, runs, density: PredictedError(0.5, 0.1, runs, 1)

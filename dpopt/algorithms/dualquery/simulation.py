@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,10 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.prediction import ROWS, SIMULATED, PredictedError, errors_of, mean_of_runs
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.curators.dualquery_curator import Curator
-from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
@@ -134,52 +133,11 @@ def _net(signed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 MOST_QUERIES = 200_000
 MOST_CELLS = 1_000_000
-SIMULATED = "prediction by simulation on public synthetic data, not a bound"
 BINARY = f"{SIMULATED}; a public population of zeros and ones"
-CLOSED_FORM = "expected errors of the noise, which do not depend on the data"
-ROWS = 20_000
 _TWICE_AT_MOST = 1_000_000
 _MOST_ANSWERS, _LEAST_QUERIES = 400_000_000, 20_000
 _MOST_RECORD_CELLS = 50_000_000
 SWEEPS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class PredictedError:
-    """Errors that a simulation on public synthetic data shows.
-
-    Attributes
-    ----------
-    max_error, mean_error : float
-        Largest and mean absolute error over the simulated queries, averaged over the runs.
-    runs : int
-        Number of simulated runs, each on its own population.
-    queries : int
-        Number of simulated queries: the workload, or a public random part of it.
-    kind : str
-        How the errors were predicted.
-    rounds : int or None
-        Number of simulated rounds where a plan has more than are simulated.
-    """
-
-    max_error: float
-    mean_error: float
-    runs: int
-    queries: int
-    kind: str = SIMULATED
-    rounds: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the prediction as a JSON object."""
-        fewer = {} if self.rounds is None else {"simulated_rounds": self.rounds}
-        return {
-            "kind": self.kind,
-            "max_error": self.max_error,
-            "mean_error": self.mean_error,
-            "runs": self.runs,
-            "simulated_queries": self.queries,
-            **fewer,
-        }
 
 
 def predict_error(
@@ -228,16 +186,16 @@ def predict_error(
     if has_binary_population(workload, density):
         return _predict_on_binary(plan, workload, runs, density, on_round)
     if workload.marginals is not None and len(workload) > MOST_CELLS:
-        errors = [_random_records(plan.rounds, workload, seed) for seed in range(1, runs + 1)]
-        largest, mean = np.mean(np.array(errors), axis=0).tolist()
-        return PredictedError(largest, mean, runs, len(workload))
+        return mean_of_runs(lambda seed: _random_records(plan.rounds, workload, seed), runs, len(workload))
     clauses = workload.clauses if workload.marginals is not None else _part(workload.clauses, MOST_QUERIES)
-    errors = [
-        _simulate(plan, workload, clauses, seed, lambda number, rounds, _: on_round(number, rounds))
-        for seed in range(1, runs + 1)
-    ]
-    largest, mean = np.mean(np.array(errors), axis=0).tolist()
-    return PredictedError(largest, mean, runs, len(clauses), rounds=_fewer_rounds(plan))
+    return mean_of_runs(
+        lambda seed: _simulate(
+            plan, workload, clauses, seed, lambda number, rounds, _: on_round(number, rounds)
+        ),
+        runs,
+        len(clauses),
+        rounds=_fewer_rounds(plan),
+    )
 
 
 def _fewer_rounds(plan: DualQueryPlan) -> int | None:
@@ -322,9 +280,7 @@ def _random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, 
     population = PrivateDataset.from_codes(workload.schema, columns)
     chosen = permutation(public_stream(seed, "random records"), ROWS)[:rounds]
     records = np.stack([column[chosen] for column in columns], axis=1).astype(np.int32)
-    found = {"random": RecordAnswers(records)}
-    errors = non_private_errors(population, workload.queries, found)["random"]
-    return errors.max_error, errors.mean_error
+    return errors_of(population, workload, RecordAnswers(records))
 
 
 def _part(clauses: Clauses, most: int) -> Clauses:

@@ -8,20 +8,26 @@ from math import exp, log, pi, sqrt
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.simulation import CLOSED_FORM, PredictedError
 from dpopt.algorithms.measured.driver import measure
 from dpopt.algorithms.measured.fitting import RecordFitter, merged
 from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.prediction import (
+    AMPLE,
+    AMPLE_PURE,
+    CLOSED_FORM,
+    ROWS,
+    PredictedError,
+    PublicNoise,
+    answers_of,
+    errors_of,
+    mean_of_runs,
+)
 from dpopt.private.curators.measuring_curator import MeasuringCurator
-from dpopt.private.evaluation.errors import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.public_random import permutation, public_stream, uniforms
-from dpopt.queries.counting.answers import Answers, RecordAnswers
+from dpopt.public_random import permutation, public_stream
+from dpopt.queries.counting.answers import Answers
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
@@ -30,33 +36,11 @@ from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Walk
 from dpopt.transcript.journal import MemoryJournal
 
-ROWS = 20_000
 RECORDS = 5_000
 SWEEPS = 1
 MOST_CLAUSES = 50_000
 _LEAST_SCALE = 1e-3
 _EULER = 0.5772156649015329
-
-
-class PublicNoise:
-    """Noise from a public stream, for populations that are nobody's data; never private."""
-
-    is_private = False
-
-    def __init__(self, seed: int) -> None:
-        self._stream = public_stream(seed, "noise of a simulation")
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        """Return counts plus rounded Gaussian noise."""
-        radius = np.sqrt(-2.0 * np.log1p(-uniforms(self._stream, len(counts))))
-        angle = 2.0 * np.pi * uniforms(self._stream, len(counts))
-        return counts + np.rint(scale * radius * np.cos(angle)).astype(np.int64)
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        """Return counts plus rounded Laplace noise."""
-        centred = uniforms(self._stream, len(counts)) - 0.5
-        size = -np.log1p(-2.0 * np.minimum(np.abs(centred), 0.5 - 2.0**-54))
-        return counts + np.rint(scale * np.sign(centred) * size).astype(np.int64)
 
 
 def predict_measured(
@@ -72,9 +56,7 @@ def predict_measured(
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
     part, played = _part(plan, workload)
-    errors = [_simulate(played, part, seed, density) for seed in range(1, runs + 1)]
-    largest, mean = np.mean(np.array(errors), axis=0).tolist()
-    return PredictedError(largest, mean, runs, len(part))
+    return mean_of_runs(lambda seed: _simulate(played, part, seed, density), runs, len(part))
 
 
 def _error_of_noise(plan: MeasuredPlan, queries: int) -> PredictedError:
@@ -130,23 +112,13 @@ def _simulate(
     if fitter is None:
         found = np.concatenate([one.answers.values for one in answered]) / ROWS
     else:
-        distinct, multiplicity = merged(fitter.finish(answered))
-        weights = multiplicity.astype(np.float64)
-        found = (
-            workload.answers_on(distinct, weights)
-            if workload.marginals is None
-            else RecordAnswers(distinct, weights)
-        )
-    errors = non_private_errors(dataset, workload.queries, {"simulated": found})["simulated"]
-    return errors.max_error, errors.mean_error
+        found = answers_of(workload, *merged(fitter.finish(answered)))
+    return errors_of(dataset, workload, found)
 
 
 def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
     """Return the plan for so many rows: the same noise in shares of the size, under a budget that covers everything."""
     factor = rows / plan.size
-    budget = Budget(None, 1e-9, 1e99, Accountant.ZCDP)
-    if not plan.gaussian:
-        budget = Budget(1e99, 0.0, None, Accountant.PURE)
     selections = plan.selections
     if selections is not None:
         selections = replace(
@@ -163,4 +135,11 @@ def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
             fit = replace(fit, records=min(fit.records, RECORDS), sweeps=min(fit.sweeps, SWEEPS))
         # Without smoothing a fit goes on until it is near the counts; fewer records or sweeps would leave errors of their own.
         fit = replace(fit, columns=0, seconds=None)
-    return replace(plan, size=rows, budget=budget, measurements=measurements, selections=selections, fit=fit)
+    return replace(
+        plan,
+        size=rows,
+        budget=AMPLE if plan.gaussian else AMPLE_PURE,
+        measurements=measurements,
+        selections=selections,
+        fit=fit,
+    )

@@ -1,0 +1,140 @@
+"""Predicted errors: a plan, played on public populations instead of the table. What the simulations of all algorithms share.
+
+A plan's stand-in is the same plan for a population of 20,000 records; what depends on the data through shares of the size alone
+is scaled in proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.errors import PlanError
+from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.public_random import public_stream, uniforms
+from dpopt.queries.counting.answers import Answers, RecordAnswers
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
+from dpopt.releases.plan import Plan
+from dpopt.releases.public_population.population import public_table
+from dpopt.releases.run import Driver, Run, Sources, play_run
+
+ROWS = 20_000
+SIMULATED = "prediction by simulation on public synthetic data, not a bound"
+CLOSED_FORM = "expected errors of the noise, which do not depend on the data"
+AMPLE, AMPLE_PURE = Budget(None, 1e-9, 1e99, Accountant.ZCDP), Budget(1e99, 0.0, None, Accountant.PURE)
+"""Budgets that cover everything: a population is nobody's data."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedError:
+    """Errors that a simulation on public synthetic data shows.
+
+    Attributes
+    ----------
+    max_error, mean_error : float
+        Largest and mean absolute error over the simulated queries, averaged over the runs.
+    runs : int
+        Number of simulated runs, each on its own population.
+    queries : int
+        Number of simulated queries: the workload, or a public random part of it.
+    kind : str
+        How the errors were predicted.
+    rounds : int or None
+        Number of simulated rounds where a plan has more than are simulated.
+    """
+
+    max_error: float
+    mean_error: float
+    runs: int
+    queries: int
+    kind: str = SIMULATED
+    rounds: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the prediction as a JSON object."""
+        fewer = {} if self.rounds is None else {"simulated_rounds": self.rounds}
+        return {
+            "kind": self.kind,
+            "max_error": self.max_error,
+            "mean_error": self.mean_error,
+            "runs": self.runs,
+            "simulated_queries": self.queries,
+            **fewer,
+        }
+
+
+class PublicNoise:
+    """Noise from a public stream, for populations that are nobody's data; never private."""
+
+    is_private = False
+
+    def __init__(self, seed: int) -> None:
+        self._stream = public_stream(seed, "noise of a simulation")
+
+    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts plus rounded Gaussian noise."""
+        radius = np.sqrt(-2.0 * np.log1p(-uniforms(self._stream, len(counts))))
+        angle = 2.0 * np.pi * uniforms(self._stream, len(counts))
+        return counts + np.rint(scale * radius * np.cos(angle)).astype(np.int64)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts plus rounded Laplace noise."""
+        centred = uniforms(self._stream, len(counts)) - 0.5
+        size = -np.log1p(-2.0 * np.minimum(np.abs(centred), 0.5 - 2.0**-54))
+        return counts + np.rint(scale * np.sign(centred) * size).astype(np.int64)
+
+
+def mean_of_runs(
+    simulate: Callable[[int], tuple[float, float]], runs: int, queries: int, **how: Any
+) -> PredictedError:
+    """Return the mean of the largest and mean errors that a simulation has with the seeds 1, 2, ...; `how` describes it."""
+    largest, mean = np.mean(np.array([simulate(seed) for seed in range(1, runs + 1)]), axis=0).tolist()
+    return PredictedError(largest, mean, runs, queries, **how)
+
+
+def errors_of_run(
+    driver: Driver,
+    plan: Plan,
+    workload: Workload,
+    seed: int,
+    density: float | None,
+    noise: Noise | None = None,
+) -> tuple[float, float]:
+    """Play a plan for `ROWS` records on a public population; return the largest and the mean error of its records.
+
+    Raises
+    ------
+    PlanError
+        If the population would have too many attributes.
+    """
+    dataset = public_table(workload, ROWS, seed=seed, density=density)
+    job = Job(plan, workload.schema, workload, {}, {})
+    outcome = play_run(driver, Run(job, dataset, sources=Sources(noise=noise, words=SeededWords(seed))))
+    if outcome.records is None:
+        raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
+    found = answers_of(workload, outcome.records.distinct, outcome.records.multiplicity)
+    return errors_of(dataset, workload, found)
+
+
+def answers_of(workload: Workload, distinct: NDArray[np.int32], multiplicity: NDArray[np.int64]) -> Answers:
+    """Return what records answer, in whichever form is cheaper to compare."""
+    weights = multiplicity.astype(np.float64)
+    if workload.marginals is None:
+        return workload.answers_on(distinct, weights)
+    return RecordAnswers(distinct, weights)
+
+
+def errors_of(dataset: PrivateDataset, workload: Workload, found: Answers) -> tuple[float, float]:
+    """Return the largest and the mean error of answers on a public population."""
+    errors = non_private_errors(dataset, workload.queries, {"simulated": found})["simulated"]
+    return errors.max_error, errors.mean_error
