@@ -145,7 +145,7 @@ def measure_size(
         curator = CountingCurator(records, ledger, journal, size=0, noise=noise)
         if len(past.charges) > len(lost):
             curator.recall(past.charges[-1], drawn=False)
-            value = curator.complete_measure(measurement)
+            value = curator.measure(measurement, again=True)
         else:
             value = curator.measure(measurement)
         past = PastSize([*lost, measurement.charge()], torn=False, value=value)

@@ -402,10 +402,10 @@ def measure_again_with_other_noise(patch: pytest.MonkeyPatch) -> None:
     """A name counts as measured with noise of one scale only: the same counts leave once more with other noise."""
     original = CountingCurator.measure
 
-    def again(self: CountingCurator, measurement: Counted, **where: int) -> NoisyAnswers:
+    def again(self: CountingCurator, measurement: Counted, **how: Any) -> NoisyAnswers:
         if measurement.scale == 9.0:
             self._labels = set()
-        return original(self, measurement, **where)
+        return original(self, measurement, **how)
 
     patch.setattr(CountingCurator, "measure", again)
 

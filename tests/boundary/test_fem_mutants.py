@@ -123,13 +123,13 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
     watch = Watch()
     curator, _ = plan.curator(((0,), (1,)), EventJournal(watch.events))
     attempts: list[Callable[[], object]] = [
-        lambda: curator.complete_select(batch, round=1),  # nothing was recalled
+        lambda: curator.select(batch, round=1, again=True),  # nothing was recalled
         lambda: curator.recall(first, drawn=True),
-        lambda: curator.complete_select(batch, round=1),
+        lambda: curator.select(batch, round=1, again=True),
         lambda: curator.select(batch, round=1),
         lambda: curator.recall(second, drawn=False),
-        lambda: curator.complete_select(batch, round=2),  # the one that is paid
-        lambda: curator.complete_select(batch, round=2),
+        lambda: curator.select(batch, round=2, again=True),  # the one that is paid
+        lambda: curator.select(batch, round=2, again=True),
         lambda: curator.select(batch, round=2),
         lambda: curator.select(batch, round=3),
     ]

@@ -87,7 +87,7 @@ class Script:
             for number, (which, what) in enumerate(rounds, start=1):
                 if number == self.lost:  # its charge is on file, its draw is not
                     curator.recall(which.charge(self.relation), drawn=False)
-                    seen.append(repr(curator.complete_select(which, RECORDS, MULTIPLICITY)))
+                    seen.append(repr(curator.select(which, RECORDS, MULTIPLICITY, again=True)))
                 else:
                     seen.append(repr(curator.select(which, RECORDS, MULTIPLICITY)))
                 seen.append(repr(curator.measure(what, round=number).values.tolist()))

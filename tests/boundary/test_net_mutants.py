@@ -108,10 +108,10 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
     curator, _ = one.curator(TABLE)
     multisets, (charge,) = Multisets(one.answers, 2), (selection_charge(1, Decimal("1.5"), relation),)
     attempts: list[Callable[[], object]] = [
-        lambda: curator.complete_database(multisets, reach=Decimal(2)),  # nothing was recalled
+        lambda: curator.select_database(multisets, reach=Decimal(2), again=True),  # nothing was recalled
         lambda: curator.recall(charge, drawn=False),
-        lambda: curator.complete_database(multisets, reach=Decimal(2)),  # the one that is paid
-        lambda: curator.complete_database(multisets, reach=Decimal(2)),
+        lambda: curator.select_database(multisets, reach=Decimal(2), again=True),  # the one that is paid
+        lambda: curator.select_database(multisets, reach=Decimal(2), again=True),
         lambda: curator.select_database(multisets, reach=Decimal(2)),
     ]
     for attempt in attempts:

@@ -100,12 +100,12 @@ def test_a_charge_without_its_selection_is_completed() -> None:
     curator, ledger, journal = curator_on(marginals())
     charge = fem_charges(2, RANGE, REPLACE)[0]
     curator.recall(charge, drawn=False)
-    selected = curator.complete_select(RECORDS, round=1)
+    selected = curator.select(RECORDS, round=1, again=True)
     assert selected.charge == charge
     assert [entry["kind"] for entry in journal.entries] == ["query selection"]
     assert [entry for entry in ledger.entries if entry.label] == [charge]
     with pytest.raises(BudgetError, match="selection of round 2"):
-        curator.complete_select(RECORDS, round=2)
+        curator.select(RECORDS, round=2, again=True)
 
 
 def test_another_number_of_records_is_refused_before_anything_is_charged() -> None:

@@ -109,19 +109,19 @@ def test_queries_of_another_schema_are_refused_before_anything_is_spent() -> Non
 def test_a_charge_on_file_is_completed_and_not_charged_again() -> None:
     run = measuring()
     run.curator.recall(CHARGES[0], drawn=False)
-    assert run.curator.complete_measure(BOTH, round=2).values.tolist() == EXACT
+    assert run.curator.measure(BOTH, round=2, again=True).values.tolist() == EXACT
     assert run.events == ["gaussian", "journal measurement"]
     assert run.journal.memory.entries[0]["round"] == 2
     assert run.ledger.entries == (CHARGES[0],)
     with pytest.raises(BudgetError, match="was drawn before"):
-        run.curator.complete_measure(BOTH)
+        run.curator.measure(BOTH, again=True)
 
 
 def test_a_charge_of_another_measurement_is_not_completed() -> None:
     run = measuring()
     run.curator.recall(CHARGES[0], drawn=False)
     with pytest.raises(BudgetError, match="not that of the measurement 'other'"):
-        run.curator.complete_measure(OTHER)
+        run.curator.measure(OTHER, again=True)
     assert run.events == []
 
 
@@ -134,7 +134,7 @@ def test_what_is_on_file_or_torn_is_not_drawn_again() -> None:
     with pytest.raises(BudgetError, match="was drawn before"):
         run.select(SELECTIONS[0])
     with pytest.raises(BudgetError, match="was drawn before"):
-        run.curator.complete_measure(BOTH)
+        run.curator.measure(BOTH, again=True)
     assert run.events == []
 
 
@@ -155,10 +155,10 @@ def test_a_selection_on_file_as_charged_is_completed_and_not_charged_again() -> 
     run = measuring()
     run.curator.recall(SELECTIONS[0].charge(ADD_REMOVE), drawn=False)
     with run.drawing():
-        run.curator.complete_select(SELECTIONS[0], RECORDS, MULTIPLICITY)
+        run.curator.select(SELECTIONS[0], RECORDS, MULTIPLICITY, again=True)
     assert run.events == ["draw", "journal selection"]
     with run.drawing(), pytest.raises(BudgetError, match="was drawn before"):
-        run.curator.complete_select(SELECTIONS[0], RECORDS, MULTIPLICITY)
+        run.curator.select(SELECTIONS[0], RECORDS, MULTIPLICITY, again=True)
 
 
 def test_a_round_selects_once_even_if_it_was_reserved_twice() -> None:

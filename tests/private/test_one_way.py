@@ -124,10 +124,10 @@ def test_another_noise_than_planned_is_refused_and_nothing_is_measured(scale: fl
 def test_a_charge_on_file_is_completed_and_not_charged_again() -> None:
     curator, _, ledger, journal = measured(TABLE)
     curator.recall(ledger.reserved[0], drawn=False)
-    assert curator.complete_one_way(scale=2.0, gaussian=True).values.tolist() == EXACT
+    assert curator.measure_one_way(scale=2.0, gaussian=True, again=True).values.tolist() == EXACT
     assert journal.events == ["gaussian", "journal measurement"]
     with pytest.raises(BudgetError, match="do not fit together"):
-        curator.complete_one_way(scale=2.0, gaussian=True)
+        curator.measure_one_way(scale=2.0, gaussian=True, again=True)
 
 
 def exact_counts(table: Table) -> NDArray[np.int64]:

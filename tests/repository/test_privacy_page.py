@@ -249,7 +249,7 @@ def test_every_curator_and_every_charge_is_looked_at() -> None:
         "Curator.draw_queries",
         "CountingCurator.measure",
         "SearchingCurator.cut",
-        "Curator.complete_one_way",
+        "Curator.measure_one_way",
     } <= held
     assert {"measurement_charge", "fem_charges", "Measurement.charge", "MedianCut.charge"} <= held
 

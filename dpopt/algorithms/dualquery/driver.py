@@ -350,8 +350,7 @@ def _one_way(walk: Walk[Curator], plan: DualQueryPlan) -> NoisyAnswers | None:
     scale, gaussian = plan.one_way.scale, plan.one_way.gaussian
 
     def measure(again: bool) -> NoisyAnswers:  # noqa: FBT001
-        ask = walk.curator.complete_one_way if again else walk.curator.measure_one_way
-        return ask(scale=scale, gaussian=gaussian)
+        return walk.curator.measure_one_way(scale=scale, gaussian=gaussian, again=again)
 
     return walk.draw(MEASUREMENT, plan.charges()[0], measure, round=0)
 

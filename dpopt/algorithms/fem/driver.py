@@ -103,8 +103,7 @@ def _batch(
 
 def _selection(walk: Walk[FemCurator], batch: Batch) -> Callable[[bool], SelectedQuery]:
     def select(again: bool) -> SelectedQuery:  # noqa: FBT001
-        ask = walk.curator.complete_select if again else walk.curator.select
-        return ask(batch.records, round=batch.round)
+        return walk.curator.select(batch.records, round=batch.round, again=again)
 
     return select
 

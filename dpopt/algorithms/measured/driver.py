@@ -143,8 +143,7 @@ def _measure(
     measurement = Measurement(charge.label, queries, plan.scale_of(charge.label), plan.gaussian)
 
     def draw(again: bool) -> NoisyAnswers:  # noqa: FBT001
-        ask = walk.curator.complete_measure if again else walk.curator.measure
-        return ask(measurement, round=number)
+        return walk.curator.measure(measurement, again=again, round=number)
 
     def check(values: NoisyAnswers) -> None:
         if (values.noise, values.scale) != (plan.noise, measurement.scale):
@@ -172,8 +171,7 @@ def _selected(
     """Return what a round selects; None where it is lost."""
 
     def draw(again: bool) -> SelectedMarginal:  # noqa: FBT001
-        ask = walk.curator.complete_select if again else walk.curator.select
-        return ask(selection, *records())
+        return walk.curator.select(selection, *records(), again=again)
 
     def check(selected: SelectedMarginal) -> None:
         if selected.candidate >= len(selection.candidates):

@@ -69,8 +69,7 @@ def play(job: Job, walk: Walk[NetCurator], prepared: tuple[Universe, Multisets] 
     universe, multisets = prepared or _databases(job)
 
     def select(again: bool) -> SelectedDatabase:  # noqa: FBT001
-        ask = walk.curator.complete_database if again else walk.curator.select_database
-        return ask(multisets, reach=plan.reach)
+        return walk.curator.select_database(multisets, reach=plan.reach, again=again)
 
     def check(selected: SelectedDatabase) -> None:
         found, last = int(selected.counts.sum()), int(selected.elements[-1])

@@ -54,40 +54,28 @@ class Counted(Noised, Protocol):
 class CountingCurator(Door[Closed]):
     """Answers a driver with noisy counts only; parameters as for `Door`."""
 
-    def measure(self, measurement: Counted, **where: int) -> NoisyAnswers:
+    def measure(self, measurement: Counted, *, again: bool = False, **where: int) -> NoisyAnswers:
         """Count, charge, then add noise.
 
         Neighbouring relation, sensitivity and theorem: see the measurement's `charge`. It is computed here from the measurement
         and what is public, never taken from the caller. `where` goes into the transcript: ``round=3``.
 
-        Privacy: C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14 in docs/privacy.md.
+        With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each name is
+        measured once.
+
+        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14 in docs/privacy.md.
 
         Raises
         ------
         BudgetError
-            If the ledger has no reservation left for this charge, or the name was measured before; nothing is drawn then.
+            If the ledger has no reservation left for this charge, or none such was recalled, or the name was measured before;
+            nothing is drawn then.
         PlanError
             If the measurement is none of `MEASUREMENTS`, whose charge nobody has proven, or not one of these records; nothing
             is spent then.
         WorkloadError, PrivateDataError
             If measurement and records do not fit together; nothing is spent then.
         """
-        return self._measured(measurement, again=False, **where)
-
-    def complete_measure(self, measurement: Counted, **where: int) -> NoisyAnswers:
-        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
-
-        Privacy: A5, C2, C3, C14 in docs/privacy.md.
-
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is another one.
-        """
-        return self._measured(measurement, again=True, **where)
-
-    def _measured(self, measurement: Counted, *, again: bool, **where: int) -> NoisyAnswers:
-        """Measure once for each name. Privacy: A3, C2 in docs/privacy.md."""
         held = MEASUREMENTS.get(type(measurement))
         if held is None or not isinstance(self._dataset, held):
             known = [one.__name__ for one, of in MEASUREMENTS.items() if isinstance(self._dataset, of)]

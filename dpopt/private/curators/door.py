@@ -15,7 +15,7 @@ What is done with released values afterwards costs nothing. Privacy: A3, A6 in d
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, NoReturn, Required, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,30 @@ def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomW
     return exact and from_the_system and (noise is None or type(noise) is OpendpNoise)
 
 
+class Use(TypedDict, total=False):
+    """How a door uses what it holds.
+
+    Attributes
+    ----------
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
+    noise, words, sampler :
+        Sources of noise for counts, of random words, and of drawn queries; anything but the defaults, which `is_trusted` names,
+        marks the ledger as not private.
+    threads : int
+        Threads for counting, drawing, and loops over queries.
+    progress : callable, optional
+        Called with the share of the work of one measurement that is done. Its timing depends on public sizes only.
+    """
+
+    size: Required[int]
+    noise: Noise | None
+    words: RandomWords | None
+    sampler: QuerySampler | None
+    threads: int
+    progress: Callable[[float], None] | None
+
+
 class Door(Generic[_Held]):
     """Records, ledger and journal, and the order in which they are used.
 
@@ -63,15 +87,8 @@ class Door(Generic[_Held]):
         Holds the reservation of the whole plan; every charge is spent here before its draw is made.
     journal : Journal
         Gets charge, then draw, each before anything else sees it.
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
-    noise, words, sampler :
-        Sources of noise for counts, of random words, and of drawn queries; anything but the defaults, which `is_trusted` names,
-        marks the ledger as not private.
-    threads : int
-        Threads for counting, drawing, and loops over queries.
-    progress : callable, optional
-        Called with the share of the work of one measurement that is done. Its timing depends on public sizes only.
+    **use
+        As `Use` says.
 
     Raises
     ------
@@ -79,31 +96,20 @@ class Door(Generic[_Held]):
         Under replace-one, if the table does not have exactly `size` records.
     """
 
-    def __init__(
-        self,
-        dataset: _Held,
-        ledger: Ledger,
-        journal: Journal,
-        *,
-        size: int,
-        noise: Noise | None = None,
-        words: RandomWords | None = None,
-        sampler: QuerySampler | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
-    ) -> None:
-        check_size(dataset, ledger.relation, size)
+    def __init__(self, dataset: _Held, ledger: Ledger, journal: Journal, **use: Unpack[Use]) -> None:
+        self._size = use["size"]
+        check_size(dataset, ledger.relation, self._size)
         self._dataset = dataset
         self._ledger = ledger
         self._journal = journal
-        self._size = size
+        noise, words = use.get("noise"), use.get("words")
         self._noise: Noise = OpendpNoise() if noise is None else noise
         self._words: RandomWords = SystemWords() if words is None else words
-        self._threads = threads
-        self._progress = progress
+        self._threads = use.get("threads", 2)
+        self._progress = use.get("progress")
         self._paid: Charge | None = None
         self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
-        if ledger.is_private and not is_trusted(sampler, self._noise, self._words):
+        if ledger.is_private and not is_trusted(use.get("sampler"), self._noise, self._words):
             ledger.mark_not_private(NOT_PRIVATE_DRAWS)
 
     def __reduce__(self) -> NoReturn:
@@ -123,7 +129,7 @@ class Door(Generic[_Held]):
         given_up : Charge or None
             The later round that was given up to pay for it, where it repeats a torn draw.
         drawn : bool
-            Whether its draw may have been seen: it is on file, or torn. If not, the curator's `complete_...` makes it.
+            Whether its draw may have been seen: it is on file, or torn. If not, it is made when it is asked for with `again`.
         """
         if given_up is None:
             self._ledger.spend(charge)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dqrs import dqrs_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError, TranscriptError
+from dpopt.private.curators.door import Use
 from dpopt.private.curators.dualquery_curator import Curator
-from dpopt.private.mechanisms.noise import Noise
-from dpopt.private.mechanisms.randomness import RandomWords
-from dpopt.private.selections.query_weights import KeptQueries, QuerySampler
+from dpopt.private.selections.query_weights import KeptQueries
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -24,16 +22,11 @@ from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SampledQueries
 
 
-class Options(TypedDict, total=False):
+class Options(Use, total=False):
     """What DQRS hands on to `Curator` as it is."""
 
     marginals: MarginalSet | None
     record_clauses: Clauses | None
-    sampler: QuerySampler | None
-    noise: Noise | None
-    words: RandomWords | None
-    threads: int
-    progress: Callable[[float], None] | None
 
 
 class DqrsCurator(Curator):
@@ -52,7 +45,7 @@ class DqrsCurator(Curator):
     ----------
     margin : Decimal
         c, above 0: keeps the probability of drawing again away from 0.
-    dataset, clauses, ledger, journal, size, step, more :
+    dataset, clauses, ledger, journal, step, more :
         As in `Curator`.
     """
 
@@ -63,14 +56,13 @@ class DqrsCurator(Curator):
         ledger: Ledger,
         journal: Journal,
         *,
-        size: int,
         step: Decimal,
         margin: Decimal,
         **more: Unpack[Options],
     ) -> None:
-        super().__init__(dataset, clauses, ledger, journal, size=size, step=step, **more)
+        super().__init__(dataset, clauses, ledger, journal, step=step, **more)
         self._margin = margin
-        self._kept = KeptQueries(step, margin, size, self._weights.table)
+        self._kept = KeptQueries(step, margin, self._size, self._weights.table)
         self._held = np.empty(0, dtype=np.int64)
         self._distances = np.empty(0, dtype=np.int64)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,11 @@ from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import ONE_WAY, one_way_charge
 from dpopt.errors import WorkloadError
-from dpopt.private.curators.door import Door
+from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.measurement import Measurement
-from dpopt.private.mechanisms.noise import Noise
-from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
-from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -33,28 +32,16 @@ class Curator(Door[PrivateDataset]):
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The records.
     clauses : Clauses
         Base queries over the attributes of the data set; the class is closed under negation.
-    ledger : Ledger
-        Holds the reservation of the whole plan; every draw is spent here before it is made.
-    journal : Journal
-        Gets charge, then draw, each before anything else sees it.
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
     step : Decimal
         Step eta.
     marginals : MarginalSet, optional
         Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
     record_clauses : Clauses, optional
         The same queries over the coding of the synthetic records, where that differs from the table's (indicator bits).
-    sampler, noise, words :
-        Sources of draws; anything but the defaults marks the ledger as not private.
-    threads : int
-        Threads for loops over queries.
-    progress : callable, optional
-        Called with the share of the exact counting that is done. Its timing depends on public sizes only.
+    dataset, ledger, journal, use :
+        As in `Door`.
 
     Raises
     ------
@@ -71,27 +58,14 @@ class Curator(Door[PrivateDataset]):
         ledger: Ledger,
         journal: Journal,
         *,
-        size: int,
         step: Decimal,
         marginals: MarginalSet | None = None,
         record_clauses: Clauses | None = None,
-        sampler: QuerySampler | None = None,
-        noise: Noise | None = None,
-        words: RandomWords | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
+        **use: Unpack[Use],
     ) -> None:
+        sampler = use.get("sampler")
         self._sampler = ExactSampler(SystemWords()) if sampler is None else sampler
-        super().__init__(
-            dataset,
-            ledger,
-            journal,
-            size=size,
-            noise=noise,
-            words=words,
-            sampler=self._sampler,
-            threads=threads,
-        )
+        super().__init__(dataset, ledger, journal, **use)
         self._step = step
         self._record_clauses = clauses if record_clauses is None else record_clauses
         if marginals is not None and marginals.number_of_cells != len(clauses):
@@ -99,8 +73,10 @@ class Curator(Door[PrivateDataset]):
                 f"the marginals have {marginals.number_of_cells:,} cells, and there are {len(clauses):,} clauses"
             )
         queries = clauses if marginals is None else marginals
-        counts = exact_counts(dataset, queries, threads=threads, progress=progress)
-        self._weights = QueryWeights(counts, rows=dataset._rows, size=size, step=step, threads=threads)
+        counts = exact_counts(dataset, queries, threads=self._threads, progress=self._progress)
+        self._weights = QueryWeights(
+            counts, rows=dataset._rows, size=self._size, step=step, threads=self._threads
+        )
 
     def draw_queries(self, draws: int) -> SampledQueries:
         """Charge, then draw the queries of the next round.
@@ -138,23 +114,21 @@ class Curator(Door[PrivateDataset]):
         self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
         return self._draw(draws, charge)
 
-    def measure_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
+    def measure_one_way(self, *, scale: float, gaussian: bool, again: bool = False) -> NoisyAnswers:
         """Charge, then measure all one-way marginals with integer noise, where the plan says so.
 
         Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
-        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md. Test:
+        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). With `again`, the charge was recalled without its
+        values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy.md. Test:
         `tests/private/test_one_way.py`.
         """
-        charge = self._charged(self._one_way_charge(scale, gaussian=gaussian), round=0)
-        return self._one_way(scale, charge, gaussian=gaussian)
-
-    def complete_one_way(self, *, scale: float, gaussian: bool) -> NoisyAnswers:
-        """Make the measurement of a charge that was recalled without its values; nothing had left the curator.
-
-        Privacy: A5, C4 in docs/privacy.md.
-        """
-        expected = self._one_way_charge(scale, gaussian=gaussian)
-        return self._one_way(scale, self._recalled(expected, "the planned measurement"), gaussian=gaussian)
+        schema = self._dataset._schema
+        expected = one_way_charge(len(schema), scale=scale, gaussian=gaussian, relation=self._relation)
+        what = "the planned measurement"
+        charge = self._recalled(expected, what) if again else self._charged(expected, round=0)
+        planned = Measurement(ONE_WAY, one_way_marginals(schema), scale, gaussian)
+        exact = planned.exact(self._dataset, self._relation, self._threads)
+        return self._noisy(exact, planned, charge)
 
     def remember(self, drawn: SampledQueries) -> None:
         """Take note of a draw on file, when a run is resumed; it is public, and every round draws afresh."""
@@ -180,16 +154,6 @@ class Curator(Door[PrivateDataset]):
         np.add.at(net, inverse, 1 - 2 * (signed % 2))
         sampled = SampledQueries(self._round, queries[net != 0], net[net != 0], charge)
         return self._released(sampled, sampled.to_json())
-
-    def _one_way_charge(self, scale: float, *, gaussian: bool) -> Charge:
-        attributes = len(self._dataset._schema)
-        return one_way_charge(attributes, scale=scale, gaussian=gaussian, relation=self._relation)
-
-    def _one_way(self, scale: float, charge: Charge, *, gaussian: bool) -> NoisyAnswers:
-        """Count, add noise, put on file, hand out; `charge` is on file. Privacy: A3, C4 in docs/privacy.md."""
-        planned = Measurement(ONE_WAY, one_way_marginals(self._dataset._schema), scale, gaussian)
-        exact = planned.exact(self._dataset, self._relation, self._threads)
-        return self._noisy(exact, planned, charge)
 
 
 def one_way_marginals(schema: Schema) -> MarginalSet:

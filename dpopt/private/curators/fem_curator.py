@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import selection_charge, units_per_range
 from dpopt.errors import PlanError
-from dpopt.private.curators.door import Door
+from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
@@ -34,26 +34,14 @@ class FemCurator(Door[PrivateDataset]):
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The records.
     queries : MarginalSet or Clauses
         Base queries; the class is closed under negation. Marginals are never written out cell by cell.
-    ledger : Ledger
-        Holds the reservation of the whole plan; every selection is spent here before it is made.
-    journal : Journal
-        Gets charge, then selection, each before anything else sees it.
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
     range_ : Decimal
         eps0: the range of a selection.
     records : int
         Number s of synthetic records of each round.
-    words : RandomWords, optional
-        Where the draws come from; anything but the default marks the ledger as not private.
-    threads : int
-        Threads for loops over queries.
-    progress : callable, optional
-        Called with the share of the exact counting that is done.
+    dataset, ledger, journal, use :
+        As in `Door`.
 
     Raises
     ------
@@ -70,22 +58,11 @@ class FemCurator(Door[PrivateDataset]):
         ledger: Ledger,
         journal: Journal,
         *,
-        size: int,
         range_: Decimal,
         records: int,
-        words: RandomWords | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
+        **use: Unpack[Use],
     ) -> None:
-        super().__init__(
-            dataset,
-            ledger,
-            journal,
-            size=size,
-            words=words,
-            threads=threads,
-            progress=progress,
-        )
+        super().__init__(dataset, ledger, journal, **use)
         self._queries, self._records, self._range = queries, records, range_
         held, counts = self._exact_counts()
         self._selection = QuerySelection(
@@ -93,40 +70,30 @@ class FemCurator(Door[PrivateDataset]):
             counts,
             queries=_number_of(queries),
             rows=dataset._rows,
-            size=size,
+            size=self._size,
             records=records,
             range_=range_,
             units=units_per_range(records, ledger.relation),
-            threads=threads,
+            threads=self._threads,
         )
 
-    def select(self, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002 (the journal's word)
+    def select(self, records: NDArray[np.int32], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002 (the journal's word)
         """Charge, then select a query that these synthetic records (s, d) answer badly.
 
-        Privacy: E5 in docs/privacy.md.
+        With `again`, the charge was recalled without its selection, and pays for this one; nothing had left the curator.
+        Privacy: A3, A5, E5 in docs/privacy.md.
 
         Raises
         ------
         BudgetError
-            If the ledger has no reservation left for this charge; nothing is selected then.
+            If the ledger has no reservation left for this charge, or none such was recalled; nothing is selected then.
         PlanError
             If there are not s records.
         """
         satisfied, by = self._answers_of(records)
-        return self._selected(round, satisfied, by, self._charged(self._charge(round), round=round))
-
-    def complete_select(self, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002
-        """Make the selection of a charge that was recalled without one; nothing had left the curator.
-
-        Privacy: A5, E5 in docs/privacy.md.
-
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is not that of this round.
-        """
-        satisfied, by = self._answers_of(records)
-        charge = self._recalled(self._charge(round), f"the selection of round {round}")
+        planned = self._charge(round)
+        what = f"the selection of round {round}"
+        charge = self._recalled(planned, what) if again else self._charged(planned, round=round)
         return self._selected(round, satisfied, by, charge)
 
     def _charge(self, number: int) -> Charge:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
-from dpopt.private.curators.door import Door
+from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.mechanisms.noise import Noise
-from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.multiplicative_scores import (
     MarginalDistribution,
     SignedQueryDistribution,
@@ -53,16 +51,8 @@ class MultiplicativeCurator(Door[PrivateDataset]):
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The records.
     queries : MarginalSet or Clauses
         The workload.
-    ledger : Ledger
-        Holds the reservation of the whole plan; every charge is spent here before its draw is made.
-    journal : Journal
-        Gets charge, then draw, each before anything else sees it.
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
     range_ : Decimal
         eps0: the range of a selection.
     scale : float
@@ -71,12 +61,8 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     whole_marginals : bool
         Marginals are selected and measured as wholes; otherwise queries, each by itself.
-    noise, words :
-        Sources of noise and of random words; anything but the defaults marks the ledger as not private.
-    threads : int
-        Threads for counting.
-    progress : callable, optional
-        Called with the share of noise drawn in a measurement.
+    dataset, ledger, journal, use :
+        As in `Door`.
 
     Raises
     ------
@@ -93,39 +79,26 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         ledger: Ledger,
         journal: Journal,
         *,
-        size: int,
         range_: Decimal,
         scale: float,
         gaussian: bool,
         whole_marginals: bool,
-        noise: Noise | None = None,
-        words: RandomWords | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
+        **use: Unpack[Use],
     ) -> None:
-        super().__init__(
-            dataset,
-            ledger,
-            journal,
-            size=size,
-            noise=noise,
-            words=words,
-            threads=threads,
-            progress=progress,
-        )
+        super().__init__(dataset, ledger, journal, **use)
         self._range, self._scale, self._gaussian = range_, scale, gaussian
-        self._counts = exact_counts(dataset, queries, threads=threads)
+        self._counts = exact_counts(dataset, queries, threads=self._threads)
         self._starts: NDArray[np.int64] | None = None
         if whole_marginals:
             if not isinstance(queries, MarginalSet):
                 raise PlanError("the workload has no marginals to select among; select queries")
             self._starts = queries.starts
             self._marginals = MarginalDistribution(
-                self._counts, queries.starts, size=size, range_=range_, relation=self._relation
+                self._counts, queries.starts, size=self._size, range_=range_, relation=self._relation
             )
         else:
             self._queries = SignedQueryDistribution(
-                self._counts, rows=dataset._rows, size=size, range_=range_, relation=self._relation
+                self._counts, rows=dataset._rows, size=self._size, range_=range_, relation=self._relation
             )
 
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002

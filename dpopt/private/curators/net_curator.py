@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +13,10 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError
-from dpopt.private.curators.door import Door
+from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution, clamp_at
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
-from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
@@ -35,22 +34,12 @@ class NetCurator(Door[PrivateDataset]):
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The records.
     queries : MarginalSet or Clauses
         The k queries of the class C; each is 0 or 1 of a record.
-    ledger : Ledger
-        Holds the reservation; the selection is spent here before it is made.
-    journal : Journal
-        Gets charge, then selection, each before anything else sees it.
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
     range_ : Decimal
         epsilon of the selection, an exact decimal.
-    words : RandomWords, optional
-        Where the draws come from; anything but the default marks the ledger as not private.
-    threads : int
-        Threads for counting.
+    dataset, ledger, journal, use :
+        As in `Door`.
 
     Notes
     -----
@@ -79,33 +68,24 @@ class NetCurator(Door[PrivateDataset]):
         ledger: Ledger,
         journal: Journal,
         *,
-        size: int,
         range_: Decimal,
-        words: RandomWords | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
+        **use: Unpack[Use],
     ) -> None:
         number = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
         if number > MOST_QUERIES:
             raise PlanError(
                 f"a net mechanism compares at most {MOST_QUERIES:,} answers, found {number:,} queries; ask fewer"
             )
-        super().__init__(
-            dataset,
-            ledger,
-            journal,
-            size=size,
-            words=words,
-            threads=threads,
-            progress=progress,
-        )
+        super().__init__(dataset, ledger, journal, **use)
         self._range = range_
-        self._counts = exact_counts(dataset, queries, threads=threads, progress=progress)
+        self._counts = exact_counts(dataset, queries, threads=self._threads, progress=self._progress)
 
-    def select_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
+    def select_database(
+        self, multisets: Multisets, *, reach: Decimal, again: bool = False
+    ) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
 
-        Privacy: E8, E9 in docs/privacy.md.
+        Privacy: A5, E8, E9 in docs/privacy.md.
 
         Parameters
         ----------
@@ -114,30 +94,20 @@ class NetCurator(Door[PrivateDataset]):
         reach : Decimal
             Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the least
             error of a multiset of m elements.
+        again : bool
+            The charge was recalled without its selection, and pays for this one; nothing had left the curator.
 
         Raises
         ------
         BudgetError
-            If the ledger has no reservation left for this charge, or something was selected before; nothing is drawn then.
+            If the ledger has no reservation left for this charge, or none such was recalled, or something was selected
+            before; nothing is drawn then.
         PlanError
             If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)
-        return self._selected(multisets, distribution, self._paid_once(self._charge()))
-
-    def complete_database(self, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
-        """Make the selection of a charge that was recalled without one; nothing had left the curator.
-
-        Privacy: A5, E8, E9 in docs/privacy.md.
-
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is another one.
-        """
-        distribution = self._distribution_of(multisets, reach)
         return self._selected(
-            multisets, distribution, self._paid_once(self._charge(), "the selection", again=True)
+            multisets, distribution, self._paid_once(self._charge(), "the selection", again=again)
         )
 
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
