@@ -155,7 +155,7 @@ class SolveResult:
     solver, version, native_status
         Who answered, and in which words.
     seconds
-        Wall-clock seconds of the solve, child process and translation included.
+        Wall-clock seconds of the solve, child process and translation included; set by the process that started it.
     report
         Further figures of the solver, for display only.
     duals
@@ -172,14 +172,14 @@ class SolveResult:
     """
 
     termination: Termination
-    limit: Limit | None
-    solution: Point | None
-    objective: float | None
-    bound: float | None
-    solver: str
-    version: str
-    native_status: str
-    seconds: float
+    limit: Limit | None = None
+    solution: Point | None = None
+    objective: float | None = None
+    bound: float | None = None
+    solver: str = ""
+    version: str = ""
+    native_status: str = ""
+    seconds: float = 0.0
     report: Mapping[str, float | int | str] = field(default_factory=dict)
     duals: NDArray[np.float64] | None = None
     history: tuple[Progress, ...] = ()

@@ -86,13 +86,8 @@ def _nothing(name: str, termination: Termination, limit: Limit | None, text: str
     return SolveResult(
         termination=termination,
         limit=limit,
-        solution=None,
-        objective=None,
-        bound=None,
         solver=name,
-        version="",
         native_status=text,
-        seconds=0.0,
     )
 
 

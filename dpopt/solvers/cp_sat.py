@@ -151,7 +151,6 @@ class CpSat:
             solver=self.name,
             version=_version(),
             native_status=native,
-            seconds=0.0,
             report={"branches": int(solver.num_branches), "deterministic_seconds": float(_work(solver))},
             history=history.entries(),
         )

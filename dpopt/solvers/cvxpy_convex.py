@@ -168,11 +168,9 @@ class CvxpyConvex:
             limit=limit,
             solution=point,
             objective=None if point is None else program.evaluate(point),
-            bound=None,
             solver=self.name,
             version=library.version(),
             native_status=words,
-            seconds=0.0,
             duals=None if duals is None or point is None else duals,
         )
 

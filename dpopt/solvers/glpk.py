@@ -140,7 +140,6 @@ class Glpk:
             solver=self.name,
             version=f"GLPK {version.group(1)}" if version else "",
             native_status="; ".join([words, *said]) if head else f"no solution file: {last}",
-            seconds=0.0,
             duals=None if duals is None else sign * duals,
         )
 

@@ -126,7 +126,6 @@ class Gurobi:
             solver=self.name,
             version=".".join(map(str, gurobipy.gurobi.version())),
             native_status=native,
-            seconds=0.0,
             report={"nodes": int(model.NodeCount), "work": float(model.Work)},
             duals=duals,
             history=history.entries(),

@@ -124,7 +124,6 @@ class MathOpt:
             solver=self.name,
             version=f"OR-Tools {vars(ortools).get('__version__', '')}",
             native_status=_words(answer.termination),
-            seconds=0.0,
             report={
                 "nodes": int(answer.solve_stats.node_count),
                 "iterations": int(

@@ -287,7 +287,6 @@ class Rc2:
             solver=self.name,
             version=f"python-sat {pysat.__version__}",
             native_status=native,
-            seconds=0.0,
             report={"cores": outcome.cores, "variables": cnf.variables, "hard_clauses": len(cnf.hard)},
             history=history.entries(),
         )

@@ -98,7 +98,6 @@ class PulpCbc:
             solver=self.name,
             version=f"CBC {version.group(1)}" if version else "",
             native_status=status or f"no solution file; CBC's last words: {log[-300:].strip()}",
-            seconds=0.0,
         )
 
 

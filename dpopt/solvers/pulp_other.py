@@ -96,7 +96,6 @@ class PulpOther:
             solver=self.name,
             version=f"PuLP {pulp.__version__}",
             native_status=f"{pulp.LpSolution.get(problem.sol_status)} ({pulp.LpStatus.get(problem.status)})",
-            seconds=0.0,
         )
 
 

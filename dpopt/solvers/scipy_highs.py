@@ -81,7 +81,6 @@ class ScipyHighs:
             solver=self.name,
             version=f"SciPy {scipy.__version__}",
             native_status=found.words,
-            seconds=0.0,
             report={"nodes": found.nodes},
             duals=None if found.duals is None or not usable else sign * found.duals,
         )

@@ -270,12 +270,10 @@ class AsMip:
         objective = None if broken else float(program.objective(reduction.background))
         return SolveResult(
             termination=Termination.INFEASIBLE if broken else Termination.OPTIMAL,
-            limit=None,
             solution=None if broken else reduction.background,
             objective=objective,
             bound=objective,
             solver=self.name,
-            version="",
             native_status="no clause and no rule names an attribute; nothing was solved",
             seconds=time.perf_counter() - started,
         )

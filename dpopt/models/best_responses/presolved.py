@@ -273,10 +273,6 @@ def _enumerated(part: Component, start: NDArray[np.int32]) -> Part:
 def _impossible(rule: str, name: str, seconds: float) -> SolveResult:
     return SolveResult(
         termination=Termination.INFEASIBLE,
-        limit=None,
-        solution=None,
-        objective=None,
-        bound=None,
         solver=name,
         version=VERSION,
         native_status=f"presolve: no record obeys the rule {rule!r} together with the others",

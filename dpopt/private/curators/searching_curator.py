@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,9 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import CountingCurator
+from dpopt.private.curators.door import Use
 from dpopt.private.measurements.noisy_counts import check_scale
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import cut_boxes, sums_before, sums_of_boxes, whole_box
 from dpopt.transcript.journal import Journal
@@ -194,16 +196,13 @@ class SearchingCurator(CountingCurator):
         journal: Journal,
         *,
         shape: tuple[int, ...],
-        size: int,
-        noise: Noise | None = None,
-        threads: int = 2,
-        progress: Callable[[float], None] | None = None,
+        **use: Unpack[Use],
     ) -> None:
         if counts._counts.size != prod(shape):
             raise PrivateDataError(
                 f"the plan was made for {prod(shape):,} bins, and {counts._counts.size:,} were counted"
             )
-        super().__init__(counts, ledger, journal, size=size, noise=noise, threads=threads, progress=progress)
+        super().__init__(counts, ledger, journal, **use)
         self._shape = shape
         self._starts, self._stops = whole_box(shape)
 

@@ -277,9 +277,6 @@ def _without_record(
     return SolveResult(
         termination=termination,
         limit=limit,
-        solution=None,
-        objective=None,
-        bound=None,
         solver=NAME,
         version=VERSION,
         native_status=status,

@@ -47,14 +47,11 @@ def without_variables(program: MixedIntegerProgram | QuadraticProgram, solver: s
     rows = program.linear if isinstance(program, QuadraticProgram) else program
     return SolveResult(
         termination=Termination.OPTIMAL if feasible else Termination.INFEASIBLE,
-        limit=None,
         solution=point if feasible else None,
         objective=objective,
         bound=objective,
         solver=solver,
-        version="",
         native_status="there is no variable; nothing was solved",
-        seconds=0.0,
         duals=np.zeros(rows.number_of_rows) if feasible and not rows.integrality.any() else None,
     )
 
@@ -150,11 +147,7 @@ class InChildProcess:
         return SolveResult(
             termination=termination,
             limit=limit,
-            solution=None,
-            objective=None,
-            bound=None,
             solver=self._name,
-            version="",
             native_status=text,
             seconds=time.perf_counter() - started,
         )
