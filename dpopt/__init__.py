@@ -135,7 +135,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_synopsis": "dpopt.synopses.any_synopsis",
     "read_table": "dpopt.private.readers.read_table",
-    "release": "dpopt.algorithms.release",
+    "replay": "dpopt.algorithms.replay",
     "reweight_release": "dpopt.algorithms.after.reweighted_release",
     "sanitize": "dpopt.synopses.sanitizers.release_sanitizer",
     "sorted_counts": "dpopt.synopses.histograms.sorted.release_sorted",

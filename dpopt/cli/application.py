@@ -55,7 +55,7 @@ ORDER = (
     "plan",
     "release",
     "resume",
-    "release",
+    "replay",
     "certify",
     "reweight",
     "evaluate",

@@ -6,8 +6,8 @@ May import: what `dpopt.algorithms` may.
 
 | file | what it holds |
 |---|---|
-| compare.py | every contestant on every case, each in a process of its own |
-| parts.py | what a comparison is made of, and which claims of a row are not so; cases from files and transcripts |
+| compare.py | cases from files and transcripts; every contestant on every case, each in a process of its own |
+| parts.py | what a comparison is made of, and which claims of a row are not so |
 | tables.py | results.json, results.csv, the summary; the profile that the picture shows |
 | instances.py | instances of the catalogue in models/, read from files |
 """

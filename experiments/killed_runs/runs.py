@@ -207,7 +207,7 @@ def _has_begun(out: Path) -> bool:
 
 def _problems_of_replay(runner: Forks | Processes, out: Path) -> list[str]:
     with _away(out.with_name(f"{out.name}-replayed")) as copy:
-        code = runner.run(["release", str(out), "-o", str(copy)], copy)
+        code = runner.run(["replay", str(out), "-o", str(copy)], copy)
         return [] if code == 0 else [f"replay ended with {code}: {runner.said.strip()[-300:]}"]
 
 

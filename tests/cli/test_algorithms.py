@@ -68,7 +68,7 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
     errors = json.loads(succeed("evaluate", out, demonstration[0], "--json"))
     assert 0 < errors["mean_error"] < errors["baselines"]["zeros"]["mean_error"]
     assert errors["mean_error"] <= errors["max_error"]
-    assert "byte for byte" in succeed("release", out, "-o", tmp_path / "again")
+    assert "byte for byte" in succeed("replay", out, "-o", tmp_path / "again")
 
 
 def test_a_release_says_which_algorithm_was_chosen_and_why(

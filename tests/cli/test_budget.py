@@ -84,7 +84,7 @@ def test_the_replay_of_a_release_that_is_paid_from_a_budget_is_the_release(
     succeed("release", table, "--schema", schema, *LARGE, *size, "--out", out, "--budget", budget)
     mark = json.loads((out / "release.json").read_text())["privacy"]["reservation"]
     assert mark == json.loads(succeed("budget", "show", budget, "--json"))["releases"][0]["reservation"]
-    assert "byte for byte" in succeed("release", out, "--out", tmp_path / "again")
+    assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
 
 
 @pytest.mark.parametrize("size", [["--n0", ROWS], []], ids=["declared", "measured"])
@@ -109,7 +109,7 @@ def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(
     assert budget.read_bytes() == reserved
     (release,) = json.loads(succeed("budget", "show", budget, "--json"))["releases"]
     assert json.loads((out / "release.json").read_text())["privacy"]["reservation"] == release["reservation"]
-    assert "byte for byte" in succeed("release", out, "--out", tmp_path / "again")
+    assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
 
 
 def test_a_total_without_delta_says_that_it_pays_pure_releases_only(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_folders_that_are_no_releases_are_refused_by_each_command(tmp_path: Path
     for words in (
         ["resume", tmp_path, table],
         ["evaluate", tmp_path, table],
-        ["release", tmp_path, "-o", "x"],
+        ["replay", tmp_path, "-o", "x"],
     ):
         assert "is no release folder: there is no file plan.json" in refuse(*words)
 
@@ -188,11 +188,11 @@ def test_a_run_that_has_not_ended_is_neither_replayed_nor_evaluated(tmp_path: Pa
     (tmp_path / "out" / "release.json").unlink()
     transcript.write_text("".join(transcript.read_text().splitlines(keepends=True)[:5]))
     hint = f"has not ended; continue it with 'dpopt resume {tmp_path / 'out'} TABLE'"
-    assert hint in refuse("release", tmp_path / "out", "-o", tmp_path / "again")
+    assert hint in refuse("replay", tmp_path / "out", "-o", tmp_path / "again")
     assert hint in refuse("evaluate", tmp_path / "out", tmp_path / "people.csv")
     assert not (tmp_path / "again").exists()
     succeed("resume", tmp_path / "out", tmp_path / "people.csv", "--quiet")
-    succeed("release", tmp_path / "out", "-o", tmp_path / "again")
+    succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
 
 
 def test_a_run_is_not_resumed_with_another_table(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ COMMANDS = [
     ["plan"],
     ["release"],
     ["resume"],
-    ["release"],
+    ["replay"],
     ["certify"],
     ["reweight"],
     ["evaluate"],

@@ -83,7 +83,7 @@ def check_finished(folder: Path) -> None:
     privacy = json.loads((folder / "out" / "release.json").read_text())["privacy"]
     assert len(privacy["charges"]) == ROUNDS
     assert privacy["private"] is True
-    succeed("release", folder / "out", "-o", folder / "again")
+    succeed("replay", folder / "out", "-o", folder / "again")
     assert {path.name for path in (folder / "again").iterdir()} == {
         path.name for path in (folder / "out").iterdir()
     }

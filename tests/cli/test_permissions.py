@@ -61,7 +61,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["schema", "infer", table, "-o", out / "draft.json"],
         run,
         ["resume", out / "new" / "run", table, "--timings", out / "timings.json", "--log", out / "later.log"],
-        ["release", out / "new" / "run", "-o", out / "again"],
+        ["replay", out / "new" / "run", "-o", out / "again"],
         [*wide, "--out", out / "wide"],
         [*wide, "--out", out / "baskets", "--format", "baskets"],
         ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],

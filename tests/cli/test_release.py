@@ -195,16 +195,14 @@ def test_a_schema_is_never_overwritten_by_a_draft(tmp_path: Path) -> None:
 
 def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path, "--free-attributes", "estimated", "--record-encoding", "bits"))
-    text = succeed("release", tmp_path / "out", "-o", tmp_path / "again")
+    text = succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
     assert text.startswith("5 rounds certified again")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {path.name for path in (tmp_path / "again").iterdir()}
     for name in names:
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
-    assert "is not empty. Choose a new folder" in refuse(
-        "release", tmp_path / "out", "-o", tmp_path / "again"
-    )
-    assert "is no release folder" in refuse("release", tmp_path, "-o", tmp_path / "third")
+    assert "is not empty. Choose a new folder" in refuse("replay", tmp_path / "out", "-o", tmp_path / "again")
+    assert "is no release folder" in refuse("replay", tmp_path, "-o", tmp_path / "third")
     assert not (tmp_path / "third").exists()
 
 
@@ -260,20 +258,20 @@ def test_the_demonstration_says_that_nothing_was_kept(monkeypatch: pytest.Monkey
 
 def test_a_replay_says_which_file_was_changed(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path))
-    assert "byte for byte" in succeed("release", tmp_path / "out", "-o", tmp_path / "again")
+    assert "byte for byte" in succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
     file = tmp_path / "out" / "release.json"
     file.write_text(file.read_text().replace('"epsilon": ', '"epsilon":  ', 1))
-    assert "release.json in" in refuse("release", tmp_path / "out", "-o", tmp_path / "third")
+    assert "release.json in" in refuse("replay", tmp_path / "out", "-o", tmp_path / "third")
 
 
 def test_a_replay_says_which_file_is_absent_and_succeeds(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path))
     (tmp_path / "out" / "synthetic.csv").unlink()
-    text = " ".join(succeed("release", tmp_path / "out", "-o", tmp_path / "again").split())
+    text = " ".join(succeed("replay", tmp_path / "out", "-o", tmp_path / "again").split())
     assert "release.json is the same byte for byte" in text
     assert "synthetic.csv: not in" in text
     (tmp_path / "out" / "release.json").unlink()
-    text = " ".join(succeed("release", tmp_path / "out", "-o", tmp_path / "third").split())
+    text = " ".join(succeed("replay", tmp_path / "out", "-o", tmp_path / "third").split())
     assert "release.json and synthetic.csv: not in" in text
     assert "byte for byte" not in text
 

@@ -47,7 +47,7 @@ def test_a_sparse_matrix_is_released_evaluated_and_replayed(tmp_path: Path) -> N
     assert "rows in synthetic.npz with weights in 'weights'" in text
     assert sp.load_npz(out / "synthetic.npz").shape[1] == 40
     assert "100 queries (NOT private)" in succeed("evaluate", out, table)
-    assert "byte for byte" in succeed("release", out, "--out", tmp_path / "again")
+    assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
     assert "error" in refuse("resume", out, table)
 
 
@@ -243,7 +243,7 @@ def test_a_run_is_continued_from_another_file(tmp_path: Path) -> None:
     assert "name the layout" in refuse("resume", out, files["baskets"])
     assert "4 rounds" in succeed("resume", out, files["baskets"], "--layout", "baskets", "--first-item", 1)
     assert (out / "transcript.jsonl").read_bytes().startswith(b"".join(before[: records[1] + 1]))
-    succeed("release", out, "-o", tmp_path / "again")
+    succeed("replay", out, "-o", tmp_path / "again")
 
 
 def test_a_replay_says_what_it_compared(tmp_path: Path) -> None:
@@ -252,13 +252,13 @@ def test_a_replay_says_what_it_compared(tmp_path: Path) -> None:
     succeed(*release(files["table.npz"], *COLUMNS))
     plan = json.loads((out / "plan.json").read_text())
     (out / "plan.json").write_text(json.dumps(dict(reversed(plan.items()))))
-    text = succeed("release", out, "-o", tmp_path / "again")
+    text = succeed("replay", out, "-o", tmp_path / "again")
     assert "release.json and synthetic.npz are the same byte for byte" in text
     assert "plan.json, schema.json, workload.json and transcript.jsonl were read and not rebuilt" in text
     assert "their spelling was not compared" in text
     plan["statement"]["reading"]["layout"] = "mtx"
     (out / "plan.json").write_text(json.dumps(plan))
-    assert "changed after the run had begun" in refuse("release", out, "-o", tmp_path / "third")
+    assert "changed after the run had begun" in refuse("replay", out, "-o", tmp_path / "third")
 
 
 def test_a_plan_is_told_how_the_table_is_handed_over() -> None:

@@ -269,13 +269,13 @@ Change = Callable[[str], str]
         (lambda page: page.replace("tests/private/test_trust.py", "tests/private/test_faith.py"), "no test"),
         (
             lambda page: page.replace(
-                "`dpopt/private/mechanisms/net/net_draw.py`", "`dpopt/private/net_rule.py`"
+                "`dpopt/private/mechanisms/net/net_distribution.py`", "`dpopt/private/net_rule.py`"
             ),
             "E8: no file",
         ),
         (
             lambda page: page.replace(
-                "`dpopt/private/mechanisms/net/net_draw.py`", "`dpopt/private/mechanisms/noise.py`"
+                "`dpopt/private/mechanisms/net/net_distribution.py`", "`dpopt/private/mechanisms/noise.py`"
             ),
             "no docstring of",
         ),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpopt.algorithms.synthetic_release import SyntheticRelease
 
 
-@command("release")
+@command("replay")
 def replay(
     folder: options.FolderArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
