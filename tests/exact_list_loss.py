@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.measurements.list_measurement import ListCounts, ListTable
+from dpopt.private.measurements.conjunction_measurement import ListCounts, ListTable
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_plan import ListPlan

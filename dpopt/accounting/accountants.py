@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpopt.accounting.charges import Charge, ChargeKind
-from dpopt.accounting.conversions import check_delta, gdp_epsilon, zcdp_epsilon
-from dpopt.accounting.sums import (
+from dpopt.accounting.conversions import (
     Floats,
+    check_delta,
+    gdp_epsilon,
     lifted,
     scaled_upward,
     split_product,
     sum_upward,
     weighted_squares,
     weighted_sum_upward,
+    zcdp_epsilon,
 )
 from dpopt.errors import AccountingError
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
-from dpopt.accounting.conversions import zcdp_epsilon, zcdp_rho
+from dpopt.accounting.conversions import scaled_upward, sum_upward, zcdp_epsilon, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.sums import scaled_upward, sum_upward
 from dpopt.errors import AccountingError, BudgetError, PrivacyWarning
 from dpopt.files.codec import Unbounded
 

@@ -32,9 +32,9 @@ import math
 import numpy as np
 
 from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.conversions import Floats
 from dpopt.accounting.dualquery import draw_charge, draw_range, plan_charges
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.sums import Floats
 from dpopt.errors import AccountingError
 
 _SERIES_BELOW = 1e-2

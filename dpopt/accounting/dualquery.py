@@ -22,9 +22,8 @@ import numpy as np
 
 from dpopt.accounting.accountants import Accountant, ChargeColumns, columns_of
 from dpopt.accounting.charges import LARGEST_COUNT, Charge, ChargeKind
-from dpopt.accounting.conversions import gdp_mu, zcdp_rho
+from dpopt.accounting.conversions import Floats, gdp_mu, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.sums import Floats
 from dpopt.errors import AccountingError
 
 MOST_ROUNDS = 1_000_000

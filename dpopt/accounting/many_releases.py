@@ -35,8 +35,7 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.conversions import UNIT, zcdp_order
-from dpopt.accounting.sums import sum_upward
+from dpopt.accounting.conversions import UNIT, sum_upward, zcdp_order
 from dpopt.errors import AccountingError
 
 THEOREMS = {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses

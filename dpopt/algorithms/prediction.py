@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError
-from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.evaluation import non_private_errors
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.tables.dataset import PrivateDataset

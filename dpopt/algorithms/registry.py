@@ -164,7 +164,7 @@ _ALL = (
     _multiplicative(PMW),
     Algorithm(
         SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
-        "small_database.simulation:predict_small_database", "small_database.planning:proven_small_database",
+        "small_database.planning:predict_small_database", "small_database.planning:proven_small_database",
         "small_database.driver",
     ),
     _measured(Noise, candidate=False),

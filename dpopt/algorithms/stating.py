@@ -20,7 +20,7 @@ from dpopt.algorithms.options import Auto, Options, PlanRequest
 from dpopt.algorithms.prediction import ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
 from dpopt.errors import AccountingError, DpoptError, PlanError
-from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.clauses import Clauses

@@ -20,7 +20,7 @@ from dpopt.algorithms.stating import prepare, remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
-from dpopt.private.evaluation.errors import broken_rows
+from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table

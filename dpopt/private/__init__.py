@@ -10,7 +10,7 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 |---|---|
 | curators/ | the doors to the records: one curator for each family of algorithms |
 | engines/ | counting on tables in memory, in files, or on the workers of a cluster |
-| evaluation/ | for the owner, NOT private: errors against the truth, broken rules |
+| evaluation.py | for the owner, NOT private: errors against the truth, broken rules |
 | measurements/ | what is to be measured with noise, and its exact value |
 | mechanisms/ | random draws: noise, exponential mechanisms, randomness |
 | readers/ | reading private tables, each record by itself |

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.programs.circuit_reduction import part_of, with_codes
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.reduction import part_of, with_codes
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 

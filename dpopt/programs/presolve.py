@@ -33,9 +33,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.programs.circuit_reduction import impossible_columns, ranges, simplified, with_codes
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.reduction import Reduction, reduce_max_csp
+from dpopt.programs.reduction import (
+    Reduction,
+    impossible_columns,
+    ranges,
+    reduce_max_csp,
+    simplified,
+    with_codes,
+)
 from dpopt.programs.results import Point
 from dpopt.queries.clauses import Clauses
 

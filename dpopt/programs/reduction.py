@@ -3,6 +3,14 @@
 Codes of an attribute that no clause names, and to which every rule gives the same values, are interchangeable: one of
 them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes
 where the schema has thousands.
+
+Rules over fewer attributes and codes: which codes rules tell apart, and the circuit over the ones that are kept.
+
+Rules reasoned about by the ranges of their sums: gates that are decided, codes that no feasible record has.
+
+A gate whose smallest sum reaches its bound is always true, one whose largest sum does not is never true. A required
+gate that needs a child makes the child required. Decided gates, and terms that are the same for every code, become
+part of the bounds of their parents.
 """
 
 from __future__ import annotations
@@ -13,11 +21,214 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.programs.circuit_reduction import codes_told_apart, ranges, with_codes
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import Point, as_record
 from dpopt.queries.clauses import Clauses
-from dpopt.schema.rules.threshold_circuit import starts
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
+
+_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT = np.uint64(31)
+
+
+def ranges(lengths: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return 0 .. length - 1 for each of these lengths, one after the other; int64."""
+    ends = starts(lengths)
+    places: NDArray[np.int64] = np.arange(int(ends[-1]), dtype=np.int64)
+    places -= np.repeat(ends[:-1], lengths)
+    return places
+
+
+def codes_told_apart(
+    rules: ThresholdCircuit, offsets: NDArray[np.int64], record: NDArray[np.int32], named: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the classes of codes to which every term gives the same value, among the codes that no clause names.
+
+    Parameters
+    ----------
+    rules
+        A circuit; only attributes that it looks at are considered.
+    offsets : (d + 1,) int64
+        First flat column of each attribute.
+    record : (d,) int32
+        Its codes stand for their classes.
+    named : (n,) int64
+        Flat columns that are not to be merged, increasing.
+
+    Returns
+    -------
+    owners : (classes,) int64
+        Attribute of each class, not decreasing; classes of one attribute in the order of their smallest codes.
+    codes : (classes,) int32
+        The code that stands for the class: the record's if it is in the class, else the smallest.
+    """
+    lengths = np.diff(rules.value_starts)
+    term, code = np.repeat(np.arange(lengths.size), lengths), ranges(lengths)
+    column = offsets[rules.term_attributes][term] + code
+    marks = _marks(term, rules.values, column, int(offsets[-1]))
+    attributes = rules.attributes().astype(np.int64)
+    sizes = offsets[attributes + 1] - offsets[attributes]
+    columns = np.repeat(offsets[attributes], sizes) + ranges(sizes)
+    columns = columns[~np.isin(columns, named, assume_unique=True)]
+    owners = np.asarray(np.searchsorted(offsets, columns, side="right"), dtype=np.int64) - 1
+
+    order = np.lexsort((columns, marks[columns], owners))
+    new = np.ones(order.size, dtype=np.bool_)
+    new[1:] = (np.diff(owners[order]) != 0) | (np.diff(marks[columns][order]) != 0)
+    smallest = np.empty(order.size, dtype=np.int64)
+    smallest[order] = columns[order][new][np.cumsum(new) - 1]
+    stand_in = np.arange(offsets[-1])
+    stand_in[columns] = smallest
+    # Should the marks of two classes agree by chance, it is found out here, and their codes are kept apart.
+    wrong = rules.values[rules.value_starts[:-1][term] + stand_in[column] - (column - code)] != rules.values
+    stand_in[column[wrong]] = column[wrong]
+    kept = columns[stand_in[columns] == columns]
+    owners = np.asarray(np.searchsorted(offsets, kept, side="right"), dtype=np.int64) - 1
+    own = offsets[:-1][owners] + record[owners]
+    chosen = np.where(stand_in[own] == kept, own, kept)
+    return owners, (chosen - offsets[owners]).astype(np.int32)
+
+
+def _marks(
+    term: NDArray[np.int64], values: NDArray[np.int64], column: NDArray[np.int64], columns: int
+) -> NDArray[np.uint64]:
+    """Return a number for each column that is the same for columns with the same values in the same terms."""
+    word = (term.astype(np.uint64) + np.uint64(1)) * _FIRST + values.astype(np.uint64) * _SECOND
+    word = (word ^ (word >> _SHIFT)) * _SECOND
+    word = (word ^ (word >> _SHIFT)) * _FIRST
+    marks = np.zeros(columns, dtype=np.uint64)
+    np.add.at(marks, column, word ^ (word >> _SHIFT))
+    return marks
+
+
+def with_codes(
+    rules: ThresholdCircuit, number: NDArray[np.int32], sizes: NDArray[np.int32], codes: NDArray[np.int32]
+) -> ThresholdCircuit:
+    """Return the rules over some of the attributes, and over some of the codes of each.
+
+    Parameters
+    ----------
+    rules
+        A circuit over d attributes.
+    number : (d,) int32
+        New number of each attribute that the rules look at, increasing.
+    sizes : (d',) int32
+        New number of codes of each new attribute.
+    codes : (sum of sizes,) int32
+        Old code of each new flat column.
+    """
+    if not rules.number_of_rules:
+        return rules
+    attributes = number[rules.term_attributes]
+    lengths = sizes[attributes]
+    first = np.cumsum(sizes, dtype=np.int64) - sizes
+    columns = np.repeat(first[attributes], lengths) + ranges(lengths)
+    values = rules.values[np.repeat(rules.value_starts[:-1], lengths) + codes[columns]]
+    return ThresholdCircuit(
+        rules.names,
+        rules.bounds,
+        rules.required,
+        rules.rule_of,
+        rules.term_starts,
+        freeze(attributes),
+        starts(lengths),
+        freeze(values),
+        rules.child_starts,
+        rules.children,
+        rules.coefficients,
+    )
+
+
+def part_of(
+    rules: ThresholdCircuit,
+    bounds: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    gates: NDArray[np.bool_],
+    terms: NDArray[np.bool_],
+    entries: NDArray[np.bool_],
+) -> ThresholdCircuit:
+    """Return the circuit of some gates with some of their terms and children; rules without a required gate are gone.
+
+    Parameters
+    ----------
+    rules
+        A circuit of g gates with t terms and c entries of children.
+    bounds : (g,) int64
+        New bounds.
+    required : (g,) bool
+        Which gates are required from now on.
+    gates : (g,) bool
+        Which gates stay.
+    terms, entries : (t,) bool, (c,) bool
+        Which of their terms and children stay; the children are themselves among the gates that stay.
+    """
+    alive = np.zeros(rules.number_of_rules, dtype=np.bool_)
+    alive[rules.rule_of[gates & required]] = True
+    gates = gates & alive[rules.rule_of]
+    term_gate, parent = rules.gate_of_term(), rules.gate_of_child()
+    terms, entries = terms & gates[term_gate], entries & gates[parent]
+    number = np.cumsum(gates, dtype=np.int32) - 1
+    lengths = np.diff(rules.value_starts)
+    names = tuple(name for name, kept in zip(rules.names, alive.tolist(), strict=True) if kept)
+    return ThresholdCircuit(
+        names,
+        freeze(bounds[gates]),
+        freeze(required[gates]),
+        freeze((np.cumsum(alive, dtype=np.int32) - 1)[rules.rule_of[gates]].astype(np.int32)),
+        starts(np.bincount(term_gate[terms], minlength=len(rules))[gates]),
+        freeze(rules.term_attributes[terms]),
+        starts(lengths[terms]),
+        freeze(rules.values[np.repeat(terms, lengths)]),
+        starts(np.bincount(parent[entries], minlength=len(rules))[gates]),
+        freeze(number[rules.children[entries]].astype(np.int32)),
+        freeze(rules.coefficients[entries]),
+    )
+
+
+def simplified(rules: ThresholdCircuit) -> tuple[ThresholdCircuit, str | None]:
+    """Return rules that the same records obey, and None; or the name of a rule that no record obeys.
+
+    Rules that every record obeys are gone, and so are gates that nothing needs.
+    """
+    while rules.number_of_rules:
+        low, high = rules.term_ranges()
+        least, most = rules.sum_ranges()
+        term_gate, parent, children = rules.gate_of_term(), rules.gate_of_child(), rules.children
+        always, never = least >= rules.bounds, most < rules.bounds
+        needed = (most[parent] - rules.coefficients < rules.bounds[parent]) & rules.required[parent]
+        required = rules.required.copy()
+        required[children[needed]] = True
+        if (never & required).any():
+            return rules, rules.names[int(rules.rule_of[np.argmax(never & required)])]
+
+        true = always | required
+        open_entry = ~true[children] & ~never[children]
+        used = np.zeros(len(rules), dtype=np.bool_)
+        used[children[open_entry]] = True
+        gates = (required & ~always) | (used & ~required)
+        terms = low != high
+        if gates.all() and terms.all() and open_entry.all() and (required == rules.required).all():
+            return rules, None
+        bounds = rules.bounds.copy()
+        np.subtract.at(bounds, term_gate[~terms], low[~terms])
+        np.subtract.at(bounds, parent[true[children]], rules.coefficients[true[children]])
+        rules = part_of(rules, bounds, required, gates, terms & gates[term_gate], open_entry & gates[parent])
+    return rules, None
+
+
+def impossible_columns(rules: ThresholdCircuit, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which flat columns (attribute, code) would make some required gate false whatever the others are."""
+    result = np.zeros(int(offsets[-1]), dtype=np.bool_)
+    if not rules.number_of_rules:
+        return result
+    lengths = np.diff(rules.value_starts)
+    term = np.repeat(np.arange(lengths.size), lengths)
+    gate = rules.gate_of_term()[term]
+    slack = np.where(rules.required, rules.sum_ranges()[1] - rules.bounds, np.iinfo(np.int64).max)
+    lost = rules.term_ranges()[1][term] - rules.values
+    entry = np.flatnonzero(lost > slack[gate])
+    code = entry - rules.value_starts[:-1][term[entry]]
+    result[offsets[rules.term_attributes[term[entry]]] + code] = True
+    return freeze(result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

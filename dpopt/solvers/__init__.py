@@ -14,7 +14,6 @@ Next     a solver: one file with an adapter (`process/adapter.py` is the contrac
 | child.py | the process that a solver runs in |
 | cp_sat.py, maxsat_rc2.py | solvers that take weighted clauses as they are |
 | math_opt.py, scipy_highs.py, gurobi.py, pulp_cbc.py, pulp_other.py, glpk.py | mixed-integer and linear programs |
-| solver_folder.py | the folder of the files of a solver |
 | cvxpy_convex.py | linear and quadratic programs through CVXPY |
 | local_search/ | local search for `MaxCsp`, dpopt's own solver |
 | process/ | solvers in processes of their own, with limits that hold |

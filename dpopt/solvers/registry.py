@@ -18,9 +18,8 @@ from typing import cast
 
 from dpopt.errors import SolverUnavailableError
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
-from dpopt.solvers.process.adapter import Adapter
+from dpopt.solvers.process.adapter import Adapter, remove_left_folders
 from dpopt.solvers.process.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
-from dpopt.solvers.solver_folder import remove_left_folders
 
 ENTRY_POINTS = "dpopt.solvers"
 AUTO = "auto"

@@ -15,7 +15,10 @@ from dpopt.files.codec import decode, encode
 
 
 class Released:
-    """What all of them have in common: an entry of the journal, without the charge, which has an entry of its own."""
+    """What all of them have in common: an entry of the journal, without the charge, which has an entry of its own.
+
+    Constructed in `dpopt.private` only, and where a saved transcript is read.
+    """
 
     __slots__ = ()
     KIND: ClassVar[str]
@@ -66,7 +69,7 @@ class SampledQueries(Released):
 
     Notes
     -----
-    Constructed in `dpopt.private` only, and where a saved transcript is read. A query drawn as often as its negation adds
+    A query drawn as often as its negation adds
     the same constant to every record's objective, so its net count 0 is left out (post-processing).
     """
 
@@ -121,10 +124,6 @@ class NoisyAnswers(Released):
         Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution.
     charge : Charge
         What the measurement cost.
-
-    Notes
-    -----
-    Constructed in `dpopt.private` only, and where a saved transcript is read.
     """
 
     KIND: ClassVar[str] = "measurement"
@@ -153,10 +152,6 @@ class SelectedMarginal(Released):
         Position among the round's candidates.
     charge : Charge
         What the selection cost.
-
-    Notes
-    -----
-    Constructed in `dpopt.private` only, and where a saved transcript is read.
     """
 
     KIND: ClassVar[str] = "selection"
@@ -187,10 +182,6 @@ class SelectedQuery(Released):
         Whether its negation was selected: the records answer the base query too high.
     charge : Charge
         What the selection cost; it was charged before it was made.
-
-    Notes
-    -----
-    Constructed in `dpopt.private` only, and where a saved transcript is read.
 
     Raises
     ------
@@ -230,10 +221,6 @@ class SelectedDatabase(Released):
     charge : Charge
         What the selection cost; it was charged before it was made.
 
-    Notes
-    -----
-    Constructed in `dpopt.private` only, and where a saved transcript is read.
-
     Raises
     ------
     TranscriptError
@@ -269,10 +256,6 @@ class SelectedCandidate(Released):
         Its position, from 0.
     charge : Charge
         What the selection cost; it was charged before it was made.
-
-    Notes
-    -----
-    Constructed in `dpopt.private` only, and where a saved transcript is read.
 
     Raises
     ------

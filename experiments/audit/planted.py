@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.curators import measuring_curator
-from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.query_weights import KeptQueries
 

@@ -195,12 +195,11 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
     from dpopt.polynomials.minimax import read_solution
     from dpopt.private.readers import read_numbers as halfspace_points
     from dpopt.private.readers.binary.bit_file import read_bit_file
-    from dpopt.private.readers.binary.matrices import read_npz
-    from dpopt.private.readers.binary.matrix_market import read_matrix_market
+    from dpopt.private.readers.binary.matrices import read_matrix_market, read_npz
     from dpopt.queries.decision_lists.families import ListFamily
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
     from dpopt.queries.ranges.bins import Bins
-    from dpopt.queries.ranges.hierarchy import read_hierarchy
+    from dpopt.queries.ranges.tree import read_hierarchy
     from dpopt.queries.ranges.weighted_ranges import WeightedRanges
     from dpopt.queries.workloads.items import read_ranks
     from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration, read_points

@@ -12,7 +12,7 @@ from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.stating import plan_statement
-from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.answers import Answers, RecordAnswers
 from dpopt.queries.workloads.workload import Workload

@@ -15,7 +15,7 @@ from dpopt.algorithms.prediction import PredictedError
 from dpopt.algorithms.release import release
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
-from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import SparseColumns

@@ -7,9 +7,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpopt.algorithms.measured import candidates as module
-from dpopt.algorithms.measured.candidates import candidate_marginals, domains_of, expected_errors, parts_of
-from dpopt.algorithms.measured.plan import ADAPTIVE, PROJECTION, MeasuredPlan, PlannedSelections
+from dpopt.algorithms.measured import plan as module
+from dpopt.algorithms.measured.plan import (
+    ADAPTIVE,
+    PROJECTION,
+    MeasuredPlan,
+    PlannedSelections,
+    candidate_marginals,
+    domains_of,
+    expected_errors,
+    parts_of,
+)
 from dpopt.errors import PlanError
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload

@@ -8,9 +8,16 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
-from dpopt.algorithms.measured.candidates import candidate_marginals
 from dpopt.algorithms.measured.driver import planned_queries
-from dpopt.algorithms.measured.plan import ADAPTIVE, MEASURED, NOISE, PROJECTION, FitPlan, MeasuredPlan
+from dpopt.algorithms.measured.plan import (
+    ADAPTIVE,
+    MEASURED,
+    NOISE,
+    PROJECTION,
+    FitPlan,
+    MeasuredPlan,
+    candidate_marginals,
+)
 from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.registry import plan_of
 from dpopt.errors import AccountingError, DpoptError, PlanError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.evaluation.errors import non_private_errors
+from dpopt.private.evaluation import non_private_errors
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.public_population.population import has_binary_population, public_population, public_table
 from dpopt.schema.schema import Attribute, AttributeKind, Schema

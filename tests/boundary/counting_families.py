@@ -15,9 +15,13 @@ import numpy as np
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
-from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
+from dpopt.private.measurements.conjunction_measurement import (
+    ConjunctionCounts,
+    ConjunctionTable,
+    ListCounts,
+    ListTable,
+)
 from dpopt.private.measurements.halfspace_measurement import Arcs, ProjectedPoints, Sides
-from dpopt.private.measurements.list_measurement import ListCounts, ListTable
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
 from dpopt.private.tables.closed import Closed
 from dpopt.queries.polynomial_families import PolynomialFamily

@@ -30,13 +30,11 @@ from dpopt.private.measurements import (
     conjunction_measurement,
     halfspace_kernels,
     halfspace_measurement,
-    list_measurement,
     sanitizer_sums,
 )
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
-from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
+from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
-from dpopt.private.measurements.list_measurement import ListTable
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.measurements.noisy_counts import with_noise
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
@@ -193,7 +191,7 @@ def change_sensitivity(patch: pytest.MonkeyPatch, change: Callable[[int], int]) 
         bin_measurement,
         conjunction_measurement,
         halfspace_measurement,
-        list_measurement,
+        conjunction_measurement,
         sanitizer_sums,
     ):
 

@@ -15,9 +15,9 @@ from dpopt.accounting import dqrs
 from dpopt.accounting import dqrs as accounting
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.conversions import Floats
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.sums import Floats
 from dpopt.algorithms.dualquery import plan
 from dpopt.algorithms.dualquery.planning import make_dqrs_plan
 from dpopt.algorithms.options import DQRS, PlanRequest

@@ -11,7 +11,7 @@ import pytest
 from dpopt.accounting import accountants
 from dpopt.accounting.accountants import Accountant, ChargeColumns
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.sums import scaled_upward
+from dpopt.accounting.conversions import scaled_upward
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.bin_counts import BinCounts

@@ -11,9 +11,9 @@ import pytest
 from dpopt.accounting import dualquery as accounting
 from dpopt.accounting.accountants import ChargeColumns
 from dpopt.accounting.charges import Charge
+from dpopt.accounting.conversions import Floats
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.sums import Floats
 from dpopt.files.codec import encode
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QueryWeights

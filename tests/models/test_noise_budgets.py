@@ -39,8 +39,7 @@ from dpopt.models.noise_budgets.noise_allocation import (
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import block_of_cells, grid_levels, informative_levels, loads_of_boxes
-from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of
-from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.tree import Tree, deepened, hierarchy_of
 from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_all_ranges, loads_of_size
 from dpopt.schema.domains import Domains
 from dpopt.synopses.histograms.range_workload import ranges_of_nodes

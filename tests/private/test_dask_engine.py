@@ -32,7 +32,7 @@ from dpopt.private.engines.distributed_table import (
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.open_dataset import open_dataset
 from dpopt.private.engines.streamed_table import NamedQueries
-from dpopt.private.evaluation.errors import broken_rows
+from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.bin_counts import BinCounts
 from tests.private.tables_in_files import (

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dpopt.errors import SchemaError, WorkloadError
-from dpopt.private.evaluation import errors as module
-from dpopt.private.evaluation import errors as rule_report
-from dpopt.private.evaluation.errors import NonPrivateErrors, broken_rows, non_private_errors
+from dpopt.private import evaluation as module
+from dpopt.private import evaluation as rule_report
+from dpopt.private.evaluation import NonPrivateErrors, broken_rows, non_private_errors
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset

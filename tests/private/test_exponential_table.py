@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.exponential_table import ExponentialTable
+from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from tests.exact_distribution import exp_minus, table_form
 
 SETTINGS = [

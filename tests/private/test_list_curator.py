@@ -15,7 +15,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.measurements.list_measurement import ListCounts, ListTable
+from dpopt.private.measurements.conjunction_measurement import ListCounts, ListTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from tests.exact_counts_loss import AMPLE

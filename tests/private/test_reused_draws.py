@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.selections.query_weights import KeptQueries
 from tests.exact_distribution import exp_minus
 

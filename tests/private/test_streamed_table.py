@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 
 from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private import evaluation as rule_report
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.open_dataset import Engine, check_engine, open_dataset, parse_engine
 from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable, one_ahead
-from dpopt.private.evaluation import errors as rule_report
-from dpopt.private.evaluation.errors import broken_rows
+from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers import batch_reader
 from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.read_table import read_table

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
-from dpopt.programs import MaxCsp, circuit_reduction, reduce_max_csp
-from dpopt.programs.circuit_reduction import codes_told_apart, impossible_columns, simplified, with_codes
+from dpopt.programs import MaxCsp, reduce_max_csp, reduction
 from dpopt.programs.components import MOST_RECORDS, attribute_labels, best_record, components, is_small
 from dpopt.programs.presolve import dominators, presolve
+from dpopt.programs.reduction import codes_told_apart, impossible_columns, simplified, with_codes
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import (
@@ -339,9 +339,7 @@ def test_codes_with_the_same_values_are_one_class(rules: ThresholdCircuit) -> No
 @given(circuits(THREE))
 def test_codes_whose_marks_agree_by_chance_are_kept_apart(rules: ThresholdCircuit) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            circuit_reduction, "_marks", lambda term, values, column, columns: np.zeros(columns, np.uint64)
-        )
+        patch.setattr(reduction, "_marks", lambda term, values, column, columns: np.zeros(columns, np.uint64))
         owners, codes = codes_told_apart(rules, OFFSETS, np.zeros(3, dtype=np.int32), NONE)
     kept = set(zip(owners.tolist(), codes.tolist(), strict=True))
     for (attribute, _), members in signatures(rules).items():

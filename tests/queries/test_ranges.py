@@ -32,8 +32,7 @@ from dpopt.queries.ranges.grids import (
     sums_of_boxes,
     whole_box,
 )
-from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions, read_hierarchy
-from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.tree import Tree, deepened, hierarchy_of, nested_positions, read_hierarchy
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from tests.inference.histograms.small_trees import coverage, random_tree
 

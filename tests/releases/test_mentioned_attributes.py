@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from dpopt.public_random import public_stream
 from dpopt.queries.counting.binary_columns import BitRecords
-from dpopt.releases.public_population import mentioned_attributes
-from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
+from dpopt.releases.public_population import population
+from dpopt.releases.public_population.population import random_bits, random_codes
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
@@ -27,7 +27,7 @@ def one_by_one(
 
 @pytest.mark.parametrize("at_once", [1, 50, 1 << 20])
 def test_codes_are_those_drawn_attribute_by_attribute(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentioned_attributes, "_CODES_AT_ONCE", at_once)
+    monkeypatch.setattr(population, "_CODES_AT_ONCE", at_once)
     sizes = [2, 5, 3, 1, 7, 2, 11]
     schema = Schema(
         tuple(

@@ -31,9 +31,9 @@ from dpopt.programs import (
     Termination,
 )
 from dpopt.solvers import available_solvers
+from dpopt.solvers.process.adapter import PREFIX, SolverFolder, remove_left_folders
 from dpopt.solvers.process.child_process import InChildProcess
 from dpopt.solvers.registry import SOLVERS
-from dpopt.solvers.solver_folder import PREFIX, SolverFolder, remove_left_folders
 from tests.circuits import Amount, Gate, among, circuit_of, some
 from tests.programs.mixed_integer_programs import INFINITY, dense
 from tests.programs.test_mixed_integer import PROGRAM as MIXED_INTEGER

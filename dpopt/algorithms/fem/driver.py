@@ -18,7 +18,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery import driver as dualquery
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
-from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.options import SepFEM
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError

@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| plan.py, planning.py, candidates.py | the plans, the way to them from a budget; marginals that may be selected |
+| plan.py, planning.py | the plans, the way to them from a budget; marginals that may be selected |
 | driver.py | the measurements, made or read again, and what is released of them |
 | fitting.py | records fitted to noisy counts |
 | simulation.py | what a plan promises and is predicted to do |

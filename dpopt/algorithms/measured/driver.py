@@ -16,9 +16,14 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.candidates import candidate_marginals, domains_of, expected_errors
 from dpopt.algorithms.measured.fitting import Answered, RecordFitter, read_records, records_entry
-from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedMeasurement
+from dpopt.algorithms.measured.plan import (
+    MeasuredPlan,
+    PlannedMeasurement,
+    candidate_marginals,
+    domains_of,
+    expected_errors,
+)
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.private.curators.measuring_curator import MeasuringCurator

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.measured.candidates import domains_of
-from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
+from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, domains_of
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.records.fit import fit

@@ -12,14 +12,15 @@ from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.dualquery.plan import log_universe
-from dpopt.algorithms.measured.candidates import MOST_CELLS, parts_of
 from dpopt.algorithms.measured.plan import (
+    MOST_CELLS,
     PROJECTION,
     WORKLOAD,
     FitPlan,
     MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
+    parts_of,
 )
 from dpopt.algorithms.options import Adaptive, Options, PlanRequest, Projection
 from dpopt.errors import PlanError

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits
 from dpopt.algorithms.multiplicative_weights.planning import proven_of_records

@@ -27,7 +27,7 @@ from dpopt.inference.distribution.fit import (
 from dpopt.private.selections.multiplicative_scores import UNITS
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
+from dpopt.releases.public_population.population import random_bits, random_codes
 from dpopt.transcript.released import NoisyAnswers
 
 _FARTHEST = 8

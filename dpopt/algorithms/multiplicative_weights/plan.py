@@ -14,7 +14,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.options import (
     HOEFFDING,
     MARGINALS,
@@ -32,7 +32,7 @@ from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PlainPlan, check_seed, whole_number
-from dpopt.releases.public_population.mentioned_attributes import mentioned_attributes
+from dpopt.releases.public_population.population import mentioned_attributes
 from dpopt.schema.schema import Schema
 
 _BLOCK = 1 << 18

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.measured.candidates import domains_of
+from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.small_database.accuracy import without_bins
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
@@ -16,7 +16,7 @@ from dpopt.public_random import permutation, public_stream
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet, over
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.public_population.mentioned_attributes import mentioned_attributes, random_codes
+from dpopt.releases.public_population.population import mentioned_attributes, random_codes
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.domains import Domains
 

@@ -17,7 +17,7 @@ from dpopt.cli.application import application, command
 from dpopt.cli.reports.reports import console
 
 if TYPE_CHECKING:
-    from dpopt.private.evaluation.errors import NonPrivateRuleReport
+    from dpopt.private.evaluation import NonPrivateRuleReport
     from dpopt.private.readers.read_table import NonPrivateFit
 
 schema_group = typer.Typer(
@@ -121,7 +121,7 @@ def check(
 
     What it says of TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
-    from dpopt.private.evaluation.errors import broken_rows
+    from dpopt.private.evaluation import broken_rows
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.schema import Schema

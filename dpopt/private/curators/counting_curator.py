@@ -13,9 +13,13 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
-from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
+from dpopt.private.measurements.conjunction_measurement import (
+    ConjunctionCounts,
+    ConjunctionTable,
+    ListCounts,
+    ListTable,
+)
 from dpopt.private.measurements.halfspace_measurement import Arcs, ProjectedPoints, Sides
-from dpopt.private.measurements.list_measurement import ListCounts, ListTable
 from dpopt.private.measurements.measurement import Measurement, NumberOfRecords
 from dpopt.private.measurements.noisy_counts import Noised
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable

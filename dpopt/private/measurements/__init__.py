@@ -5,7 +5,7 @@
 | measurement.py | counts of queries, the number of records: what is to be measured, with how much noise |
 | noisy_counts.py | where exact counts become noisy ones |
 | bin_measurement.py | what is measured of histograms and degrees |
-| conjunction_measurement.py, list_measurement.py | what is measured of conjunctions, of decision lists |
+| conjunction_measurement.py | what is measured of conjunctions, of decision lists |
 | sanitizer_sums.py | sums of the coefficients of records' polynomials |
 | halfspace_measurement.py | what is measured of points, and its cost |
 | halfspace_kernels.py | on which sides of halfspaces points lie |

@@ -1,4 +1,4 @@
-"""What is measured of conjunctions: how many records satisfy each of a number of literals."""
+"""What is measured of conjunctions and of decision lists: how many records or rows satisfy each of a number of literals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,98 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
+from dpopt.queries.decision_lists.families import LARGEST_LENGTH
+
+
+class ListTable(Declared[PrivateLists, ListCoefficients]):
+    """Rows, the coefficients of the family by which they were read, and what the rows count in each conjunction."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _check(cls, records: PrivateLists, public: ListCoefficients) -> None:
+        if records._family != public.family:
+            raise PrivateDataError("the rows were read by another declaration than that of the coefficients")
+
+    def count(self) -> None:
+        """Count, for the measurements to come; nothing leaves."""
+        from dpopt.queries.decision_lists.kernels import count_in_lists
+
+        lists, coefficients = self._records, self._public
+        counts = count_in_lists(
+            lists._variables,
+            lists._positive,
+            lists._bits,
+            coefficients.values,
+            2**coefficients.bits,
+            len(coefficients.family.variables),
+        )
+        self._keep(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class ListCounts:
+    """What the rows count in all conjunctions of a number of literals, and the noise on each.
+
+    Attributes
+    ----------
+    size : int
+        How many literals; 0 for the empty conjunction, which is true everywhere.
+    scale : float
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the coefficients.
+    gaussian : bool
+    """
+
+    size: int
+    scale: float
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.size <= LARGEST_LENGTH:
+            raise PlanError(f"conjunctions of {self.size} literals; expected 0 to {LARGEST_LENGTH}")
+
+    @property
+    def name(self) -> str:
+        """What is counted, in words."""
+        if self.size == 0:
+            return "lists at the empty conjunction"
+        return (
+            "lists at single literals" if self.size == 1 else f"lists at conjunctions of {self.size} literals"
+        )
+
+    def charge(self, coefficients: ListCoefficients, relation: NeighbouringRelation) -> Charge:
+        """Return what it costs.
+
+        **Sensitivity.** `ListCoefficients.sensitivity`: the largest distance between the counts of neighbours, in L1 for
+        Laplace and in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C10 in docs/privacy.md. Test:
+        `tests/private/test_list_curator.py`.
+
+        Raises
+        ------
+        PlanError
+            If the coefficients have no such size.
+        """
+        if self.size > coefficients.largest_size:
+            raise PlanError(
+                f"found conjunctions of {self.size} literals; the coefficients end at {coefficients.largest_size}"
+            )
+        sensitivity = coefficients.sensitivity(
+            self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE, squared=self.gaussian
+        )
+        return measurement_charge(
+            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
+        )
+
+    def exact(self, table: ListTable, *_: object) -> NDArray[np.int64]:
+        """Return what the rows count. Private."""
+        if table._counts is None:
+            table.count()
+        counts: NDArray[np.int64] = table._counts[self.size]
+        return counts
 
 
 class ConjunctionTable(Declared[PrivateDataset, ChosenLiterals]):

@@ -1,4 +1,9 @@
-"""The exact distribution of the exponential mechanism over a few thousand candidates, in whole numbers."""
+"""The exact distribution of the exponential mechanism over a few thousand candidates, in whole numbers.
+
+Tables of exp(-eta D / n) for integer D, correctly rounded, with no trust in the machine's exponential.
+
+Privacy: E3 in docs/privacy.md.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,87 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
+
+_LARGEST_TABLE = 4_000_000
+
+
+class ExponentialTable:
+    """The weight of a query whose score lies D below the largest one, for D = 0 .. clamp.
+
+    Parameters
+    ----------
+    step : Decimal
+        Step eta, an exact decimal, positive.
+    size : int
+        Public size n or n0.
+    depth : int
+        The smallest weight is about 2**-depth.
+
+    Attributes
+    ----------
+    clamp : int
+        Largest D that is told apart; larger ones count as `clamp`. exp(-eta clamp / n) is at least 2**-depth and
+        exp(-eta (clamp + 1) / n) is below it.
+    bits : int
+        D is split as ``high * 2**bits + low``.
+    high, low : (r,) and (2**bits,) float64 arrays
+        exp(-eta high 2**bits / n) and exp(-eta low / n), each the double nearest to the true value.
+
+    Notes
+    -----
+    The product of two entries, rounded once more, has relative error at most 3 * 2**-53 (1 + 2**-50): each factor contributes
+    one rounding, the product the third. It is at least 2**-(depth + 1) and has 53 bits, so times 2**(depth + 54) it is an
+    exact integer.
+
+    Raises
+    ------
+    PlanError
+        If step or size is not positive, or eta / n is so small that the tables would be too long, or so large that every
+        query but the best would count alike.
+    """
+
+    __slots__ = ("bits", "clamp", "high", "low")
+
+    def __init__(self, step: Decimal, size: int, *, depth: int = 50) -> None:
+        if not step.is_finite() or step <= 0:
+            raise PlanError(f"the step eta must be a positive number, found {step}")
+        if size < 1:
+            raise PlanError(f"the public size must be at least 1, found {size}")
+        # A fresh context: the caller's own precision, rounding and traps play no part.
+        with localcontext(Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN, traps=[])):
+            rate = step / Decimal(size)
+            self.clamp = int(depth * Decimal(2).ln() / rate)
+            if self.clamp == 0:
+                raise PlanError(
+                    f"eta / n = {rate:.3e} is so large that the scores of two queries could not be told apart "
+                    f"(at most {depth * Decimal(2).ln():.1f}); choose a smaller step"
+                )
+            self.bits = self.clamp.bit_length() // 2
+            base = 1 << self.bits
+            if base > _LARGEST_TABLE:
+                raise PlanError(
+                    f"eta / n = {rate:.3e} is so small that the sampler's tables would need {2 * base:,} entries "
+                    f"(at most {2 * _LARGEST_TABLE:,}); choose a larger step"
+                )
+            self.low = _powers((-rate).exp(), base)
+            self.high = _powers((-rate * base).exp(), (self.clamp >> self.bits) + 1)
+
+
+def _powers(ratio: Decimal, count: int) -> NDArray[np.float64]:
+    """Return ratio**0 .. ratio**(count - 1), each computed to about 70 digits and then rounded to the nearest double."""
+    values = np.empty(count, dtype=np.float64)
+    power = Decimal(1)
+    for index in range(count):
+        values[index] = float(power)
+        power *= ratio
+    values.flags.writeable = False
+    return values
+
 
 DEPTH = 50
 BITS = 112

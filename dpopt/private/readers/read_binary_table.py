@@ -13,9 +13,13 @@ from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.binary.bit_file import MARK as BITS_MARK
 from dpopt.private.readers.binary.bit_file import BitFileTable, BitTable
 from dpopt.private.readers.binary.item_files import Items, read_baskets, read_pairs
-from dpopt.private.readers.binary.matrices import columns_of_matrix, is_sparse_matrix, read_npz
-from dpopt.private.readers.binary.matrix_market import MARK as MTX_MARK
-from dpopt.private.readers.binary.matrix_market import read_matrix_market
+from dpopt.private.readers.binary.matrices import MARK as MTX_MARK
+from dpopt.private.readers.binary.matrices import (
+    columns_of_matrix,
+    is_sparse_matrix,
+    read_matrix_market,
+    read_npz,
+)
 from dpopt.private.readers.open_table import first_bytes, foreign_format
 from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.readers.text_fields import GZIP_MARK

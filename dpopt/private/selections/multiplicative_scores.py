@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, units_per_range
 from dpopt.errors import PlanError, PrivacyBoundaryError
-from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
-from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
+from dpopt.private.mechanisms.selection_distribution import (
+    ExponentialTable,
+    clamp_of,
+    draw_candidate,
+    selection_weights,
+)
 from dpopt.private.selections.query_weights import (
     HALF_BITS,
     LARGE,

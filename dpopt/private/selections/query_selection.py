@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, PrivacyBoundaryError
-from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
+from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.selections.query_weights import (
     HALF_BITS,
     LARGE,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, PrivacyBoundaryError
-from dpopt.private.mechanisms.exponential_table import ExponentialTable
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords, uniform_below
+from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 
 _DIGITS = 60
 _SAFE = 2.0**-49  # the float product below is off by at most 6 * 2**-53 of itself

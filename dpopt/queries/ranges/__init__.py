@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| bins.py, tree.py, hierarchy.py | the bins of a histogram; trees over them; hierarchies that a user declares |
+| bins.py, tree.py | the bins of a histogram; trees over them; hierarchies that a user declares |
 | weighted_ranges.py | which ranges of bins matter; how they lie in blocks |
 | grids.py | grids of cells over several columns; boxes that divide them; boxes as text |
 """

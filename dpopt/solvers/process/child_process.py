@@ -35,8 +35,7 @@ from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination, as_record
 from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
-from dpopt.solvers.process.adapter import HEADER
-from dpopt.solvers.solver_folder import SolverFolder
+from dpopt.solvers.process.adapter import HEADER, SolverFolder
 
 
 def without_variables(program: MixedIntegerProgram | QuadraticProgram, solver: str) -> SolveResult:

@@ -18,7 +18,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError, WorkloadError
 from dpopt.files.codec import decode, encode
 from dpopt.polynomials.decision_lists import approximation_error
-from dpopt.private.measurements.list_measurement import ListCounts
+from dpopt.private.measurements.conjunction_measurement import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.summaries.noise_bounds import noise_bound

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.polynomials.exact_optimum import DEFAULT
 from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.measurements.list_measurement import ListTable
+from dpopt.private.measurements.conjunction_measurement import ListTable
 from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.programs.solver import Solver

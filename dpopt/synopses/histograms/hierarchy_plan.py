@@ -18,8 +18,7 @@ from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions
-from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.tree import Tree, deepened, hierarchy_of, nested_positions
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from dpopt.synopses.histograms.counts_plan import (
     common_from_json,
@@ -129,7 +128,7 @@ def plan_hierarchy(
     Parameters
     ----------
     hierarchy : Tree
-        Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.hierarchy` reads it.
+        Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.tree` reads it.
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     bins : Bins, optional

@@ -12,7 +12,7 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.hierarchy import read_hierarchy
+from dpopt.queries.ranges.tree import read_hierarchy
 from dpopt.releases.progress import stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema

@@ -25,8 +25,7 @@ from dpopt.inference.histograms.tree_least_squares import (
     range_variances,
     zero_subtrees,
 )
-from dpopt.queries.ranges.hierarchy import deepened
-from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from tests.inference.histograms.small_trees import coverage, dense_fit, random_measurements, random_tree
 

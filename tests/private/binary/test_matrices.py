@@ -22,9 +22,9 @@ from dpopt.private.readers.binary.matrices import (
     columns_of_arrays,
     columns_of_matrix,
     is_sparse_matrix,
+    read_matrix_market,
     read_npz,
 )
-from dpopt.private.readers.binary.matrix_market import read_matrix_market
 from dpopt.queries.counting.binary_columns import SparseColumns
 
 GOOD: dict[str, Any] = {

@@ -13,7 +13,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.errors import WorkloadError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.hierarchy import hierarchy_of
+from dpopt.queries.ranges.tree import hierarchy_of
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.range_workload import RangeWorkload

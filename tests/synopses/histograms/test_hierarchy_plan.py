@@ -18,8 +18,7 @@ from dpopt.errors import DpoptError, PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.hierarchy import hierarchy_of
-from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.ranges.tree import Tree, hierarchy_of
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan, plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
