@@ -1,4 +1,4 @@
-"""The plan of a run that measures counts with noise and fits records to them: noise, projection, adaptive; what it may select."""
+"""The plan of a run that measures counts with noise and fits records: noise, projection, adaptive; what may be selected."""
 
 from __future__ import annotations
 
