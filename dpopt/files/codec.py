@@ -1,7 +1,7 @@
 """One codec: frozen dataclasses as JSON objects, and back, strictly.
 
 `encode` writes every field of a dataclass under its own name; `decode` reads exactly what `encode` writes. Text becomes JSON in
-`strict_json.py`, which refuses keys that stand twice, numbers that are none, and what is too deep or too large.
+`json_files.py`, which refuses keys that stand twice, numbers that are none, and what is too deep or too large.
 
 | field | in JSON |
 |---|---|

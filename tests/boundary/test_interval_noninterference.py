@@ -215,10 +215,7 @@ def test_ends_of_searches_are_constructed_by_their_curators_alone() -> None:
 
 def test_a_release_is_made_by_its_drivers_or_read_from_a_file() -> None:
     made = {path for path, file in FILES.items() if "PartitionRelease(" in ast.unparse(file.tree)}
-    assert made - {FOLDER + "partition_release.py"} == {
-        FOLDER + "release_intervals.py",
-        FOLDER + "release_split.py",
-    }
+    assert made - {FOLDER + "partition_release.py"} == {FOLDER + "release_intervals.py"}
 
 
 @EACH

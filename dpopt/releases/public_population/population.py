@@ -86,7 +86,7 @@ def _random_columns(
 
 
 MOST_ATTRIBUTES = 100
-"""Binary attributes of a table that is written out; with more, populations are distributions (see `binary_simulation`)."""
+"""Binary attributes of a table that is written out; with more, populations are distributions (see `BinaryPopulation`)."""
 
 
 def has_binary_population(workload: Workload, density: float | None) -> bool:
