@@ -50,7 +50,7 @@ from dpopt.releases.progress import Silent
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
-from tests.algorithms.measured_runs import CLAUSES, FIT, NoNoise, measured_job, noiseless, scripted
+from tests.algorithms.measured_runs import CLAUSES, FIT, measured_job, noiseless, scripted
 from tests.algorithms.small_runs import (
     ADD_REMOVE,
     ROWS,
@@ -61,6 +61,7 @@ from tests.algorithms.small_runs import (
     write_table,
 )
 from tests.algorithms.test_release_with_rules import CONTRADICTING, RULED, obeys
+from tests.noises import NoNoise
 from tests.strategies import naive_truth
 
 FITTED = (PROJECTION, ADAPTIVE)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
@@ -23,7 +22,6 @@ from dpopt.errors import (
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_files import (
     read_declaration,
@@ -33,6 +31,7 @@ from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.list_summary import ListSummary
 from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
+from tests.noises import NoNoise
 from tests.tiny_lists import Row, family_of, output_at, points_of, private, rows_of, text_of
 from tests.tiny_runs import REPLACE
 
@@ -41,15 +40,6 @@ PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 
 ROUNDING = 1e-9
 """Of answers, which are double precision."""
-
-
-class NoNoise(OpendpNoise):
-    """The counts as they are."""
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    discrete_laplace = discrete_gaussian
 
 
 @cache

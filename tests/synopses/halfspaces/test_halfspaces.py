@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import (
@@ -16,13 +15,14 @@ from dpopt.errors import (
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import halfspaces, release_halfspaces
 from dpopt.synopses.halfspaces.side_sums import SideSums, arc_rows, half_circles
+from tests.noises import NoNoise
 from tests.synopses.halfspaces.small_halfspaces import (
     AMPLE,
     COLUMNS,
@@ -41,17 +41,8 @@ EACH = pytest.mark.parametrize("kind", SHAPES)
 RELATIONS = pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 
 
-class Silent(OpendpNoise):
-    """No noise."""
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    discrete_gaussian = discrete_laplace
-
-
 def silent(kind: str, relation: NeighbouringRelation) -> Halfspaces:
-    return release_halfspaces(read_points(POINTS, COLUMNS), plan(kind, AMPLE, relation), noise=Silent())
+    return release_halfspaces(read_points(POINTS, COLUMNS), plan(kind, AMPLE, relation), noise=NoNoise())
 
 
 @EACH

@@ -18,24 +18,13 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
+from tests.noises import NoNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 ZCDP = Budget(None, 1e-9, 0.5, Accountant.ZCDP)
 CELLS = np.array([[0, 0, 12, 40, 7], [0, 0, 3, 0, 0], [25, 1, 0, 0, 8]])
 RELATIONS = [(ADD_REMOVE, None), (REPLACE, int(CELLS.sum()))]
-
-
-class Silence:
-    """Noise of zero, never private."""
-
-    is_private = False
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def released(
@@ -56,7 +45,7 @@ def released(
 def test_without_noise_the_counts_are_exact(
     relation: NeighbouringRelation, size: int | None, shapes: str
 ) -> None:
-    found = released(Silence(), relation=relation, size=size, shapes=shapes)
+    found = released(NoNoise(), relation=relation, size=size, shapes=shapes)
     assert found.counts == pytest.approx(CELLS, abs=1e-9)
     assert found.least_squares == pytest.approx(CELLS, abs=1e-9)
     assert found.total == pytest.approx(CELLS.sum())
@@ -66,7 +55,7 @@ def test_without_noise_the_counts_are_exact(
 
 
 def test_boxes_are_named_by_a_range_for_each_column() -> None:
-    found = released(Silence())
+    found = released(NoNoise())
     assert found.answer("young:grown,2:8").value == pytest.approx(55)
     assert found.answer(":,:").value == pytest.approx(CELLS.sum())
     with pytest.raises(WorkloadError, match="expected 2 ranges with commas between them, for age, income"):

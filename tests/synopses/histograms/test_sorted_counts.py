@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
@@ -19,6 +18,7 @@ from dpopt.inference.histograms.sorted.isotonic import isotonic_integers, isoton
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.sorted.release_sorted import nodes_needed, plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease, SortedEstimate
+from tests.noises import NoNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
@@ -26,18 +26,6 @@ ZCDP = Budget(None, 1e-9, 0.5, Accountant.ZCDP)
 EDGES = [(0, 1), (0, 2), (0, 3), (1, 2), (4, 5)]
 NAMES = [estimate.value for estimate in SortedEstimate]
 DEGREES = np.bincount(np.array(EDGES).reshape(-1), minlength=8).astype(np.int64)
-
-
-class Silence:
-    """Noise of zero, never private."""
-
-    is_private = False
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def graph() -> BinCounts:
@@ -79,7 +67,7 @@ def test_an_edge_costs_twice_a_record_of_a_table() -> None:
 
 
 def test_declared_nodes_without_edges_count_as_zeros_and_the_rest_is_exact_without_noise() -> None:
-    found = released(10, noise=Silence())
+    found = released(10, noise=NoNoise())
     assert found.noisy.tolist() == [0, 0, *sorted(DEGREES.tolist())]
     for name in NAMES[1:]:
         assert found.estimate(name).tolist() == found.noisy.tolist()
@@ -88,7 +76,7 @@ def test_declared_nodes_without_edges_count_as_zeros_and_the_rest_is_exact_witho
 
 
 def test_the_number_of_nodes_is_bought_and_not_read() -> None:
-    exact = released(None, noise=Silence())
+    exact = released(None, noise=NoNoise())
     assert exact.noisy.size == np.count_nonzero(DEGREES)
     assert exact.noisy_length
     sizes = {released(None, Budget(0.05, 0.0, None, Accountant.PURE)).noisy.size for _ in range(10)}

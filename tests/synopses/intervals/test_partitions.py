@@ -26,20 +26,10 @@ from dpopt.synopses.intervals.partition_table import synthetic_cells, write_boxe
 from dpopt.synopses.intervals.release_intervals import release_intervals
 from dpopt.synopses.intervals.release_split import release_split
 from dpopt.synopses.intervals.split_planning import plan_split
+from tests.noises import NoNoise
 
 PURE, RHO = Budget(1.0, 0.0, None, Accountant.PURE), Budget(None, 1e-9, 0.5, Accountant.ZCDP)
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
-
-
-class Exact:
-    """No noise."""
-
-    is_private = True
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts.copy()
-
-    discrete_gaussian = discrete_laplace
 
 
 def column() -> NDArray[np.int64]:
@@ -53,13 +43,13 @@ def grid() -> NDArray[np.int64]:
 def intervals(relation: NeighbouringRelation = ADD_REMOVE, **more: object) -> PartitionRelease:
     counts = column()
     plan = plan_intervals(100, PURE, int(counts.sum()), relation=relation, intervals=6, **more)  # type: ignore[arg-type]
-    return release_intervals(BinCounts.from_counts(counts), plan, noise=Exact())
+    return release_intervals(BinCounts.from_counts(counts), plan, noise=NoNoise())
 
 
 def boxes(relation: NeighbouringRelation = ADD_REMOVE, budget: Budget = PURE) -> PartitionRelease:
     cells = grid()
     plan = plan_split(cells.shape, budget, int(cells.sum()), relation=relation, rounds=2)
-    return release_split(BinCounts.from_counts(cells.reshape(-1)), plan, noise=Exact())
+    return release_split(BinCounts.from_counts(cells.reshape(-1)), plan, noise=NoNoise())
 
 
 def test_without_noise_intervals_end_where_the_threshold_is_reached() -> None:

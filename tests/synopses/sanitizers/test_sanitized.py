@@ -10,7 +10,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.errors import (
@@ -21,24 +20,17 @@ from dpopt.errors import (
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
 from tests.exact_sanitizer_loss import FAMILIES, function_family, listed, modest, sums_of, symmetric
 from tests.exact_summary_loss import MIXED, UNIVERSES
+from tests.noises import NoNoise
 from tests.synopses.sanitizers.test_sanitizer_plan import BITS, PURE, RHO
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, dataset_of, universe
 
 TABLE: Table = ((0, 2), (1, 1), (1, 1), (0, 0)) * 5
-
-
-class NoNoise(OpendpNoise):
-    """The exact sums."""
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def released(
