@@ -117,16 +117,6 @@ def test_damaged_plans_are_refused(
             type(released).from_json(given)
 
 
-@pytest.mark.parametrize("bins", [None, "x", []])
-def test_files_without_bins_are_refused(grid: GridHistogram, histogram: Histogram, bins: Any) -> None:
-    given = json.loads(json.dumps(grid.to_json()))
-    given["axes"][0] = bins
-    with pytest.raises(DpoptError, match="damaged"):
-        GridHistogram.from_json(given)
-    with pytest.raises(DpoptError, match="damaged"):
-        Histogram.from_json({**json.loads(json.dumps(histogram.to_json())), "bins": bins})
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

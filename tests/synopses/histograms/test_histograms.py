@@ -12,7 +12,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError, WorkloadError
+from dpopt.errors import DpoptError, PlanError, PrivateDataError, WorkloadError
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
@@ -214,21 +214,6 @@ def test_ranges_that_are_none_are_refused() -> None:
         found.quantile(1.5)
     with pytest.raises(WorkloadError, match="no quantiles"):
         found.quantile(0.5)
-
-
-def test_a_damaged_file_is_refused() -> None:
-    good = released().to_json()
-    with pytest.raises(TranscriptError, match="no histogram of this version"):
-        Histogram.from_json({})
-    damages: list[dict[str, Any]] = [
-        {"noisy": [[1]]},
-        {"plan": {}},
-        {"bins": {"name": "x", "number": 3}},
-        {"noisy": None},
-    ]
-    for damage in damages:
-        with pytest.raises(TranscriptError):
-            Histogram.from_json({**good, **damage})
 
 
 def test_sizes_are_held_against_the_best_plain_strategy() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
+from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
@@ -67,7 +66,7 @@ def test_boxes_are_named_by_a_range_for_each_column() -> None:
 
 
 @pytest.mark.parametrize("budget", [PURE, ZCDP], ids=["Laplace", "Gaussian"])
-def test_a_private_release_is_consistent_not_negative_and_survives_its_file(budget: Budget) -> None:
+def test_a_private_release_is_consistent_and_not_negative(budget: Budget) -> None:
     found = released(budget=budget)
     assert found.privacy["private"]
     assert found.counts.min() >= 0.0
@@ -76,9 +75,6 @@ def test_a_private_release_is_consistent_not_negative_and_survives_its_file(budg
     )
     assert whole == pytest.approx(left + right)
     assert found.whole_counts().sum() == round(found.total)
-    again = GridHistogram.from_json(json.loads(json.dumps(found.to_json())))
-    assert again.counts.tolist() == found.counts.tolist()
-    assert again.box((0, 2), (1, 3)) == found.box((0, 2), (1, 3))
     assert "'age' (3) x 'income' (5)" in repr(found)
 
 
@@ -111,13 +107,3 @@ def test_what_does_not_fit_is_refused() -> None:
     replaced = plan_grid((4, 4), PURE, relation=REPLACE, size=17)
     with pytest.raises(PrivateDataError):
         release_grid(counts, replaced)
-    kept = released().to_json()
-    changes: list[dict[str, Any]] = [
-        {"dpopt_grid_histogram": 2},
-        {"noisy": [[1]]},
-        {"axes": []},
-        {"plan": {}},
-    ]
-    for change in changes:
-        with pytest.raises((TranscriptError, PlanError)):
-            GridHistogram.from_json({**kept, **change})
