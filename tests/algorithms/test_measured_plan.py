@@ -154,32 +154,16 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
         {"measurements": (PlannedMeasurement("a", (0,), 2, 1.0), PlannedMeasurement("a", (1,), 2, 1.0))},
         "each under a name of its own",
     ),
-    "a projection that selects": (
-        PROJECTION,
-        {"selections": SELECTIONS},
-        "if and only if the algorithm is adaptive",
-    ),
-    "adaptive without selections": (
-        ADAPTIVE,
-        {"selections": None},
-        "if and only if the algorithm is adaptive",
-    ),
+    "a projection that selects": (PROJECTION, {"selections": SELECTIONS}, "if and only if the algorithm"),
+    "adaptive without selections": (ADAPTIVE, {"selections": None}, "if and only if the algorithm"),
     "noise that fits": (NOISE, {"fit": FitPlan()}, "unless the algorithm releases noisy answers alone"),
-    "a projection that fits nothing": (
-        PROJECTION,
-        {"fit": None},
-        "unless the algorithm releases noisy answers",
-    ),
+    "a projection that fits nothing": (PROJECTION, {"fit": None}, "unless the algorithm releases noisy"),
     "a name that a round has": (
         ADAPTIVE,
         {"measurements": (PlannedMeasurement("round 2", (0,), 2, 1.0),)},
         "each under a name of its own",
     ),
-    "more records than can be scored": (
-        ADAPTIVE,
-        {"fit": FitPlan(records=2_000_000)},
-        "at most 1,048,575",
-    ),
+    "more records than can be scored": (ADAPTIVE, {"fit": FitPlan(records=2_000_000)}, "at most 1,048,575"),
     "no scale": (NOISE, {"measurements": (PlannedMeasurement("a", None, 2, 0.0),)}, "found noise scale 0.0"),
     "a scale that is none": (
         NOISE,

@@ -187,10 +187,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no step": ({"step": "0"}, "range of a selection"),
     "a large alpha": ({"alpha": 1.5}, "alpha must be above 0"),
     "marginals and alpha": ({"alpha": 0.1, "select": "marginals"}, "plays all its rounds"),
-    "the paper's step without alpha": (
-        {"learning": {"update": "paper"}},
-        "for single queries and a given alpha",
-    ),
+    "the paper's step without alpha": ({"learning": {"update": "paper"}}, "for single queries and a given"),
     "another update": ({"learning": {"update": "newton"}}, "the update is one of paper"),
     "no pull": ({"learning": {"pull": 0}}, "the pull must be above 0"),
     "too many records": ({"learning": {"records": 10**9}}, "weighted records are released"),
@@ -209,14 +206,8 @@ def test_plans_that_cannot_be_are_refused(change: str) -> None:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "another accountant": ({"budget": Budget(1.0, 1e-6, None, Accountant.GDP)}, "--accountant zcdp"),
-    "a bound on marginals": (
-        {"plan_by": "bound", "select": MARGINALS},
-        "--plan-by bound is for",
-    ),
-    "a bound on another update": (
-        {"plan_by": "bound", "update": EXACT},
-        "nothing is proven",
-    ),
+    "a bound on marginals": ({"plan_by": "bound", "select": MARGINALS}, "--plan-by bound is for"),
+    "a bound on another update": ({"plan_by": "bound", "update": EXACT}, "nothing is proven"),
     "a bound that proves nothing": (
         {"plan_by": "bound", "budget": Budget(0.01, 0.0, None, Accountant.PURE)},
         "proves no error below 1",

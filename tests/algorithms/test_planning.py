@@ -438,7 +438,5 @@ def test_simulation_tries_the_steps_that_suit_the_table(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])
 def test_a_fill_that_is_no_share_is_refused(density: Any) -> None:
-    with pytest.raises(
-        PlanError, match="--density is the public share of ones in the table, above 0 and below 1, found"
-    ):
+    with pytest.raises(PlanError, match="--density is the public share of ones in the table, above 0"):
         request(density=density)

@@ -189,11 +189,7 @@ def test_only_folders_that_were_made_are_removed_again(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "a plan over its budget": (
-        {"budget": replace(AMPLE, epsilon=1e-6)},
-        BudgetError,
-        "the plan costs",
-    ),
+    "a plan over its budget": ({"budget": replace(AMPLE, epsilon=1e-6)}, BudgetError, "the plan costs"),
     "another size than the table's": ({"size": 199}, PrivateDataError, "the table has 200 records"),
     "a solver that there is none of": ({"solver": "simplex"}, SolverUnavailableError, "no solver 'simplex'"),
     "a step that the sampler cannot hold": (

@@ -137,9 +137,7 @@ def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
 
 
 def test_tables_that_cannot_be_split_are_refused(tmp_path: Path, workers: DaskWorkers) -> None:
-    with pytest.raises(
-        PrivateDataError, match="save the table as Parquet, or cut it into a folder of several CSV files"
-    ):
+    with pytest.raises(PrivateDataError, match="save the table as Parquet, or cut it into a folder"):
         opened(write_csv(tmp_path / "t.csv", frame(9)), workers)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.csv").write_text("note,rooms,sex,age,member\n")

@@ -161,13 +161,9 @@ def test_conditions_on_one_attribute_are_one() -> None:
         positive.conditions("smoker=no,smoker!=yes")[0].false_by
         == positive.conditions("smoker=no")[0].false_by
     )
-    with pytest.raises(
-        WorkloadError, match="age<20 and age>=20 holds for every value of 'age'; leave it out"
-    ):
+    with pytest.raises(WorkloadError, match="age<20 and age>=20 holds for every value of 'age'; leave"):
         every.conditions("age<20,age>=20", "or")
-    with pytest.raises(
-        WorkloadError, match="two conditions on 'age'.*'atleast:2' each condition needs a column"
-    ):
+    with pytest.raises(WorkloadError, match="two conditions on 'age'.*'atleast:2' each condition needs"):
         every.conditions("age<40,age>=20,smoker=yes", "atleast:2")
 
 

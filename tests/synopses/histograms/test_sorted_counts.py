@@ -152,9 +152,7 @@ def test_a_public_number_of_edges_can_be_said_afterwards() -> None:
     with pytest.raises(WorkloadError, match="known to be 5, found 6"):
         told.with_total(12)
     for total in (-2, 9, 58):
-        with pytest.raises(
-            WorkloadError, match="8 degrees of at most 7 add up to an even number of at least 0, and not to"
-        ):
+        with pytest.raises(WorkloadError, match="8 degrees of at most 7 add up to an even number"):
             found.with_total(total)
 
 
