@@ -175,9 +175,6 @@ def test_a_plan_is_read_back_as_it_was(algorithm: str, gaussian: bool) -> None:
     assert read_plan(plan.to_json()) == plan
     assert plan.select == (QUERIES if algorithm == "pmw" else MARGINALS)
     assert (plan.alpha is None) == (algorithm == "mwem")
-    for key in ("step", "scale", "learning", "gaussian"):
-        with pytest.raises(PlanError, match=key):
-            read_plan({**plan.to_json(), key: None})
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -191,7 +188,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "another update": ({"learning": {"update": "newton"}}, "the update is one of paper"),
     "no pull": ({"learning": {"pull": 0}}, "the pull must be above 0"),
     "too many records": ({"learning": {"records": 10**9}}, "weighted records are released"),
-    "another version": ({"dpopt_plan": 9}, "another version"),
 }
 
 
