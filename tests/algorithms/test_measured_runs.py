@@ -555,7 +555,7 @@ def test_selections_are_measured_as_the_transcript_says(finished: dict[str, Path
 
 
 class Steps(Silent):
-    """Keeps the steps that are told."""
+    """Keeps the steps that are reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -566,23 +566,23 @@ class Steps(Silent):
 
 
 def test_progress_names_the_marginals_that_were_selected(tmp_path: Path) -> None:
-    told = Steps()
-    release(dataset(), measured_job(ADAPTIVE), tmp_path / "out", progress=told)
+    reported = Steps()
+    release(dataset(), measured_job(ADAPTIVE), tmp_path / "out", progress=reported)
     entries = read_journal(tmp_path / "out" / "transcript.jsonl").entries
     pairs = [f"{one} x {two}" for one, two in combinations(SCHEMA.names, 2)]
     chosen = [pairs[entry["candidate"]] for entry in entries if entry["kind"] == "selection"]
-    assert told.steps[:3] == [(number, 3, what) for number, what in enumerate(chosen, start=1)]
-    assert list(told.seconds) == ["measuring", "fitting records", "writing records"]
+    assert reported.steps[:3] == [(number, 3, what) for number, what in enumerate(chosen, start=1)]
+    assert list(reported.seconds) == ["measuring", "fitting records", "writing records"]
 
 
 def test_progress_counts_sweeps_and_rounds_of_column_generation(tmp_path: Path) -> None:
-    told = Steps()
+    reported = Steps()
     job = measured_job(PROJECTION, fit=FitPlan(records=30, sweeps=2, columns=5))
-    release(dataset(), job, tmp_path / "out", progress=told)
-    numbers = [number for number, _, _ in told.steps]
+    release(dataset(), job, tmp_path / "out", progress=reported)
+    numbers = [number for number, _, _ in reported.steps]
     assert numbers == list(range(1, len(numbers) + 1))
     assert 3 <= numbers[-1] <= 7
-    assert {(steps, what.split(" ")[0]) for _, steps, what in told.steps} == {(7, "objective")}
+    assert {(steps, what.split(" ")[0]) for _, steps, what in reported.steps} == {(7, "objective")}
 
 
 @pytest.mark.parametrize("algorithm", MEASURED)

@@ -255,8 +255,10 @@ class Predictions:
 def test_the_plan_with_the_least_simulated_error_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     predictions = Predictions(lambda plan: abs(float(plan.step) - 1.1) + 1 / plan.rounds)
     monkeypatch.setattr(simulation, "predict_error", predictions)
-    told: list[tuple[int, int]] = []
-    made = make_plan(request(plan_by=PlanBy.SIMULATION, on_candidate=lambda *at: told.append(at)), WORKLOAD)
+    reported: list[tuple[int, int]] = []
+    made = make_plan(
+        request(plan_by=PlanBy.SIMULATION, on_candidate=lambda *at: reported.append(at)), WORKLOAD
+    )
     errors = [predictions.error(plan) for plan in predictions.plans]
     assert made == predictions.plans[errors.index(min(errors))]
     assert {plan.step for plan in predictions.plans} == {
@@ -265,7 +267,7 @@ def test_the_plan_with_the_least_simulated_error_is_chosen(monkeypatch: pytest.M
         Decimal("1.4"),
         Decimal(2),
     }
-    assert told == [(number, len(errors)) for number in range(1, len(errors) + 1)]
+    assert reported == [(number, len(errors)) for number in range(1, len(errors) + 1)]
     assert all(fits(plan) for plan in predictions.plans)
 
 
@@ -437,6 +439,6 @@ def test_simulation_tries_the_steps_that_suit_the_table(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])
-def test_a_fill_that_is_no_share_is_refused(density: Any) -> None:
+def test_a_density_that_is_no_share_is_refused(density: Any) -> None:
     with pytest.raises(PlanError, match="--density is the public share of ones in the table, above 0"):
         request(density=density)

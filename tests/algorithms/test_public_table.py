@@ -18,7 +18,7 @@ def one_way(schema: Schema) -> Workload:
     return parse_workload("marginals:1", schema)
 
 
-def test_a_population_of_zeros_and_ones_is_for_wide_tables_or_a_declared_fill() -> None:
+def test_a_population_of_zeros_and_ones_is_for_wide_tables_or_a_declared_density() -> None:
     assert has_binary_population(one_way(Schema.binary(3)), None)
     assert has_binary_population(one_way(Schema.binary(3)), 0.1)
     assert has_binary_population(one_way(BOOLEAN), 0.1)

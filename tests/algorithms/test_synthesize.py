@@ -404,7 +404,7 @@ def interrupted(folder: Path) -> Path:
 
 
 class Notes(Silent):
-    """Keeps what is told."""
+    """Keeps what is reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -417,10 +417,10 @@ class Notes(Silent):
 def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, told = interrupted(tmp_path / "out"), Notes()
+    folder, reported = interrupted(tmp_path / "out"), Notes()
     monkeypatch.setattr("dpopt.algorithms.synthesize.available_memory", lambda: 1_000)
-    assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=told).rounds) == 6
-    (note,) = told.notes
+    assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=reported).rounds) == 6
+    (note,) = reported.notes
     assert "the machine has 0.00 GB available" in note
     assert "nothing is spent twice" in note
 
@@ -547,10 +547,12 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
         raise StopError
 
     monkeypatch.setattr(own, "solve", stop)
-    told = Silent()
-    monkeypatch.setattr(told, "round", stop)
+    reported = Silent()
+    monkeypatch.setattr(reported, "round", stop)
     with pytest.raises(StopError):
-        synthesize(frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=told, **settings)
+        synthesize(
+            frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=reported, **settings
+        )
     with pytest.raises(SolverUnavailableError, match=r"a solver of its own, 'mine'.*solver=\.\.\."):
         continue_run(folder, frame())
     with pytest.raises(PlanError, match="began with the solver 'mine', found 'local-search'"):

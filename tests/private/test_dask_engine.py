@@ -280,7 +280,7 @@ def test_reports_of_workers_hold_counts_and_no_records(tmp_path: Path) -> None:
     assert repr(report) == object.__repr__(report)  # the address in memory alone
 
 
-def test_errors_of_workers_are_told_without_their_texts(
+def test_errors_of_workers_are_reported_without_their_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part, how = reading(write_parquet(tmp_path / "t.parquet", frame(9)))

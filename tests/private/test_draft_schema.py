@@ -290,10 +290,10 @@ def test_numbers_out_of_range_are_refused(bins: int, max_values: int) -> None:
 def test_a_file_without_names_is_drafted_with_given_names(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("1,x\n2,y\n")
-    told: list[float] = []
-    schema, _ = draft_schema(path, reading=TableReading(column_names=("n", "t")), progress=told.append)
+    reported: list[float] = []
+    schema, _ = draft_schema(path, reading=TableReading(column_names=("n", "t")), progress=reported.append)
     assert schema.names == ("n", "t")
-    assert told[-1] == 1.0
+    assert reported[-1] == 1.0
 
 
 def test_batches_of_different_types_are_added_up(tmp_path: Path) -> None:

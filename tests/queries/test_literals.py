@@ -49,7 +49,7 @@ def test_a_record_moves_as_many_conjunctions_as_stated_and_no_more(sizes: tuple[
     )
 
 
-def test_moves_of_bits() -> None:
+def test_sensitivities_of_bits() -> None:
     """Of d bits, one literal each: C(d, j) under both relations; with both signs twice that under replace-one."""
     single, both = LiteralGroups((1,) * 50), LiteralGroups((2,) * 50)
     for size in range(1, 6):

@@ -182,8 +182,8 @@ def test_single_bins_always_get_their_share() -> None:
     assert plan.charges()[0].parameter >= 0.02 * 0.5 * (1 - 1e-9)
     alone = plan_hierarchy(hierarchy_of([0], Bins("x", 1)), PURE, relation=REPLACE, size=5)
     assert release_histogram(BinCounts.from_counts([5]), alone).range(0, 1).value == 5
-    told = plan_hierarchy(UNEVEN, PURE, ranges="sizes:11", relation=REPLACE, size=5)
-    assert told.depths == (3,)
+    known = plan_hierarchy(UNEVEN, PURE, ranges="sizes:11", relation=REPLACE, size=5)
+    assert known.depths == (3,)
 
 
 def test_a_balanced_hierarchy_has_the_errors_of_blocks() -> None:

@@ -145,12 +145,12 @@ def test_under_replace_one_the_number_of_edges_is_kept(budget: Budget, length: i
 def test_a_public_number_of_edges_can_be_said_afterwards() -> None:
     found = released()
     assert found.total is None
-    told = found.with_total(10)
+    known = found.with_total(10)
     for name in NAMES:
-        assert told.estimate(name).sum() == told.graphical(name).degrees.sum() == 10
-    assert told.with_total(10).total == 10
+        assert known.estimate(name).sum() == known.graphical(name).degrees.sum() == 10
+    assert known.with_total(10).total == 10
     with pytest.raises(WorkloadError, match="known to be 5, found 6"):
-        told.with_total(12)
+        known.with_total(12)
     for total in (-2, 9, 58):
         with pytest.raises(WorkloadError, match="8 degrees of at most 7 add up to an even number"):
             found.with_total(total)
@@ -164,11 +164,11 @@ def test_a_public_total_brings_no_estimate_farther_from_the_truth(name: str, eps
     plan = plan_sorted(truth.size, Budget(epsilon, 0.0, None, Accountant.PURE), graph=False)
     for _ in range(5):
         found = release_sorted(BinCounts.from_counts(truth), plan)
-        told = found.with_total(int(truth.sum()))
-        before, after = found._estimate(name), told._estimate(name)
+        known = found.with_total(int(truth.sum()))
+        before, after = found._estimate(name), known._estimate(name)
         assert ((after - truth) ** 2).sum() <= ((before - truth) ** 2).sum() * (1 + 1e-9) + 1e-9
-        assert np.abs(told.estimate(name) - after).max() <= 1
-        assert told.estimate(name).sum() == truth.sum()
+        assert np.abs(known.estimate(name) - after).max() <= 1
+        assert known.estimate(name).sum() == truth.sum()
 
 
 def test_counts_of_a_table_have_the_number_of_records_under_replace_one() -> None:
