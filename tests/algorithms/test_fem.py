@@ -21,18 +21,12 @@ from dpopt.queries.counting.kernels import count_clauses, count_on_records
 from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.run import Walk
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import Entry, MemoryJournal
 from dpopt.transcript.released import SelectedQuery
-from tests.tiny_runs import ADD_REMOVE, dataset_of
+from tests.tiny_runs import ADD_REMOVE, dataset_of, sized_schema
 
-SCHEMA = Schema(
-    tuple(
-        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
-        for name, size in (("p", 3), ("q", 2), ("r", 6), ("s", 4))
-    )
-)
+SCHEMA = sized_schema(p=3, q=2, r=6, s=4)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 N = 2_000
 GENERATOR = np.random.default_rng(3)

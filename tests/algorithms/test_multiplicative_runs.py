@@ -49,6 +49,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table
 from tests.boundary.test_noninterference import RULED
+from tests.tiny_runs import coded_schema
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 RICH = Budget(None, 1e-9, 2_000.0, Accountant.ZCDP)
@@ -136,9 +137,7 @@ def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> Non
 
 
 def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do(tmp_path: Path) -> None:
-    large = Schema(
-        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(9))
-    )
+    large = coded_schema(*[10] * 9)
     for algorithm in MULTIPLICATIVE:
         with pytest.raises(
             PlanError, match=r"1,000,000,000 combinations \(at most 67,108,864 = 2\^26\)"
@@ -148,9 +147,7 @@ def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do
     with pytest.raises(PlanError, match="Use --algorithm projection or dualquery"):
         make_multiplicative_plan(request(), parse_workload("conjunctions:3,count=500,seed=1", large))
     out = tmp_path / "out"
-    huge = Schema(
-        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(40))
-    )
+    huge = coded_schema(*[10] * 40)
     table = tmp_path / "table.csv"
     table.write_text(",".join(huge.names) + "\n" + ",".join("0" * 40) + "\n", encoding="utf-8")
     with pytest.raises(PlanError, match=r"about 10\^40 combinations"):

@@ -26,6 +26,7 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
+from tests.tiny_runs import coded_schema
 
 ZCDP = Budget(1.0, 1e-6, None, Accountant.ZCDP)
 BUDGETS = {
@@ -226,12 +227,7 @@ def test_the_size_of_the_universe_is_the_product_of_the_attributes_sizes() -> No
 def test_the_logarithm_of_the_universe_is_the_rounded_sum_over_all_attributes(seed: int) -> None:
     """To the last digit, though attributes with the same number of values are added together."""
     sizes = np.random.default_rng(seed).integers(1, 12, 300).tolist()
-    schema = Schema(
-        tuple(
-            Attribute(f"a{place}", AttributeKind.CATEGORICAL, tuple(range(size)))
-            for place, size in enumerate(sizes)
-        )
-    )
+    schema = coded_schema(*sizes)
     assert log_universe(schema, Encoding.RECORDS) == fsum(log(size) for size in sizes)
     count = 1_000 * seed + 1
     assert log_universe(Schema.binary(count), Encoding.RECORDS) == fsum(log(2) for _ in range(count))

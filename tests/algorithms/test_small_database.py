@@ -36,14 +36,9 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.tiny_nets import all_multisets, cells, prefixes
-from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of
+from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of, sized_schema
 
-SCHEMA = Schema(
-    tuple(
-        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
-        for name, size in (("p", 3), ("q", 2), ("r", 2))
-    )
-)
+SCHEMA = sized_schema(p=3, q=2, r=2)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 GENERATOR = np.random.default_rng(5)
 TABLE = tuple(tuple(int(v) for v in GENERATOR.integers(0, [3, 2, 2])) for _ in range(60))

@@ -15,17 +15,12 @@ from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.schema import Schema
 from tests.tiny_measuring import RECORDS, SCHEMA, marginals, neighbours
-from tests.tiny_runs import Table, dataset_of
+from tests.tiny_runs import Table, coded_schema, dataset_of
 
 SIZES = (3, 2, 5, 4)
-WIDER = Schema(
-    tuple(
-        Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(map(str, range(size))))
-        for i, size in enumerate(SIZES)
-    )
-)
+WIDER = coded_schema(*SIZES)
 CANDIDATES = marginals([0], [1], [0, 1])
 
 
