@@ -18,7 +18,8 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 
 from __future__ import annotations
 
-from dpopt.models.best_responses.best_response import best_response, read_record
+from dpopt.models.best_responses.best_response import read_record, round_program
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import (
     AsMip,
     accepting_max_csp,
@@ -28,17 +29,16 @@ from dpopt.models.best_responses.max_csp_as_mip import (
 )
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.presolved import Presolved
-from dpopt.models.best_responses.row_blocks import Formulation
 
 __all__ = [
     "AsMip",
     "Formulation",
     "Presolved",
     "accepting_max_csp",
-    "best_response",
     "max_csp_as_mip",
     "pairwise_lifting",
     "point_from_record",
     "read_record",
     "record_from_point",
+    "round_program",
 ]

@@ -5,7 +5,7 @@ limit too, and "user_limit" does not say which.
 
 Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
 
-Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds; a maximization is negated.
+Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`dpopt.solvers.native`).
 
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,8 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
+from dpopt.solvers.native import CvxpyProblem, cvxpy_problem
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
-
-if TYPE_CHECKING:
-    import cvxpy
-    from scipy.sparse import csr_array
 
 _OPTIMAL: Verdict = (Termination.OPTIMAL, None)
 _INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
@@ -149,7 +146,8 @@ class CvxpyConvex:
             raise ProgramError(f"{self.name} takes linear and quadratic programs")
         linear = program.linear if isinstance(program, QuadraticProgram) else program
         library = LIBRARIES[self.name]
-        problem, x, rows = _problem(program, linear)
+        written = cvxpy_problem(program)
+        problem = written.problem
         options = library.options(limits)
         data, chain, inverse = problem.get_problem_data(library.name, solver_opts=dict(options))
         answer = chain.solve_via_data(
@@ -159,7 +157,7 @@ class CvxpyConvex:
         termination, limit = library.verdict(native, words)
         point = duals = None
         if termination in {Termination.OPTIMAL, Termination.IMPRECISE, Termination.LIMIT}:
-            point, duals = _values(problem, x, rows, (answer, chain, inverse))
+            point, duals = _values(written, (answer, chain, inverse))
         if termination is Termination.LIMIT and (not library.iterates or not _feasible(linear, point)):
             point = duals = None
         if point is None and termination is Termination.OPTIMAL:
@@ -178,79 +176,18 @@ class CvxpyConvex:
         )
 
 
-def _problem(
-    program: MixedIntegerProgram | QuadraticProgram, linear: MixedIntegerProgram
-) -> tuple[cvxpy.Problem, cvxpy.Variable, _Rows]:
-    import cvxpy
-
-    x = cvxpy.Variable(linear.number_of_variables, bounds=[linear.lower, linear.upper])
-    objective = (-linear.objective if linear.maximize else linear.objective) @ x
-    if isinstance(program, QuadraticProgram) and program.targets.size:
-        roots = np.sqrt(program.weights)
-        owner = np.repeat(roots, np.diff(program.square_starts))
-        matrix = _matrix(
-            program.square_starts,
-            program.square_columns,
-            program.square_coefficients * owner,
-            linear.number_of_variables,
-        )
-        objective += cvxpy.sum_squares(matrix @ x - roots * program.targets) / 2
-    rows = _Rows.of(linear, x)
-    return cvxpy.Problem(cvxpy.Minimize(objective), [one for one, _, _ in rows.constraints]), x, rows
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Constraints of the problem: each with the rows that it stands for and the sign of its duals."""
-
-    constraints: list[tuple[cvxpy.Constraint, NDArray[np.int64], float]]
-    sign: float
-    number: int
-
-    @staticmethod
-    def of(program: MixedIntegerProgram, x: cvxpy.Variable) -> _Rows:
-        """Write the rows: equations, then upper sides, then lower sides."""
-        matrix = _matrix(
-            program.row_starts, program.columns, program.coefficients, program.number_of_variables
-        )
-        lower, upper = program.row_lower, program.row_upper
-        equal = np.flatnonzero(lower == upper)
-        above = np.flatnonzero(np.isfinite(upper) & (lower != upper))
-        below = np.flatnonzero(np.isfinite(lower) & (lower != upper))
-        constraints = []
-        if equal.size:
-            constraints.append((matrix[equal] @ x == upper[equal], equal, -1.0))
-        if above.size:
-            constraints.append((matrix[above] @ x <= upper[above], above, -1.0))
-        if below.size:
-            constraints.append((matrix[below] @ x >= lower[below], below, 1.0))
-        return _Rows(constraints, -1.0 if program.maximize else 1.0, program.number_of_rows)
-
-    def duals(self) -> NDArray[np.float64] | None:
-        """Return the dual of each row; a row with two sides has two constraints, of which one at most is active."""
-        total = np.zeros(self.number)
-        for constraint, row, sign in self.constraints:
-            if constraint.dual_value is None:
-                return None
-            total[row] += (
-                self.sign * sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
-            )
-        return total
-
-
 def _values(
-    problem: cvxpy.Problem, x: cvxpy.Variable, rows: _Rows, answer: tuple[object, object, object]
+    written: CvxpyProblem, answer: tuple[object, object, object]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Let CVXPY turn the library's answer back into values of the variables and of the rows' duals."""
     import cvxpy
 
     try:
-        problem.unpack_results(*answer)
+        written.problem.unpack_results(*answer)
     except cvxpy.error.SolverError:
         return None, None
-    if x.value is None:
-        return None, None
-    return np.atleast_1d(np.asarray(x.value, dtype=np.float64)), rows.duals()
+    point = written.point()
+    return point, None if point is None else written.duals()
 
 
 def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64] | None) -> bool:
@@ -258,14 +195,6 @@ def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64] | None) -
         return False
     inside = np.clip(point, program.lower, program.upper)
     return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
-
-
-def _matrix(
-    starts: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float64], width: int
-) -> csr_array[np.float64]:
-    from scipy.sparse import csr_array
-
-    return csr_array((values, columns, starts), shape=(starts.size - 1, width))
 
 
 Options = dict[str, float | int | bool | str]

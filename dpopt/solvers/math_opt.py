@@ -1,7 +1,4 @@
-"""Solvers behind OR-Tools' MathOpt: SCIP and HiGHS for mixed-integer programs, Glop and PDLP for linear ones.
-
-The model is one protocol buffer, filled from the arrays: adding variable by variable would take a second for 100,000.
-"""
+"""Solvers behind OR-Tools' MathOpt: SCIP and HiGHS for mixed-integer programs, Glop and PDLP for linear ones."""
 
 from __future__ import annotations
 
@@ -12,17 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
+from dpopt.solvers.native import mathopt_model
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 
 if TYPE_CHECKING:
-    from ortools.math_opt import model_pb2
     from ortools.math_opt.python import mathopt
 
 STATUS: dict[str, Verdict] = {
@@ -91,7 +87,7 @@ class MathOpt:
         if not isinstance(program, MixedIntegerProgram):
             raise ProgramError(f"{self.name} takes a MixedIntegerProgram")
         history = History(beyond=1e19)  # SCIP's infinity is 1e20
-        model = mathopt.Model.from_model_proto(_model(program))
+        model = mathopt_model(program)
         variables = sorted(model.variables(), key=lambda variable: variable.id)
         start = mathopt.ModelSolveParameters()
         if hint is not None and Capability.WARM_START in self.capabilities:
@@ -205,31 +201,6 @@ def _parameters(name: str, program: MixedIntegerProgram, limits: SolveLimits) ->
         criteria = parameters.pdlp.termination_criteria.simple_optimality_criteria
         criteria.eps_optimal_absolute = criteria.eps_optimal_relative = _PDLP_TOLERANCE
     return parameters
-
-
-def _model(program: MixedIntegerProgram) -> model_pb2.ModelProto:
-    from ortools.math_opt import model_pb2
-
-    model = model_pb2.ModelProto()
-    variables, rows, objective = model.variables, model.linear_constraints, model.objective
-    variables.ids.extend(range(program.number_of_variables))
-    variables.lower_bounds.extend(program.lower.tolist())
-    variables.upper_bounds.extend(program.upper.tolist())
-    variables.integers.extend(program.integrality.tolist())
-    objective.maximize = program.maximize
-    used = np.flatnonzero(program.objective)
-    objective.linear_coefficients.ids.extend(used.tolist())
-    objective.linear_coefficients.values.extend(program.objective[used].tolist())
-    rows.ids.extend(range(program.number_of_rows))
-    rows.lower_bounds.extend(program.row_lower.tolist())
-    rows.upper_bounds.extend(program.row_upper.tolist())
-    owner: NDArray[np.int64] = program.row_of_entry()
-    order = np.lexsort((program.columns, owner))  # by row, then by column, as MathOpt demands
-    matrix = model.linear_constraint_matrix
-    matrix.row_ids.extend(owner[order].tolist())
-    matrix.column_ids.extend(program.columns[order].tolist())
-    matrix.coefficients.extend(program.coefficients[order].tolist())
-    return model
 
 
 def _listen(history: History, lines: list[str]) -> None:

@@ -22,6 +22,7 @@ from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
+from dpopt.solvers.native import pulp_problem
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class PulpOther:
 
         if not isinstance(program, MixedIntegerProgram):
             raise ProgramError(f"{self.name} takes a MixedIntegerProgram")
-        problem, variables = _problem(program)
+        problem, variables = pulp_problem(program)
         solver = _configured(self.library, limits)
         started = time.perf_counter()
         problem.solve(solver)
@@ -133,34 +134,6 @@ def verdict(status: int, sol_status: int, program: MixedIntegerProgram, *, stopp
     if termination is Termination.INFEASIBLE_OR_UNBOUNDED and bounded:
         return Termination.INFEASIBLE, None
     return termination, limit
-
-
-def _problem(program: MixedIntegerProgram) -> tuple[pulp.LpProblem, list[pulp.LpVariable]]:
-    """Write the program in PuLP's objects, one call for each variable and row."""
-    import pulp
-
-    problem = pulp.LpProblem("dpopt", pulp.LpMaximize if program.maximize else pulp.LpMinimize)
-    kinds = np.where(program.integrality, pulp.LpInteger, pulp.LpContinuous).tolist()
-    bounds = zip(_ends(program.lower), _ends(program.upper), kinds, strict=True)
-    variables = [pulp.LpVariable(f"x{j}", *one) for j, one in enumerate(bounds)]
-    problem += pulp.LpAffineExpression(zip(variables, program.objective.tolist(), strict=True))
-    starts, columns = program.row_starts.tolist(), program.columns.tolist()
-    coefficients = program.coefficients.tolist()
-    for i, (low, high) in enumerate(zip(_ends(program.row_lower), _ends(program.row_upper), strict=True)):
-        entries = range(starts[i], starts[i + 1])
-        row = pulp.LpAffineExpression([(variables[columns[e]], coefficients[e]) for e in entries])
-        if low is not None and low == high:
-            problem += row == low, f"r{i}"
-            continue
-        if high is not None:
-            problem += row <= high, f"r{i}"
-        if low is not None:
-            problem += row >= low, f"r{i}_"
-    return problem, variables
-
-
-def _ends(values: NDArray[np.float64]) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _configured(library: str, limits: SolveLimits) -> pulp.LpSolver:
