@@ -154,6 +154,8 @@ class Block:
         What the first index counts from, where `inside` is left out.
     inside
         What stands between the brackets of each name; left out: the indices.
+    full
+        Whether `inside` gives names as they are, without symbol and brackets.
     """
 
     symbol: str
@@ -161,6 +163,7 @@ class Block:
     shape: tuple[int, ...]
     start: int = 1
     inside: Names | None = None
+    full: bool = False
 
     @property
     def size(self) -> int:
@@ -191,7 +194,7 @@ class Block:
             raise ProgramError(
                 f"the block {self.symbol} holds {self.size:,} and was given {len(inside):,} names; give one for each"
             )
-        return [f"{self.symbol}[{one}]" for one in inside]
+        return inside if self.full else [f"{self.symbol}[{one}]" for one in inside]
 
 
 SMALLEST = 1e-15

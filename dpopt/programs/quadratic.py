@@ -161,7 +161,8 @@ class MultipliedOut:
         weighted: csr_array[np.float64] = csr_array(entries, shape=shape)
         product = (weighted.T @ squares).tocoo()
         rows, columns = (np.asarray(part, dtype=np.int64) for part in product.coords)
-        kept = rows <= columns
+        kept = np.lexsort((columns, rows))
+        kept = kept[rows[kept] <= columns[kept]]
         return cls(
             rows[kept],
             columns[kept],

@@ -178,7 +178,7 @@ def _cvxpy_variable(program: MixedIntegerProgram, block: Block) -> cvxpy.Variabl
     if whole.all() and whole.size:
         kind["integer"] = True
     elif whole.any():
-        kind["integer"] = [(place,) for place in np.flatnonzero(whole).tolist()]
+        kind["integer"] = (np.flatnonzero(whole),)
     return cvxpy.Variable(
         block.size, name=block.symbol, bounds=[program.lower[part], program.upper[part]], **kind
     )

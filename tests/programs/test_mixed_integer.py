@@ -34,8 +34,6 @@ PROGRAM = dense([1, 2], [[1, 1], [0, 3]], [(-INFINITY, 4), (1, 2)], [(0, 3), (-1
         ({"lower": np.array([np.inf, 1.0]), "upper": np.array([np.inf, 1.0])}, "variable 0"),
         ({"lower": np.zeros((1, 2))}, "2 dimensions"),
         ({"integrality": np.array([0.5, 1.0])}, "'integrality' must be an array of bool"),
-        ({"row_names": ("a",)}, "row_names"),
-        ({"column_names": ("a",)}, "column_names"),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(changes: dict[str, Any], says: str) -> None:

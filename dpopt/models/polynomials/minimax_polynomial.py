@@ -54,7 +54,7 @@ def minimax_polynomial(
     --------
     >>> model = minimax_polynomial("or", k=8, degree=4)
     >>> round(model.solve("highs").objective, 6)
-    0.091439
+    0.091837
     """
     values = predicate_values(target, k)
     chebyshev = chebyshev_values(values.size - 1, degree)
@@ -78,13 +78,13 @@ def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[n
     Raises
     ------
     ProgramError
-        Another name, no k with a name or another with values, or fewer than two values.
+        Another name, no k with a name, or another with values.
     """
     if not isinstance(target, str):
         values = np.asarray(target, dtype=np.float64)
-        if values.ndim != 1 or values.size < 2 or k not in {None, values.size - 1}:
+        if values.ndim != 1 or k not in {None, values.size - 1}:
             raise ProgramError(
-                f"found values of shape {values.shape} and k = {k}; expected f(0), ..., f(k) for k >= 1, and no other k"
+                f"found values of shape {values.shape} and k = {k}; expected f(0), ..., f(k), and no other k"
             )
         return values
     if k is None or k < 1:
