@@ -25,7 +25,10 @@ from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
 from dpopt.programs.verification import verified
 
 if TYPE_CHECKING:
-    from dpopt.solvers.native import CpModel, CvxpyNative, MathOptModel, PulpProblem
+    from dpopt.solvers.cp_sat import CpModel
+    from dpopt.solvers.cvxpy_convex import CvxpyNative
+    from dpopt.solvers.math_opt import MathOptModel
+    from dpopt.solvers.pulp_other import PulpProblem
 
 CLOSED_FORM = "closed-form"
 """The name by which `Model.solve` knows the closed form of a model, where it has one."""
@@ -194,19 +197,19 @@ class Model:
         ProgramError
             The model is quadratic: PuLP holds linear programs only.
         """
-        from dpopt.solvers.native import pulp_problem
+        from dpopt.solvers.pulp_other import pulp_problem
 
         return pulp_problem(self.program, *self._blocks(), name=self.name)[0]
 
     def to_cvxpy(self) -> CvxpyNative:
         """Return the model as a `cvxpy.Problem`: a vector for each block of variables, labels on the constraints."""
-        from dpopt.solvers.native import cvxpy_problem
+        from dpopt.solvers.cvxpy_convex import cvxpy_problem
 
         return cvxpy_problem(self.program, *self._blocks()).problem
 
     def to_mathopt(self) -> MathOptModel:
         """Return the model as a `Model` of `ortools.math_opt.python.mathopt`."""
-        from dpopt.solvers.native import mathopt_model
+        from dpopt.solvers.math_opt import mathopt_model
 
         return mathopt_model(self.program, *self._blocks(), name=self.name)
 
@@ -218,7 +221,7 @@ class Model:
         ProgramError
             The model has squares, variables that need not be whole, or coefficients that are not.
         """
-        from dpopt.solvers.native import cp_sat_model
+        from dpopt.solvers.cp_sat import cp_sat_model
 
         return cp_sat_model(self.program, *self._blocks(), name=self.name)
 
@@ -247,7 +250,7 @@ class Model:
         if ending == ".lp":
             return lp_text(self.program, name=self.name, columns=names, rows=labels)
         if ending == ".pbtxt":
-            from dpopt.solvers.native import cp_sat_text
+            from dpopt.solvers.cp_sat import cp_sat_text
 
             return cp_sat_text(self.program, *self._blocks(), name=self.name)
         raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps or .pbtxt")

@@ -197,6 +197,13 @@ class Block:
         return inside if self.full else [f"{self.symbol}[{one}]" for one in inside]
 
 
+def names_of(blocks: Sequence[Block], prefix: str, size: int) -> list[str]:
+    """Return the names of all variables or rows, in order; without blocks, the prefix and their numbers."""
+    if not blocks:
+        return [f"{prefix}{number}" for number in range(size)]
+    return [name for block in blocks for name in block.names()]
+
+
 SMALLEST = 1e-15
 """Entries of a dense matrix below are rounding errors of zeros."""
 

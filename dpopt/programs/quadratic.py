@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
@@ -153,6 +152,8 @@ class MultipliedOut:
     @classmethod
     def of(cls, program: QuadraticProgram) -> MultipliedOut:
         """Return the objective of a program with its squares multiplied out."""
+        from scipy.sparse import csr_array
+
         shape = (program.targets.size, program.number_of_variables)
         entries = (program.square_coefficients, program.square_columns, program.square_starts)
         squares: csr_array[np.float64] = csr_array(entries, shape=shape)

@@ -5,7 +5,7 @@ limit too, and "user_limit" does not say which.
 
 Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
 
-Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`dpopt.solvers.native`).
+Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`cvxpy_problem`).
 
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
@@ -14,22 +14,28 @@ proven. CVXPY looks at every solver library that is installed; OR-Tools and Guro
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.programs.building import Block
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.native import CvxpyProblem, cvxpy_problem
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
+
+if TYPE_CHECKING:
+    import cvxpy
+    from scipy.sparse import csr_array
+
+    CvxpyNative = cvxpy.Problem
 
 _OPTIMAL: Verdict = (Termination.OPTIMAL, None)
 _INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
@@ -174,6 +180,119 @@ class CvxpyConvex:
             seconds=0.0,
             duals=None if duals is None or point is None else duals,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CvxpyProblem:
+    """A program in CVXPY's objects.
+
+    Attributes
+    ----------
+    problem
+        The problem. A maximization maximizes.
+    variables
+        One flat variable for each block.
+    constraints
+        Each constraint with the rows that it stands for, and the sign of its duals.
+    number_of_rows
+        Rows of the program.
+    """
+
+    problem: cvxpy.Problem
+    variables: list[cvxpy.Variable]
+    constraints: list[tuple[cvxpy.Constraint, NDArray[np.int64], float]]
+    number_of_rows: int
+
+    def point(self) -> NDArray[np.float64] | None:
+        """Return the values of all variables, (n,); None if there are none."""
+        values = [variable.value for variable in self.variables]
+        if any(value is None for value in values):
+            return None
+        return np.concatenate([np.zeros(0), *(np.atleast_1d(np.asarray(one, np.float64)) for one in values)])
+
+    def duals(self) -> NDArray[np.float64] | None:
+        """Return the dual of each row; a row with two sides has two constraints, of which one at most is active."""
+        total = np.zeros(self.number_of_rows)
+        for constraint, row, sign in self.constraints:
+            if constraint.dual_value is None:
+                return None
+            total[row] += sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
+        return total
+
+
+def cvxpy_problem(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+) -> CvxpyProblem:
+    """Return the program in CVXPY's objects: a vector for each block of variables, a constraint for each side of a block."""
+    import cvxpy
+    from scipy.sparse import csr_array
+
+    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    parts = variables or [Block("x", 0, (linear.number_of_variables,))]
+    found = [_cvxpy_variable(linear, part) for part in parts]
+
+    def product(matrix: csr_array[np.float64]) -> cvxpy.Expression:
+        terms: list[cvxpy.Expression] = []
+        for part, variable in zip(parts, found, strict=True):
+            own = matrix[:, part.first : part.first + part.size]
+            if own.nnz or not (terms or part is not parts[-1]):
+                terms.append(own @ variable)  # rows without entries are rows, too
+        return sum(terms[1:], terms[0])
+
+    objective = cvxpy.sum(product(csr_array(linear.objective[None, :])))
+    if isinstance(program, QuadraticProgram) and program.targets.size:
+        roots = np.sqrt(program.weights)
+        scaled = program.square_coefficients * np.repeat(roots, np.diff(program.square_starts))
+        squares = _matrix(program.square_starts, program.square_columns, scaled, linear.number_of_variables)
+        objective += cvxpy.sum_squares(product(squares) - roots * program.targets) / 2
+    matrix = _matrix(linear.row_starts, linear.columns, linear.coefficients, linear.number_of_variables)
+    sense = 1.0 if linear.maximize else -1.0
+    constraints = []
+    for block in rows or [Block("r", 0, (linear.number_of_rows,))]:
+        numbers = np.arange(block.first, block.first + block.size)
+        lower, upper = linear.row_lower[numbers], linear.row_upper[numbers]
+        equal = numbers[lower == upper]
+        above = numbers[np.isfinite(upper) & (lower != upper)]
+        below = numbers[np.isfinite(lower) & (lower != upper)]
+        for chosen, side in ((equal, 0), (above, 1), (below, -1)):
+            if not chosen.size:
+                continue
+            sums = product(matrix[chosen])
+            if side < 0:
+                constraint = sums >= linear.row_lower[chosen]
+            else:
+                bound = linear.row_upper[chosen]
+                constraint = sums <= bound if side else sums == bound
+            constraint.set_label(block.symbol)
+            constraints.append((constraint, chosen, sense if side >= 0 else -sense))
+    goal = cvxpy.Maximize(objective) if linear.maximize else cvxpy.Minimize(objective)
+    problem = cvxpy.Problem(goal, [one for one, _, _ in constraints])
+    return CvxpyProblem(problem, found, constraints, linear.number_of_rows)
+
+
+def _cvxpy_variable(program: MixedIntegerProgram, block: Block) -> cvxpy.Variable:
+    import cvxpy
+
+    part = slice(block.first, block.first + block.size)
+    whole = program.integrality[part]
+    kind: dict[str, object] = {}
+    if whole.all() and whole.size:
+        kind["integer"] = True
+    elif whole.any():
+        kind["integer"] = (np.flatnonzero(whole),)
+    return cvxpy.Variable(
+        block.size, name=block.symbol, bounds=[program.lower[part], program.upper[part]], **kind
+    )
+
+
+def _matrix(
+    starts: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float64], width: int
+) -> csr_array[np.float64]:
+    from scipy.sparse import csr_array
+
+    return csr_array((values, columns, starts), shape=(starts.size - 1, width))
 
 
 def _values(

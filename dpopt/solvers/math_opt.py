@@ -5,21 +5,26 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpopt.errors import ProgramError
+from dpopt.programs.building import Block, names_of
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.native import mathopt_model
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 
 if TYPE_CHECKING:
+    from ortools.math_opt import model_pb2
     from ortools.math_opt.python import mathopt
+
+    MathOptModel = mathopt.Model
 
 STATUS: dict[str, Verdict] = {
     "OPTIMAL": (Termination.OPTIMAL, None),
@@ -201,6 +206,63 @@ def _parameters(name: str, program: MixedIntegerProgram, limits: SolveLimits) ->
         criteria = parameters.pdlp.termination_criteria.simple_optimality_criteria
         criteria.eps_optimal_absolute = criteria.eps_optimal_relative = _PDLP_TOLERANCE
     return parameters
+
+
+def mathopt_model(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+    *,
+    name: str = "dpopt",
+) -> mathopt.Model:
+    """Return the program as a model of OR-Tools' MathOpt; squares become its quadratic objective."""
+    from ortools.math_opt.python import mathopt
+
+    return mathopt.Model.from_model_proto(mathopt_proto(program, variables, rows, name=name))
+
+
+def mathopt_proto(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+    *,
+    name: str = "",
+) -> model_pb2.ModelProto:
+    """Return the program as MathOpt's protocol buffer, filled from the arrays; without blocks it holds no names."""
+    from ortools.math_opt import model_pb2
+
+    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    proto = model_pb2.ModelProto(name=name)
+    columns, sums, objective = proto.variables, proto.linear_constraints, proto.objective
+    columns.ids.extend(range(linear.number_of_variables))
+    columns.lower_bounds.extend(linear.lower.tolist())
+    columns.upper_bounds.extend(linear.upper.tolist())
+    columns.integers.extend(linear.integrality.tolist())
+    if variables:
+        columns.names.extend(names_of(variables, "x", linear.number_of_variables))
+    objective.maximize = linear.maximize
+    costs = linear.objective
+    if isinstance(program, QuadraticProgram):
+        goal = MultipliedOut.of(program)
+        objective.quadratic_coefficients.row_ids.extend(goal.rows.tolist())
+        objective.quadratic_coefficients.column_ids.extend(goal.columns.tolist())
+        objective.quadratic_coefficients.coefficients.extend(goal.coefficients.tolist())
+        objective.offset, costs = goal.constant, goal.costs
+    used = np.flatnonzero(costs)
+    objective.linear_coefficients.ids.extend(used.tolist())
+    objective.linear_coefficients.values.extend(costs[used].tolist())
+    sums.ids.extend(range(linear.number_of_rows))
+    sums.lower_bounds.extend(linear.row_lower.tolist())
+    sums.upper_bounds.extend(linear.row_upper.tolist())
+    if rows:
+        sums.names.extend(names_of(rows, "r", linear.number_of_rows))
+    owner = linear.row_of_entry()
+    order = np.lexsort((linear.columns, owner))  # by row, then by column, as MathOpt demands
+    matrix = proto.linear_constraint_matrix
+    matrix.row_ids.extend(owner[order].tolist())
+    matrix.column_ids.extend(linear.columns[order].tolist())
+    matrix.coefficients.extend(linear.coefficients[order].tolist())
+    return proto
 
 
 def _listen(history: History, lines: list[str]) -> None:

@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.programs.building import Block, names_of
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.native import pulp_problem
+from dpopt.programs.text import PULP_REPLACES, unlike
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 if TYPE_CHECKING:
     import pulp
+
+    PulpProblem = pulp.LpProblem
 
 STATUS: dict[int, Verdict] = {
     1: (Termination.OPTIMAL, None),
@@ -134,6 +139,55 @@ def verdict(status: int, sol_status: int, program: MixedIntegerProgram, *, stopp
     if termination is Termination.INFEASIBLE_OR_UNBOUNDED and bounded:
         return Termination.INFEASIBLE, None
     return termination, limit
+
+
+def pulp_problem(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+    *,
+    name: str = "dpopt",
+) -> tuple[pulp.LpProblem, list[pulp.LpVariable]]:
+    """Return the program in PuLP's objects, and its variables in order.
+
+    PuLP replaces signs such as `[` and `-` in names by `_`: `IR-3[2]` becomes `IR_3_2_`. Names that are then alike get a
+    number at their end. One call for each variable and row: seconds for 100,000 clauses. A row with two different sides
+    becomes two, the lower one with `_` at the end of its name.
+
+    Raises
+    ------
+    ProgramError
+        A quadratic program: PuLP holds linear ones only.
+    """
+    import pulp
+
+    if isinstance(program, QuadraticProgram):
+        raise ProgramError("PuLP holds linear programs only; take to_cvxpy or to_mathopt for squares")
+    problem = pulp.LpProblem(name, pulp.LpMaximize if program.maximize else pulp.LpMinimize)
+    kinds = np.where(program.integrality, pulp.LpInteger, pulp.LpContinuous).tolist()
+    titles = unlike(names_of(variables, "x", program.number_of_variables), PULP_REPLACES)
+    bounds = zip(titles, _ends(program.lower), _ends(program.upper), kinds, strict=True)
+    found = [problem.add_variable(*one) for one in bounds]
+    problem += pulp.LpAffineExpression(zip(found, program.objective.tolist(), strict=True))
+    starts, columns = program.row_starts.tolist(), program.columns.tolist()
+    coefficients = program.coefficients.tolist()
+    sides = zip(_ends(program.row_lower), _ends(program.row_upper), strict=True)
+    labels = unlike(names_of(rows, "r", program.number_of_rows), PULP_REPLACES)
+    for i, (label, (low, high)) in enumerate(zip(labels, sides, strict=True)):
+        entries = range(starts[i], starts[i + 1])
+        row = pulp.LpAffineExpression([(found[columns[e]], coefficients[e]) for e in entries])
+        if low is not None and low == high:
+            problem += row == low, label
+            continue
+        if high is not None:
+            problem += row <= high, label
+        if low is not None:
+            problem += row >= low, label if high is None else f"{label}_"
+    return problem, found
+
+
+def _ends(values: NDArray[np.float64]) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _configured(library: str, limits: SolveLimits) -> pulp.LpSolver:

@@ -48,9 +48,14 @@ def best_response(
     >>> model = best_response(problem, "aggregated")
     >>> print(model)
     best_response: maximize, mixed-integer
-      variables  x[0=0] ... x[1=1]   4
-                 c[0]                1
+      variables  x[0=0] ... x[1=1]     4
+                 c[0]                  1
       rows       BR-2[0] ... BR-2[1]   2
+                 BR-8[0]               1
+      maximize: 3 c[0]
+      BR-2[0]: x[0=0] + x[0=1] = 1
+      BR-2[1]: x[1=0] + x[1=1] = 1
+      BR-8[0]: - x[0=1] - x[1=0] + 2 c[0] <= 0
     >>> model.solve("highs").objective
     3.0
     """

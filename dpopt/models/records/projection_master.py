@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
@@ -56,6 +55,6 @@ def projection(
     build = Builder()
     w = build.variables("w", records, upper=1.0)  # PJ-3; 1 follows from PJ-2, and bounds what duals prove
     build.rows("PJ-2", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
-    query, record = coo_array(answers).coords
+    query, record = np.nonzero(answers)
     build.squares("PJ-1", queries, (query, w[record], 1.0), targets=values, weights=weights)
     return Model.of("projection", build)
