@@ -68,6 +68,7 @@ ORDER = (
     "summary",
     "lists",
     "polynomial",
+    "model",
     "compare",
     "solvers",
 )

@@ -24,7 +24,7 @@ from dpopt.algorithms.replay import load
 from dpopt.comparison.instances import read_instance
 from dpopt.comparison.parts import Case, CaseFacts, Comparison, Contestant, Row, judged
 from dpopt.errors import DpoptError, PlanError, ProgramError, SolverUnavailableError
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.programs.certificate import TOLERANCE, certify
@@ -101,7 +101,7 @@ def cases_from_transcript(folder: Path, rounds: str) -> list[Case]:
     return [
         Case(
             f"round {played.sampled.round}",
-            best_response(clauses, sizes, played.sampled, rules),
+            round_program(clauses, sizes, played.sampled, rules),
             played.certificate.objective,
         )
         for played in finished.rounds

@@ -26,6 +26,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.models.model import Model
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
 from dpopt.polynomials.certificates import Problem, Solution, Witness, objective_value, verify
 from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table, in_binomial_basis
@@ -66,8 +67,9 @@ def linear_solvers() -> tuple[str, ...]:
     return tuple(name for name in available_solvers() if Capability.LP in get_solver(name).capabilities)
 
 
-def suggested_point(solver: Solver, program: MixedIntegerProgram) -> NDArray[np.float64] | None:
+def suggested_point(solver: Solver, model: Model) -> NDArray[np.float64] | None:
     """Return the point that a solver gives, (n,); None where it gives none. Not trusted."""
+    program = model.program
     if why_refused(solver, program) is not None:
         return None
     solution = solver.solve(program, _LIMITS).solution

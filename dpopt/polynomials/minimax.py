@@ -43,6 +43,7 @@ from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import read_json_object, write_json_object
 from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
+from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, minimax_values
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.constructions import chebyshev_degree
 from dpopt.polynomials.exact_optimum import linear_solver, suggested_point
@@ -121,7 +122,7 @@ def _suggested(problem: Problem, needed: int, solver: Solver | None) -> tuple[in
     if solver is None:
         return ()
     values = np.array([float(value) for value in problem.target.values])
-    program = minimax_program(values, problem.degree, keeps_zero=problem.keeps_zero)
+    program = minimax_polynomial(values, degree=problem.degree, keeps_zero=problem.keeps_zero)
     point = suggested_point(solver, program)
     if point is None:
         return ()
