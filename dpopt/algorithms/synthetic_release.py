@@ -19,8 +19,6 @@ from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
-from dpopt.releases.job import Job
-from dpopt.releases.output_format import WIDE_FORMATS, WIDEST_TABLE
 from dpopt.releases.plan import Encoding
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome

@@ -15,11 +15,10 @@ from dpopt.errors import ProgramError
 from dpopt.files.written_files import whole_file
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import PointCertificate, certify_point
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Limit, SolveResult, Termination
+from dpopt.programs.results import Limit, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
 from dpopt.programs.verification import verified

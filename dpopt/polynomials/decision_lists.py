@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.models.polynomials.decision_lists import list_program
-from dpopt.polynomials.exact_optimum import DEFAULT, linear_solver, suggested_point
 from dpopt.models.polynomials.decision_lists import decision_lists
-from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point
+from dpopt.polynomials.exact_optimum import DEFAULT, linear_solver, suggested_point
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily

@@ -26,11 +26,10 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.models.model import Model
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
+from dpopt.models.model import Model
 from dpopt.polynomials.certificates import Problem, Solution, Witness, objective_value, verify
 from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table, in_binomial_basis
-from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver, why_refused
 from dpopt.solvers.registry import available_solvers, get_solver, whether_it_runs

@@ -42,7 +42,6 @@ from numpy.typing import NDArray
 from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import read_json_object, write_json_object
-from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
 from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, minimax_values
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.constructions import chebyshev_degree

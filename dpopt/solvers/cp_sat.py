@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.building import Block, names_of
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.building import Block, names_of
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 

@@ -19,13 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.building import Block, names_of
-from dpopt.programs.limits import SolveLimits
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.programs.text import PULP_REPLACES, unlike
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
-from dpopt.models.best_responses.best_response import best_response
-from dpopt.programs.results import SolveLimits
 from dpopt.models.best_responses.best_response import round_program
-from dpopt.programs.limits import SolveLimits
+from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import available_solvers, get_solver
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances

@@ -274,7 +274,13 @@ def count_equal_synthetic_records_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def charge_after_the_selection(patch: pytest.MonkeyPatch) -> None:
-    def late(self: FemCurator, records: NDArray[np.int32], *, round: int) -> SelectedQuery:  # noqa: A002
+    def late(
+        self: FemCurator,
+        records: NDArray[np.int32],
+        *,
+        round: int,
+        again: bool = False,  # noqa: A002
+    ) -> SelectedQuery:
         charge = self._charge(round)
         selected = self._selected(round, *self._answers_of(records), charge)
         self._charged(charge, round=round)

@@ -193,7 +193,7 @@ def count_each_record_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def charge_after_the_measurement(patch: pytest.MonkeyPatch) -> None:
-    def late(self: MeasuringCurator, what: Measurement, **where: int) -> NoisyAnswers:
+    def late(self: MeasuringCurator, what: Measurement, *, again: bool = False, **where: int) -> NoisyAnswers:
         charge = what.charge(self._dataset._public, self._relation)
         answers = self._noisy(what.exact(self._dataset, self._relation), what, charge, **where)
         self._charged(charge, **where)
@@ -204,7 +204,12 @@ def charge_after_the_measurement(patch: pytest.MonkeyPatch) -> None:
 
 def charge_after_the_selection(patch: pytest.MonkeyPatch) -> None:
     def late(
-        self: MeasuringCurator, what: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
+        self: MeasuringCurator,
+        what: Selection,
+        records: NDArray[np.int32],
+        multiplicity: NDArray[np.int64],
+        *,
+        again: bool = False,
     ) -> SelectedMarginal:
         charge = what.charge(self._relation)
         selected = self._select(what, charge, records, multiplicity)

@@ -221,7 +221,9 @@ def keep_the_old_rate(patch: pytest.MonkeyPatch) -> None:
 
 
 def charge_after_the_draw(patch: pytest.MonkeyPatch) -> None:
-    def late(self: NetCurator, multisets: Multisets, *, reach: Decimal) -> SelectedDatabase:
+    def late(
+        self: NetCurator, multisets: Multisets, *, reach: Decimal, again: bool = False
+    ) -> SelectedDatabase:
         charge = self._charge()
         selected = self._selected(multisets, self._distribution_of(multisets, reach), charge)
         self._charged(charge)

@@ -18,8 +18,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
-from dpopt.private.measurements.list_measurement import ListTable
+from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.closed import Closed

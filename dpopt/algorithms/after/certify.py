@@ -26,8 +26,6 @@ from dpopt.algorithms.dualquery.accuracy import RoundGaps, certified_accuracy, g
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, ReleaseFolderError, TranscriptError
-from dpopt.models.best_responses.best_response import best_response
-from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp

@@ -54,7 +54,6 @@ from dpopt.models.best_responses.rows.clause_rows import (
 from dpopt.models.best_responses.rows.clique_rows import clique_rows
 from dpopt.models.best_responses.rows.rule_rows import gate_variables, rule_rows
 from dpopt.programs.building import RowBlock, Variables, assembled
-from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp

@@ -80,6 +80,10 @@ class CountingCurator(Door[Closed]):
         WorkloadError, PrivateDataError
             If measurement and records do not fit together; nothing is spent then.
         """
+        return self._measured(measurement, again=again, **where)
+
+    def _measured(self, measurement: Counted, *, again: bool, **where: int) -> NoisyAnswers:
+        """Measure once for each name. Privacy: A3, C2 in docs/privacy.md."""
         held = MEASUREMENTS.get(type(measurement))
         if held is None or not isinstance(self._dataset, held):
             known = [one.__name__ for one, of in MEASUREMENTS.items() if isinstance(self._dataset, of)]

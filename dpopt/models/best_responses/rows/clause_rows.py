@@ -57,8 +57,6 @@ from math import comb
 import numpy as np
 
 from dpopt.models.best_responses.formulation import Formulation
-from dpopt.programs.building import Flags, Indices, Numbers, RowBlock, table_block
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.rewarded_clauses import Kind, RewardedClauses
 from dpopt.programs.building import Flags, Indices, Numbers, RowBlock, placed, table_block
 
