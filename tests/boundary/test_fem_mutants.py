@@ -278,8 +278,8 @@ def charge_after_the_selection(patch: pytest.MonkeyPatch) -> None:
         self: FemCurator,
         records: NDArray[np.int32],
         *,
-        round: int,
-        again: bool = False,  # noqa: A002
+        round: int,  # noqa: A002
+        again: bool = False,
     ) -> SelectedQuery:
         charge = self._charge(round)
         selected = self._selected(round, *self._answers_of(records), charge)
