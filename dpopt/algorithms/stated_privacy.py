@@ -62,6 +62,6 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     )  # older files are for records and do not say so
     if paid != Counter([*earlier, *plan.charges()]) or not same or stated["private"] is not (not marks):
         raise TranscriptError(
-            "what it says of its privacy is not what its plan costs; the file was changed after it was written"
+            "the privacy that it states is not what its plan costs; the file was changed after it was written"
         )
     return stated

@@ -68,7 +68,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "first_item",
         "pair_columns",
     ),
-    "Solver of best responses": ("solver", "work", "seconds", "seed"),
+    "Solver": ("solver", "work", "seconds", "seed"),
     "How the run goes on": ("engine", "timings", "log", "quiet"),
 }
 """Options that are shown apart from the others, in every command that has them."""

@@ -149,7 +149,7 @@ def _needed(name: str, width: int) -> int:
     digits = name.removeprefix(AT_LEAST)
     if not name.startswith(AT_LEAST) or not digits.isdecimal() or len(digits) > 9:
         raise PolynomialError(
-            f"found the predicate {name!r}; expected or, and, or atleast:R such as atleast:2"
+            f"found the predicate {name!r}; expected 'or', 'and' or 'atleast:R', such as atleast:2"
         )
     needed = int(digits)
     if not 1 <= needed <= width:

@@ -205,8 +205,8 @@ def measured_note(size: int, budget: Budget) -> str:
             ". Declare a fixed public number near it with --n0 if there is one: it costs nothing",
         )
     return (
-        f"{kind}: the number of records, {size:,}, comes from a measurement with 1 % of the budget, of standard deviation "
-        f"{deviation:,.3g} ({100 * share:.2g} %). Answers are shares of it, off by as much{then}"
+        f"{kind}: the number of records, {size:,}, is measured with 1 % of the budget and a standard deviation of "
+        f"{deviation:,.3g} ({100 * share:.2g} %). Answers are shares of it, and their relative error is as large{then}"
     )
 
 

@@ -186,7 +186,7 @@ class BudgetFit:
         if rounds < 2 and self._request.options.rounds is None:
             raise PlanError(
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
-                "Raise the budget, or give --rounds 1 for a release that tells nothing about the records"
+                "Raise the budget, or give --rounds 1 for a release that does not depend on the records"
             )
         return replace(base, rounds=rounds, draws=draws, step=step, chosen_by=chosen_by)
 

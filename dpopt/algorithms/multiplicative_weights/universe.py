@@ -38,8 +38,8 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
             else "projection or dualquery"
         )
         raise PlanError(
-            f"--algorithm {algorithm} holds one number for every record that there could be, and the {len(counts)} attributes "
-            f"that the workload speaks of have {size} combinations (at most {MOST_CELLS:,} = 2^26). Use --algorithm {others}, "
+            f"--algorithm {algorithm} keeps a probability for every possible record, and the {len(counts)} attributes that the "
+            f"workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use --algorithm {others}, "
             "or queries over fewer attributes"
         )
     return ProductUniverse(domains, mentioned)

@@ -171,7 +171,7 @@ def _given_records(given: int, shape: Shape) -> int:
 
 
 def _instead(shape: Shape, range_: float) -> str:
-    """Return what would do: the size at which the bound falls below 1 / 4, and other algorithms."""
+    """Return the alternatives: the size at which the bound falls below 1 / 4, and other algorithms."""
     sizes = []
     for records in shape.possible():
         bound = shape.bound(records, range_=range_, size=1)

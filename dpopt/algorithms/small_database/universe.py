@@ -87,8 +87,8 @@ class Universe:
         cells, queries = prod(counts.tolist()), len(workload)
         if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
             raise PlanError(
-                f"smalldb lists every record that there could be, over the attributes that are asked about: "
-                f"here {cells:,} with {queries:,} answers each; at most "
+                f"smalldb lists every possible record over the attributes that queries name: here {cells:,} records with "
+                f"{queries:,} answers each; at most "
                 f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )

@@ -33,24 +33,24 @@ PredicateOption = Annotated[
     str,
     typer.Option(
         "--predicate",
-        help="For which queries the budget is spread: and (all conditions hold), or (at least one), atleast:R. Others are "
-        "answered too.",
+        help="Queries for which the plan minimizes the error: and (all conditions hold), or (at least one holds), or "
+        "atleast:R (at least R hold). Others are answered too.",
     ),
 ]
 ErrorOption = Annotated[
     float | None,
     typer.Option(
         "--error",
-        help="Refuse unless all queries of k conditions are predicted to be within this share of the records; says which n, "
-        "budget or k would do.",
+        help="Refuse unless all queries of k conditions are predicted to be within this share of the records; the message "
+        "names a sufficient n, budget or k.",
     ),
 ]
 SmallQueriesOption = Annotated[
     float,
     typer.Option(
         "--small-queries",
-        help="Share of the budget that is kept for queries of fewer conditions. With 0 the prediction is never worse than that "
-        "of noise on each query of its own.",
+        help="Share of the budget for queries of fewer conditions, between 0 and 1. With 0 the prediction is never worse "
+        "than that of separate noise on each query.",
     ),
 ]
 
@@ -70,7 +70,7 @@ def plan(
     small_queries: SmallQueriesOption = 0.05,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
+    """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
     from dpopt.synopses.summaries.error_goals import refuse_inaccurate

@@ -295,7 +295,7 @@ def countable(literals: ChosenLiterals, width: int) -> int:
         columns = columns_that_do(literals, 1)
         raise PlanError(
             f"{literals.groups.literals:,} literals are more than the {MOST_COUNTED:,} that are counted; take fewer columns "
-            f"(--columns): the {columns:,} with the fewest values would do"
+            f"(--columns): the {columns:,} with the fewest values are possible"
         )
     return largest
 
