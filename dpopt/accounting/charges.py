@@ -54,7 +54,7 @@ class Charge:
     theorem
         Where the parameter comes from.
     label
-        Tells equal charges apart, such as "round 3".
+        Distinguishes equal charges, such as "round 3".
 
     Raises
     ------

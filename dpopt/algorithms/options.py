@@ -52,7 +52,7 @@ UPDATES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What there is to know of an option beside its type and default.
+    """Help and check of an option, beside its type and default.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ class DualQuery(DrawnOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DQRS(DrawnOptions):
-    """DQRS: DualQuery whose drawn queries are kept from round to round where they can be."""
+    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper."""
 
     algorithm = "dqrs"
 
@@ -385,7 +385,7 @@ class Projection(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Projection):
-    """Marginals that are selected where the records so far are worst, measured, and fitted by records."""
+    """In each round, the marginal that the records answer worst is selected and measured, and records are fitted again."""
 
     algorithm = "adaptive"
     selections: Annotated[
@@ -399,7 +399,7 @@ class Adaptive(Projection):
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(Options):
-    """MWEM: multiplicative weights on a distribution over all records there could be."""
+    """MWEM: multiplicative weights on a distribution over all possible records."""
 
     algorithm = "mwem"
     rounds: Rounds = None
@@ -467,7 +467,7 @@ class PMW(MWEM):
 
 @dataclass(frozen=True, kw_only=True)
 class SmallDatabase(Options):
-    """SmallDB: one small database, drawn among all of them by its largest error."""
+    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error."""
 
     algorithm = "smalldb"
     records: Annotated[
@@ -515,11 +515,11 @@ class PlanRequest(Generic[OptionsT_co]):
     relation : NeighbouringRelation
     budget : Budget
     options : Options
-        Of the algorithm; their kind says which.
+        The options of the algorithm; their type determines the algorithm.
     density : float or None
         Public share of ones in a table of zeros and ones, where it is declared or assumed.
     on_candidate : callable
-        Told which of how many plans is simulated next, where plans are.
+        Called with the number of the plan that is simulated next, and how many there are.
     """
 
     size: int

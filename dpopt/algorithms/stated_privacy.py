@@ -1,4 +1,4 @@
-"""What a file says of its privacy, held against what its own plan costs."""
+"""The privacy that a file states, compared with what its own plan costs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     given : Mapping
         The statement, as `dpopt.algorithms.statement.privacy_statement` made it.
     plan : Planned
-        What the same file says was measured.
+        What was measured, by the same file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Arrays in files of NumPy: what a file declares is held against what it holds, before anything is unpacked or allocated."""
+"""Arrays in files of NumPy: what a file declares is compared with what it holds, before anything is unpacked or allocated."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Certificate:
     """An answer to a MaxCsp, checked.
 
     Two bounds that must not be confused: `proven_bound` is a theorem whose every number was computed here, and
-    `bound` repeats what a solver says.
+    `bound` repeats what a solver reports.
 
     Attributes
     ----------

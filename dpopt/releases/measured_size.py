@@ -29,7 +29,7 @@ from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
 
 LEAST_DEVIATIONS = 2.0
-"""A number of records below so many standard deviations of its noise says nothing: answers could be off by their own size."""
+"""A number of records below so many standard deviations of its noise is not informative: answers could be wrong entirely."""
 MARGIN = 3.0
 """Standard deviations above the measured number of records, where a promise holds for tables of at most so many: the table has
 more with probability 0.2 % under Gaussian noise and 0.8 % under Laplace noise."""
@@ -55,7 +55,7 @@ class PublicSize:
 
 @dataclass(slots=True)
 class PastSize:
-    """What a transcript says of a measured number of records.
+    """A measured number of records, as it stands in a transcript.
 
     Attributes
     ----------

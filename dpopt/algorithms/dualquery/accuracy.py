@@ -17,7 +17,7 @@ class ProvenError:
     Attributes
     ----------
     bound : float
-        The sum of the parts; a value of 1 or more says nothing, since errors never exceed 1.
+        The sum of the parts; it is informative only below 1, since errors never exceed 1.
     failure : float
         Probability beta with which it may fail.
     learning, sampling, solver : float

@@ -167,7 +167,7 @@ class BudgetFit:
         )
 
     def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
-        """Return whether the numbers make a plan that the budget covers and that tells something about the records."""
+        """Return whether the numbers make a plan that the budget covers and that depends on the records."""
         enough = rounds >= 2 or self._request.options.rounds is not None
         return enough and self.allowed(rounds, draws, float(step))
 

@@ -30,7 +30,7 @@ class PlannedMeasurement:
     Attributes
     ----------
     name : str
-        Tells measurements apart; it is the label of the charge.
+        Label of the charge, which identifies the measurement.
     attributes : tuple of int or None
         Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
         attributes, and None for all queries of the workload, one by one.

@@ -88,7 +88,7 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
     Raises
     ------
     PlanError
-        If the universe is too large, the bound says nothing (unless the number of
+        If the universe is too large, the bound is not informative (unless the number of
         records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
     """
     range_ = largest_range(request.budget, request.relation)

@@ -114,7 +114,7 @@ def certify(
 
 
 def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:
-    """Return the rounds on file, held against the run; errors name the file."""
+    """Return the rounds on file, validated by the run; errors name the file."""
     from dpopt.algorithms.after.certify import check_known
     from dpopt.algorithms.after.certify_report import read_rounds
 

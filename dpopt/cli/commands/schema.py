@@ -1,4 +1,4 @@
-"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules.
+"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` validates a table by a schema and its rules.
 
 What the owner sees of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is stored
 nowhere.

@@ -1,4 +1,4 @@
-"""What the commands of releases that answer by themselves share: their options, each with one meaning, and how they report."""
+"""What the commands of all synopses share: their options, each with one meaning, and how they report."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Formulation(enum.Enum):
     AGGREGATED = "aggregated"
     """One row per clause, every variable whole; as in the paper."""
     PER_LITERAL = "per-literal"
-    """One row per literal that binds a clause by itself, variables continuous where the rows leave no choice."""
+    """One row per literal that binds a clause alone, variables continuous where the rows leave no choice."""
     CLIQUE = "clique"
     """PER_LITERAL, and what follows from "one code per attribute" for clauses that share a literal."""
 

@@ -1,6 +1,6 @@
 """The database of m records nearest to given answers, as a mixed-integer program, and what bounds it from below.
 
-Problem (models/small_database): for shares t_q in [0, 1] and what each query says of each element, Q_q(x) in {0, 1},
+Problem (models/small_database): for shares t_q in [0, 1] and the value of each query on each element, Q_q(x) in {0, 1},
 
     minimize    e                                                                              SD-1
     subject to  -e <= sum_x Q_q(x) n_x - m t_q <= e                      for every query q     SD-2
@@ -51,7 +51,7 @@ def nearest_database(
     Parameters
     ----------
     answers : (k, A) int8
-        What each query says of each element, 0 or 1.
+        Value of each query on each element, 0 or 1.
     targets : (k,) float64
         The given answers, shares. Public.
     records : int

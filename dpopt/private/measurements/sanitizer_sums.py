@@ -161,7 +161,7 @@ def coefficient_sums(
     """Return the sums of the coefficients of all records, (N,), in units. Private.
 
     One record more moves them by what `family.moves(unit)` says, at most (Privacy: C9 in docs/privacy.md). No progress is
-    told: the number of steps grows with the number of different records.
+    reported: the number of steps grows with the number of different records.
 
     Raises
     ------

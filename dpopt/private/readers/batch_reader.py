@@ -30,7 +30,7 @@ class BatchReader:
     """Reads columns of a table by a public schema, batch by batch: the codes of the rows that are counted.
 
     The first pass over a table decides which rows these are (`kept_rows`): it reads every column of the schema, and the person
-    column. Later passes read some columns, and are told. What does not fit is collected, unless the reading is total.
+    column. Later passes read the columns that they are given. What does not fit is collected, unless the reading is total.
 
     Parameters
     ----------

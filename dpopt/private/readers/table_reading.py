@@ -159,7 +159,7 @@ class TableReading:
     on_invalid
         What to do with what does not fit the schema: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
     person
-        The column that says whose a row is, where people have several rows. It need not be in the schema.
+        The column that names the person of a row, where people have several rows. It need not be in the schema.
     rows_per_person
         How many rows of a person are counted, the first ones of the table: K, 1 or more. The unit of privacy is then a person.
 

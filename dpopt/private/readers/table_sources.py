@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Progress = Callable[[float], None]  # told the fraction that is done, from 0 to 1
+Progress = Callable[[float], None]  # called with the fraction that is done, from 0 to 1
 
 BATCH_ROWS = 2**17
 """Rows that are encoded at a time, where the source lets one choose."""

@@ -4,7 +4,7 @@ Literals come in groups, one for each attribute: a record satisfies at most one 
 never hold together). A conjunction has at most one literal of each group; conjunctions of one size are numbered in
 lexicographic order.
 
-Which "attribute = value" of a schema are literals of a summary, and what a query in words says of them.
+Which "attribute = value" of a schema are literals of a summary, and which of them a query in words names.
 """
 
 from __future__ import annotations

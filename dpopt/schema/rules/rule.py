@@ -197,7 +197,7 @@ class Rule:
         require_printable(self.name)
 
     def describe(self) -> str:
-        """Return what the rule says, in words."""
+        """Return the rule in words."""
         return self.form.describe()
 
     def title(self) -> str:

@@ -39,7 +39,7 @@ class RangeWorkload:
     loads : (g, L + 1) float64
         LB-5.
     relative : bool
-        Whether a group is held against the best of the plain strategies; otherwise all have the reference 1.
+        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
     """
 
     text: str

@@ -164,7 +164,7 @@ class _Known:
         )
 
     def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:
-        """Return what the noise of no run of sums exceeds, nor that of all but a run."""
+        """Return a bound on the noise of the sums of any consecutive intervals, and of all others."""
         return noise_bound(
             np.array([scale]),
             np.array([float(parts)]),

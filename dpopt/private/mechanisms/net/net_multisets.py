@@ -1,4 +1,4 @@
-"""What a multiset is drawn from: the elements, what every query says of them, and how many records it has."""
+"""What a multiset is drawn from: the elements, the value of every query on them, and how many records it has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Multisets:
     Parameters
     ----------
     answers : (k, A) int8 array
-        What each of k queries says of each of A elements, 0 or 1. Public.
+        Value of each of k queries on each of A elements, 0 or 1. Public.
     records : int
         How many elements m a multiset has, from 1 to 1,000.
 

@@ -199,7 +199,7 @@ class BitFileTable(PrivateDataset):
 
     @classmethod
     def open(cls, path: Path, schema: Schema) -> BitFileTable:
-        """Hold a bit file against the number of columns that a schema declares.
+        """Validate a bit file by the number of columns that a schema declares.
 
         Raises
         ------

@@ -255,7 +255,7 @@ def read_pairs(
 
 
 class _Lines:
-    """The lines of a file of pairs, each held against what is declared."""
+    """The lines of a file of pairs, each validated by what is declared."""
 
     def __init__(self, title: str, pair: tuple[int, int] | None, *, header: bool) -> None:
         self._title, self._pair = title, pair

@@ -1,7 +1,7 @@
 """Matrix Market files of coordinates as columns of zeros and ones.
 
 A file begins with public lines: the header, remarks, and the size line "rows columns entries". Each line after that is
-an entry, "row column" or "row column value", numbered from 1, or empty. Every such line is read by itself.
+an entry, "row column" or "row column value", numbered from 1, or empty. Every such line is read independently.
 """
 
 from __future__ import annotations

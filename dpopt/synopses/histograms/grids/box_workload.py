@@ -32,7 +32,7 @@ class BoxWorkload:
     loads : (g, parts) float64
         LB-7, in the order of `grid_levels`.
     relative : bool
-        Whether a group is held against the best of the plain strategies; otherwise all have the reference 1.
+        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
     """
 
     shape: tuple[int, ...]
