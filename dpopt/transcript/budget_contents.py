@@ -26,7 +26,7 @@ class ReservedRelease:
     Attributes
     ----------
     reservation : str
-        The mark by which a resumed run finds it; it says nothing, and stands in the statement of the release as well.
+        A random mark by which a resumed run finds it; it stands in the statement of the release as well.
     date : str
         When it was reserved, in universal time.
     command : str

@@ -43,7 +43,7 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
     )
     assert "measured with Gaussian noise" in text
     assert "1,000 queries of margin 0.5: within" in text
-    assert "each of them counted with noise of its own: within" in text
+    assert "separate noise on each" in text
     assert "theorem (printed), error 0.1: T = 5,609" in text
     assert "|U| = 10^15,579" in text
     assert text.count("out of reach") == 2

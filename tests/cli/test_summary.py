@@ -43,8 +43,8 @@ def test_a_plan_needs_no_table(folder: Path) -> None:
     text = flat(plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1))
     assert "measured with Laplace noise" in text
     assert "queries of 2 conditions (and): within" in text
-    assert "each of them counted with noise of its own: within" in text
-    assert "records made to agree with noisy counts of up to" in text
+    assert "separate noise on each" in text
+    assert "records fitted to noisy counts" in text
     assert "--small-queries 0 does not" in text
     alone = plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1, "--small-queries", 0, "--json")
     assert json.loads(alone)["sizes"] == [2]

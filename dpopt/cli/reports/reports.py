@@ -137,7 +137,7 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             f"proven:    largest error at most {proven['bound']:.4f} with probability "
             f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}"
             if proven["says_something"]
-            else "proven:    nothing: the bound on the largest error is not below 1"
+            else "proven:    no informative bound: that on the largest error is not below 1"
         )
     if predicted is not None:
         fewer = f", {predicted['simulated_rounds']:,} rounds" if "simulated_rounds" in predicted else ""

@@ -295,7 +295,7 @@ def answer(
         print_json({"columns": list(names), "answers": shared.answers_json(labels, found)})
         return
     shared.print_table(
-        ("query", "share of records", f"within ({100 * confidence:g}%)", "of it projections", "noise"),
+        ("query", "share of records", f"within ({100 * confidence:g}%)", "error of projections", "of noise"),
         [
             (text, *(f"{share:.4f}" for share in (one.value, one.bound, one.bias, one.noise)))
             for text, one in zip(labels, found, strict=True)

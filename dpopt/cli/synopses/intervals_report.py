@@ -53,7 +53,9 @@ def _print_error(planned: PartitionPlan) -> None:
 
     out, share = console(), planned.error / planned.size
     if share >= 1.0:
-        out.print("no error below all records is proven for so few records and so small a budget")
+        out.print(
+            "the proven error is not informative: for so few records and so small a budget it is that of all records"
+        )
         return
     printed = isinstance(planned, IntervalPlan) and planned.mass_scale is None
     what = "range" if isinstance(planned, IntervalPlan) else "box"

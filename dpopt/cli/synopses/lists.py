@@ -205,7 +205,7 @@ def answer(
         )
         return
     shared.print_table(
-        ("point", "share of rows", f"within ({100 * confidence:g}%)", "of it polynomial"),
+        ("point", "share of rows", f"within ({100 * confidence:g}%)", "error of the polynomial"),
         [
             (point, f"{value:.4f}", f"{bound:.4f}", f"{summary.plan.approximation:.4f}")
             for point, value in zip(shown, values, strict=True)
@@ -217,4 +217,7 @@ def answer(
 def _prediction(planned: ListPlan) -> str:
     every = planned.points == 2 ** len(planned.family.variables)
     points = "all points" if every else f"{planned.points:,} points"
-    return f"{points} within {planned.predicted:.4g} with probability 95 %, of it polynomial {planned.approximation:.2g}"
+    return (
+        f"{points} within {planned.predicted:.4g} with probability 95 %, of which the polynomial's error is "
+        f"{planned.approximation:.2g}"
+    )

@@ -204,7 +204,7 @@ def _print_plan(planned: SummaryPlan) -> None:
     )
     shared.say(
         f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them with "
-        f"probability 95 %; {planned.approximation:.2g} of it is the polynomial's"
+        f"probability 95 %; of which the polynomial's error is {planned.approximation:.2g}"
     )
 
 
@@ -216,9 +216,9 @@ def _print_alternatives(planned: SummaryPlan, others: Alternatives) -> None:
 
     k = planned.width
     if isfinite(others.direct):
-        shared.say(f"each of them counted with noise of its own: within {others.direct:.4g}")
+        shared.say(f"separate noise on each of these queries: within {others.direct:.4g}")
     shared.say(
-        f"records made to agree with noisy counts of up to {others.marginal_size} conditions: guaranteed within "
+        f"records fitted to noisy counts of up to {others.marginal_size} conditions: guaranteed within "
         f"{others.marginals:.4g}, typically nearer"
     )
     if k not in planned.sizes and planned.literals.groups.conjunctions(k) > MOST_COUNTED:
@@ -230,9 +230,9 @@ def _print_alternatives(planned: SummaryPlan, others: Alternatives) -> None:
         shared.say("the summary is the best of these")
     elif others.least == "marginals":
         shared.say(
-            "records made to agree promise more than the summary: see 'dpopt release --algorithm projection'"
+            "fitted records have a smaller guaranteed error than the summary: see 'dpopt release --algorithm projection'"
         )
     elif k in planned.sizes:
         shared.say(
-            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 does not"
+            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 keeps none"
         )

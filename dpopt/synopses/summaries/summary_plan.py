@@ -58,7 +58,7 @@ class SummaryPlan:
     approximation : float
         What of it is due to the polynomial; the rest is noise.
     direct : float
-        What would be predicted if each of these queries was counted with noise of its own; inf for queries that are none.
+        The prediction if each of these queries was counted with separate noise; inf for queries that are none.
     """
 
     literals: ChosenLiterals
