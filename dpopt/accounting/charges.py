@@ -1,4 +1,4 @@
-"""A charge: what one mechanism costs, in the parameter its theorem speaks of."""
+"""A charge: what one mechanism costs, in the parameter of its theorem."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema
     Raises
     ------
     DpoptError
-        If the layout cannot be told.
+        If the layout cannot be recognized.
     """
     if not schema.is_binary or not isinstance(table, str | os.PathLike):
         return reading

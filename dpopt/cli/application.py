@@ -76,7 +76,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class NamedAlgorithm:
-    """What a command line says of an algorithm: its name, and the options that are given, whichever algorithm has them.
+    """The algorithm of a command line: its name, and the options that are given, whichever algorithm has them.
 
     A command with a parameter of this type has `--algorithm` and the options of every algorithm; its help shows those of the
     one that is named.

@@ -81,7 +81,7 @@ def open_arrays(
     path
         The archive.
     place : str
-        What is said of it in messages, before the reason.
+        How messages begin, before the reason.
     error : type
         What is raised.
     most : int

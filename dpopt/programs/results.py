@@ -38,7 +38,7 @@ class Termination(enum.Enum):
     IMPRECISE = "imprecise"
     """The solver stopped at a point it does not vouch for (numerical trouble, relaxed tolerances)."""
     FAILED = "failed"
-    """The solver broke down, or said something its adapter does not know; see `native_status`."""
+    """The solver broke down, or reported something that its adapter does not know; see `native_status`."""
 
 
 class Limit(enum.Enum):

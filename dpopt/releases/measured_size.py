@@ -211,7 +211,7 @@ def measured_note(size: int, budget: Budget) -> str:
 
 
 def size_on_file(past: Past, budget: Budget) -> PastSize:
-    """Return what a transcript says of the measured number of records, which comes before all else; `budget` is the whole one.
+    """Return the measured number of records of a transcript, which comes before all else; `budget` is the whole one.
 
     Raises
     ------

@@ -124,7 +124,7 @@ def reserved(plan: Spending, charges: Sequence[Charge], how: Running) -> Reserve
 
 
 class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
-    """Measures what a plan says: a function `release_...` of a kind."""
+    """Makes the measurements of a plan: a function `release_...` of a kind."""
 
     def __call__(
         self, records: _Records_contra, plan: _Plan_contra, /, *, progress: Progress, account: Account | None
@@ -219,12 +219,12 @@ class Request:
         return read_counts(table, column, self.reading)
 
     def refuse_reading(self, why: str) -> None:
-        """Refuse what is said about the rows of records, where there are none.
+        """Refuse options about the rows of records, where there are none.
 
         Raises
         ------
         PlanError
-            If anything is said.
+            If one of them is given.
         """
         if self.reading.on_invalid is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")

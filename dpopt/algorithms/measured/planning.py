@@ -111,7 +111,7 @@ def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
 
 
 def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
-    """Return how records are fitted: what the user says, and else smoothed by the signal-to-noise ratio of the counts."""
+    """Return how records are fitted: as the options ask for, or else smoothed by the signal-to-noise ratio of the counts."""
     most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
     plain = asked.records or min(_PLAIN_RECORDS, most)
     if asked.column_generation:

@@ -1,4 +1,4 @@
-"""The universe of a workload: the attributes that queries and rules speak of, and the refusal of one that is too large."""
+"""The universe of a workload: the attributes that queries and rules mention, and the refusal of one that is too large."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.
         return None
     circuit = workload.schema.circuit()
     start = np.zeros(universe.cells)
-    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule speaks of these
+    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule mentions these
     for first in range(0, universe.cells, _BLOCK):
         cells = np.arange(first, min(first + _BLOCK, universe.cells))
         start[cells] = ~circuit.broken(universe.records(cells, others)).any(axis=1)

@@ -95,7 +95,7 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
     shape = Shape.of(Universe.of(workload))
     if shape.elements > MOST_ELEMENTS:
         raise PlanError(
-            f"the workload tells {shape.elements:,} classes of records apart, and smalldb draws over at most "
+            f"the workload distinguishes {shape.elements:,} classes of records, and smalldb draws over at most "
             f"{MOST_ELEMENTS:,}. {_instead(shape, float(range_))}"
         )
     _refuse_the_impossible(request, shape, float(range_))
@@ -144,7 +144,7 @@ def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: flo
     ]
     if not bounds:
         raise PlanError(
-            f"the workload tells {shape.elements:,} classes of records apart, too many for smalldb. "
+            f"the workload distinguishes {shape.elements:,} classes of records, too many for smalldb. "
             f"{_instead(shape, range_)}"
         )
     best = min(bounds, key=lambda bound: bound.total)
@@ -197,7 +197,7 @@ def _refuse_the_impossible(request: PlanRequest[SmallDatabase], shape: Shape, ra
 
 
 def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) -> Decimal:
-    """Return the error from which on errors are told apart no more: it is met with probability 2^-50 at most.
+    """Return the error above which errors are treated as equal: it is met with probability 2^-50 at most.
 
     The drawn database errs by more than alpha + (2 / (epsilon n)) (ln N + 35) with probability e^-35, N the number
     of databases.

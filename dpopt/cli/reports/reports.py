@@ -98,7 +98,7 @@ def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
         return []
     lines = [f"chosen:    {chosen['because']}"]
     for name, found in chosen["considered"].items():
-        said = found.get("out_of_the_question")
+        said = found.get("not_applicable")
         figures = (
             f"no: {said}"
             if said is not None

@@ -178,7 +178,7 @@ def plan(
     for name, one in theory.items():
         shared.say(
             f"theorem ({name}), error {theorem_error:g}: T = {one.dimension:,}, m = {one.projections:,}, |U| = 10^"
-            f"{one.log10_directions:,.0f}, 10^{one.log10_records:,.0f} records at epsilon {at:g}: out of reach"
+            f"{one.log10_directions:,.0f}, 10^{one.log10_records:,.0f} records at epsilon {at:g}: not practical"
         )
 
 

@@ -1,4 +1,4 @@
-"""What `dpopt intervals` says on the terminal: plans, releases, answers."""
+"""What `dpopt intervals` prints: plans, releases, answers."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def planned_shape(bins: str | None, columns: object, schema: object) -> tuple[in
     Raises
     ------
     PlanError
-        If neither or both are said, or it is no number of bins.
+        If neither or both are given, or it is no number of bins.
     """
     from dpopt.synopses.histograms.counts_plan import whole_number
 

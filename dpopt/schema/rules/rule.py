@@ -207,7 +207,7 @@ class Rule:
 
 
 def rule_titles(rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Return a different title for each rule; rules of the same words are told apart by their numbers, from 1.
+    """Return a different title for each rule; rules of the same words are distinguished by their numbers, from 1.
 
     Raises
     ------

@@ -181,7 +181,7 @@ class Translation:
         Raises
         ------
         SchemaError
-            If an attribute or a value does not exist, or the bins cannot tell.
+            If an attribute or a value does not exist, or the bins do not decide the condition.
         """
         match form:
             case Forbid(formula):

@@ -102,7 +102,7 @@ def decision_lists(
 
 
 def release_lists(lists: PrivateLists, plan: ListPlan, **how: Unpack[Running]) -> ListSummary:
-    """Measure what a plan says and return the summary.
+    """Make the measurements of a plan and return the summary.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def halfspaces(
 
 
 def release_halfspaces(points: HalfspacePoints, plan: HalfspacePlan, **how: Unpack[Running]) -> Halfspaces:
-    """Measure what a plan says and return the release.
+    """Make the measurements of a plan and return the release.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class RangeWorkload:
     def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
 
-        Loads of the root are left out then: what the total tells varies no more. A group that it tells alone needs no budget;
+        Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no budget;
         single bins stand in for it.
         """
         levels = self.loads.shape[1] - 1

@@ -93,7 +93,7 @@ def plan_symmetric(
     Raises
     ------
     DpoptError
-        As `symmetric_family` and `plan_sanitizer`, if no degree will do.
+        As `symmetric_family` and `plan_sanitizer`, if no degree is possible.
     """
     target = Target.named(predicate, width)
     found: list[SanitizerPlan] = []

@@ -117,7 +117,7 @@ def summary(
 
 
 def release_summary(dataset: PrivateDataset, plan: SummaryPlan, **how: Unpack[Running]) -> Summary:
-    """Measure what a plan says and return the summary.
+    """Make the measurements of a plan and return the summary.
 
     Parameters
     ----------

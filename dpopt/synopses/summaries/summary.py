@@ -93,7 +93,7 @@ class Summary(Synopsis):
         confidence : float
             Of the bound.
         estimate : str
-            "polynomial": a weighted sum of noisy counts, whose bound could be said beforehand. "consistent": a point of what
+            "polynomial": a weighted sum of noisy counts, whose bound is known beforehand. "consistent": a point of what
             that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave
             possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
 

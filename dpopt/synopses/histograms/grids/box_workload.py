@@ -88,7 +88,7 @@ class BoxWorkload:
     ) -> LevelProgram:
         """Return the program that spreads a budget over these levels; with `known_total` the whole grid varies no more.
 
-        Boxes that the total tells alone need no budget; single cells stand in for them.
+        Boxes whose counts follow from the total alone need no budget; single cells stand in for them.
         """
         parts = grid_levels(self.shape)
         loads = np.array(self.loads)
