@@ -45,7 +45,7 @@ def test_a_plan_needs_no_table(folder: Path) -> None:
     assert "queries of 2 conditions (and): within" in text
     assert "separate noise on each" in text
     assert "records fitted to noisy counts" in text
-    assert "--small-queries 0 does not" in text
+    assert "--small-queries 0 keeps none" in text
     alone = plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1, "--small-queries", 0, "--json")
     assert json.loads(alone)["sizes"] == [2]
     assert json.loads(alone)["predicted_error"] <= json.loads(alone)["predicted_error_of_direct_counts"]
@@ -209,7 +209,7 @@ def test_a_draft_is_refused_unless_it_is_accepted(folder: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--query", "smoker=true,age>=20,colour=red,town=north"], "release one with --k 4"),
+        (["--query", "smoker=true,age>=20,colour=red,town=north"], "with --k 4"),
         (["--query", "smoker=maybe"], "maybe"),
         (["--query", "shoe=1"], "shoe"),
         (["--query", "smoker"], "expected attribute=value"),
