@@ -40,7 +40,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     """
     stated = dict(given)
     if missing := _NEEDED - set(stated):
-        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+        raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
     try:
         found = [decode(Charge, one, "a charge", AccountingError) for one in stated["charges"]]
     except AccountingError as error:

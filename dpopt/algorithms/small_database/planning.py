@@ -150,9 +150,9 @@ def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: flo
     best = min(bounds, key=lambda bound: bound.total)
     if best.total >= 1:
         raise PlanError(
-            f"no error below 1 can be promised: with m = {best.records} records over {shape.elements:,} classes, the nearest "
-            f"small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one by {best.selection:.2g} "
-            f"more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) + ln 20). "
+            f"no informative bound is possible (below 1): with m = {best.records} records over {shape.elements:,} classes, "
+            f"the nearest small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one by "
+            f"{best.selection:.2g} more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) + ln 20). "
             f"{_instead(shape, range_)} To draw all the same, give --records"
         )
     return best.records

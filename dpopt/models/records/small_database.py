@@ -151,6 +151,6 @@ def _check(answers: NDArray[np.int8], targets: NDArray[np.float64], records: int
             f"answers of shape {answers.shape} and targets of shape {targets.shape} do not fit together"
         )
     if np.any((answers != 0) & (answers != 1)) or not np.all(np.isfinite(targets)):
-        raise ProgramError("a query says 0 or 1 of an element, and targets are finite shares")
+        raise ProgramError("the value of a query on an element is 0 or 1, and targets are finite shares")
     if records < 1:
         raise ProgramError(f"a database has at least one record, found {records}")

@@ -48,7 +48,7 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     Raises
     ------
     PlanError
-        If range / spread is so large that scores could not be told apart (`clamp_of`).
+        If range / spread is so large that scores could not be distinguished (`clamp_of`).
 
     Notes
     -----

@@ -98,7 +98,7 @@ class BatchReader:
         positions = column_positions(source, schema.names)
         if how.person is not None and how.person not in source.names:
             raise PrivateDataError(
-                f"{source.title} has no column {how.person!r}, which is to say whose a row is (--person); its columns are "
+                f"{source.title} has no column {how.person!r}, which names the person of each row (--person); its columns are "
                 f"{', '.join(source.names)}"
             )
         person = None if how.person is None else column_positions(source, [how.person])[0]

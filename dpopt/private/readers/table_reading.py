@@ -204,7 +204,7 @@ class TableReading:
         if self.separator is not None:
             object.__setattr__(self, "separator", _separator(self.separator))
         if self.decimal not in {".", ","}:
-            raise SchemaError(f"the decimal sign is '.' or ','; found {shown(self.decimal)}")
+            raise SchemaError(f"the decimal mark is '.' or ','; found {shown(self.decimal)}")
         object.__setattr__(self, "encoding", _encoding(self.encoding))
         if self.multiline and not self.quotes:
             raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
@@ -222,7 +222,7 @@ class TableReading:
     def _check_person(self) -> None:
         if (self.person is None) != (self.rows_per_person is None):
             raise SchemaError(
-                "--person (the column that says whose a row is) and --rows-per-person (how many rows of a person are counted) "
+                "--person (the column with the person of a row) and --rows-per-person (how many rows of each are counted) "
                 "go together; give both, or neither"
             )
         if self.person is None:

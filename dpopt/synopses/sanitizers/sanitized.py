@@ -161,7 +161,7 @@ class SanitizedPolynomial(Synopsis):
         """
         privacy = dict(stated["privacy"])
         if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
-            raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+            raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
         (sums,) = noisy
         return cls(SanitizerFigures.from_json(stated["figures"]), sums, privacy)
 

@@ -192,7 +192,7 @@ def have_a_charge_that_is_none(statement: Any, arrays: Any) -> None:
         (lose_a_count, "expected 7"),
         (take_fractions, "of the type float64"),
         (be_of_another_version, "is no summary, or damaged: found no summary of this version"),
-        (lose_what_it_cost, "it does not say what it cost: epsilon missing"),
+        (lose_what_it_cost, "cost is incomplete: epsilon missing"),
         (lose_the_plan, "plan"),
         (change_the_noise, "found the noise 'none'"),
         (count_without_noise, "noise of scales"),

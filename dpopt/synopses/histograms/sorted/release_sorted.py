@@ -126,9 +126,7 @@ def plan_sorted(
     if length is not None and not 1 <= length <= LARGEST_DOMAIN:
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")
     if length is None and not graph:
-        raise PlanError(
-            "the number of bins is declared by the schema; only that of nodes can be bought with budget"
-        )
+        raise PlanError("the number of bins is declared by the schema; only that of nodes can be measured")
     gaussian, bins = is_gaussian(budget), 2 if graph else 1
     amount = whole_amount(budget)
     sensitivity = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
