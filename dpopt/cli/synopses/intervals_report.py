@@ -54,7 +54,7 @@ def _print_error(planned: PartitionPlan) -> None:
     out, share = console(), planned.error / planned.size
     if share >= 1.0:
         out.print(
-            "the proven error is not informative: for so few records and so small a budget it is that of all records"
+            "the proven error is not informative: at so small a budget it is at least the number of records"
         )
         return
     printed = isinstance(planned, IntervalPlan) and planned.mass_scale is None
