@@ -16,7 +16,7 @@ from dpopt.algorithms.dualquery.driver import BestResponder, recertify, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
@@ -211,7 +211,7 @@ def test_a_bound_that_the_record_disproves_is_dropped_and_one_that_is_too_large_
 
     played = play(responder(Fake(answer)))
     for done in played.rounds:
-        problem = best_response(WORKLOAD.clauses, SCHEMA.sizes, done.sampled)
+        problem = round_program(WORKLOAD.clauses, SCHEMA.sizes, done.sampled)
         low = done.sampled.round % 2
         assert done.certificate.bound == (None if low else problem.upper_bound())
         assert done.certificate.gap == (None if low else problem.upper_bound() - exact_objective(done))
