@@ -70,7 +70,7 @@ def test_sets_that_always_hold_leave_few_patterns() -> None:
         pattern_rows(3, 1, (1,), always=4)
 
 
-def test_of_many_conditions_only_numbers_are_told_apart() -> None:
+def test_of_many_conditions_only_numbers_are_distinguished() -> None:
     rows = pattern_rows(LARGEST_PATTERN - 1, 2, (1, 3))
     assert rows.sets == ()
     assert rows.pairs == ((0, 1), (1, 0), (1, 2), (2, 1), (3, 0))

@@ -127,7 +127,7 @@ PROBLEM = MaxCsp(
 
 @dataclass
 class Scripted:
-    """A solver that answers what it is told to, and remembers what it was asked."""
+    """A solver that answers as scripted, and remembers what it was asked."""
 
     answer: Callable[[Any], SolveResult]
     capabilities: frozenset[Capability] = frozenset({Capability.MIP, Capability.WARM_START})
