@@ -6,15 +6,18 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.stated_privacy import Planned, stated_privacy
 from dpopt.arrays import freeze, frozen
-from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
+from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
+from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import json_object
 from dpopt.files.strict_json import parse_json
 from dpopt.releases.folder_files import check_new, write_whole
@@ -125,6 +128,52 @@ class Synopsis(ABC):
     def _check_version(cls, stated: Mapping[str, Any]) -> None:
         if stated.get(cls.KEY) != 1:
             raise TranscriptError(f"found no {cls.WHAT} of this version; expected a file of {cls.MADE_BY}")
+
+
+class PlannedSynopsis(Synopsis):
+    """One that keeps its plan, and what was measured of each of its levels or sizes.
+
+    Attributes
+    ----------
+    plan : Planned
+    noisy : tuple of int64 arrays
+    """
+
+    PLAN: ClassVar[type[Any]]
+    """Of which class its plan is."""
+    DECLARED: ClassVar[Mapping[str, Any]] = {}
+    """The type of each field that was declared beside the plan, such as bins."""
+    plan: Planned
+    noisy: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def read_plan(cls, given: Any) -> Planned:
+        """Return the plan on file; whatever its reader raises."""
+        plan: Planned = cls.PLAN.from_json(given)
+        return plan
+
+    @classmethod
+    def _declaration(cls) -> type[Any]:
+        """Return a dataclass with the declared fields, as the codec reads and writes them."""
+        return make_dataclass(f"Declared{cls.__name__}", cls.DECLARED.items())
+
+    def own_statement(self) -> dict[str, Any]:
+        """Return what was declared, and the plan, as JSON."""
+        declared = self._declaration()(*(getattr(self, name) for name in self.DECLARED))
+        return {**encode(declared), "plan": self.plan.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy numbers."""
+        return self.noisy
+
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
+        """Return the release of a statement and its noisy numbers."""
+        plan = cls.read_plan(stated["plan"])
+        parts = {name: stated[name] for name in cls.DECLARED}
+        declared = decode(cls._declaration(), parts, f"the {cls.WHAT}", WorkloadError)
+        privacy = stated_privacy(stated["privacy"], plan)
+        return cls(plan=plan, noisy=noisy, privacy=privacy, **vars(declared))  # type: ignore[call-arg]
 
 
 def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:

@@ -17,7 +17,6 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.release_intervals import plan_partition
 from experiments.audit.cells import folder_in_memory, named
 from experiments.audit.files import ADD_REMOVE, FALSE, SIZE, TRUE
@@ -179,7 +178,7 @@ def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
         intervals=2 if one_column else None,
         cuts=None if one_column else 1,
     )
-    game = interval_game(plan) if isinstance(plan, IntervalPlan) else split_game(plan)
+    game = interval_game(plan) if one_column else split_game(plan)
     pairs = record_neighbours(NeighbouringRelation.ADD_REMOVE, game.bins)
     paths = {
         counts: {path.outcomes: (path, float(game.distribution(path))) for path in game.paths(counts)}

@@ -15,6 +15,7 @@ from dpopt.cli.synopses import shared
 from dpopt.cli.synopses.histogram import EstimateOption
 from dpopt.cli.synopses.intervals_report import print_answers, print_plan, print_release, print_tree
 from dpopt.errors import PlanError
+from dpopt.files.codec import encode
 
 intervals_group = shared.synopsis_group(
     "intervals",
@@ -100,7 +101,7 @@ def plan(
     )
     beside = tree_beside(planned)
     if as_json:
-        print_json({**planned.to_json(), "tree": beside.to_json()})
+        print_json({**planned.to_json(), "tree": {**encode(beside), "better": beside.better}})
         return
     print_plan(planned)
     print_tree(planned, beside)
@@ -214,7 +215,7 @@ def from_histogram(
     joined = join_bins(histogram, intervals, by=by, estimate=estimate)
     write_joined(histogram, joined, out)
     if as_json:
-        print_json(joined.to_json())
+        print_json(encode(joined))
         return
     shared.say(
         f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to the "

@@ -192,10 +192,17 @@ CHANGES: list[tuple[Any, str]] = [
     (lambda statement, arrays: statement["privacy"].pop("epsilon"), "epsilon missing"),
     (lambda statement, arrays: statement["plan"].update(scales=[1.0]), "1 scales"),
     (
-        lambda statement, arrays: statement["plan"].update(coefficients=[[1, 2, 2, 5]]),
-        "coefficient of 2 and 2",
+        lambda statement, arrays: statement["plan"]["coefficients"]["values"][1][2].__setitem__(2, 5),
+        "more literals than there are",
     ),
-    (lambda statement, arrays: statement["plan"]["family"].update(variables=["a", "b"]), "found k = 3"),
+    (
+        lambda statement, arrays: statement["plan"]["coefficients"]["values"].pop(),
+        "found coefficients of shape",
+    ),
+    (
+        lambda statement, arrays: statement["plan"]["coefficients"]["family"].update(variables=["a", "b"]),
+        "found k = 3",
+    ),
     (lambda statement, arrays: arrays.pop("noisy_0"), "longer|shorter"),
     (
         lambda statement, arrays: arrays.update(noisy_0=np.zeros(2, dtype=np.int64)),

@@ -167,7 +167,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     [
         ({"dpopt_sanitizer": 2}, "of this version"),
         ({"privacy": {}}, "does not say what it cost"),
-        ({"figures": {}}, "'noise'"),
+        ({"figures": {}}, "missing the key name"),
         ({"noisy": np.zeros(6)}, "of the type float64"),
         ({"noisy": np.zeros(5, dtype=np.int64)}, "expected 6"),
     ],

@@ -195,7 +195,7 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], error: type, mes
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("noise", "none"),
+        ("gaussian", "none"),
         ("size", 0),
         ("scale", -1.0),
         ("unit", 0.3),

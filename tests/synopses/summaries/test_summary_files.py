@@ -150,7 +150,7 @@ def lose_the_plan(statement: Any, arrays: Any) -> None:
 
 
 def change_the_noise(statement: Any, arrays: Any) -> None:
-    statement["plan"]["noise"] = "none"
+    statement["plan"]["gaussian"] = "none"
 
 
 def count_without_noise(statement: Any, arrays: Any) -> None:
@@ -194,7 +194,7 @@ def have_a_charge_that_is_none(statement: Any, arrays: Any) -> None:
         (be_of_another_version, "is no summary, or damaged: found no summary of this version"),
         (lose_what_it_cost, "it does not say what it cost: epsilon missing"),
         (lose_the_plan, "plan"),
-        (change_the_noise, "found the noise 'none'"),
+        (change_the_noise, "true or false, found"),
         (count_without_noise, "noise of scales"),
         (have_infinitely_many_records, "damaged"),
         (be_a_list, "damaged"),
