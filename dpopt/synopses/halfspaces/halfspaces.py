@@ -115,10 +115,10 @@ class Halfspaces(PlannedSynopsis):
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        expected = self.plan.numbers
-        found = [values.size for values in self.noisy]
+        expected = [(number,) for number in self.plan.numbers]
+        found = [values.shape for values in self.noisy]
         if found != expected:
-            raise TranscriptError(f"found {found} noisy numbers; expected {expected}")
+            raise TranscriptError(f"found noisy numbers of shapes {found}; expected {expected}")
 
     def __repr__(self) -> str:
         plan = self.plan

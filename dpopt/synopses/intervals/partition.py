@@ -58,7 +58,7 @@ class Partition:
         except WorkloadError as error:
             raise TranscriptError(str(error)) from error
         for level in self.groups:
-            if level.size == 0 or level.min() < 1 or int(level.sum()) != number:
+            if level.ndim != 1 or level.size == 0 or level.min() < 1 or int(level.sum()) != number:
                 raise TranscriptError(f"the groups of a level do not divide the {number:,} boxes")
         if self.groups and self.groups[-1].size != number:
             raise TranscriptError("the lowest level is that of the boxes")

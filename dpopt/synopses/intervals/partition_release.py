@@ -87,11 +87,10 @@ class PartitionRelease(PlannedSynopsis):
                 f"found columns of {list(shape)} bins, a plan for {list(self.plan.shape)} and boxes of "
                 f"{list(self.partition.shape)}"
             )
-        expected = [level.size for level in self.partition.groups]
-        if [values.size for values in self.noisy] != expected or len(self.plan.mass_scales) != len(expected):
-            raise TranscriptError(
-                f"found noisy sums of {[values.size for values in self.noisy]} groups; expected {expected}"
-            )
+        expected = [level.shape for level in self.partition.groups]
+        found = [values.shape for values in self.noisy]
+        if found != expected or len(self.plan.mass_scales) != len(expected):
+            raise TranscriptError(f"found noisy sums of shapes {found}; expected {expected}")
 
     def __repr__(self) -> str:
         names = " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in self.axes)

@@ -177,6 +177,7 @@ def test_a_release_is_read_back_and_damage_is_noticed(make: object) -> None:
     for change, message in (
         ({"dpopt_intervals": 2}, "no release of intervals of this version"),
         ({"noisy": [[1]]}, "found noisy sums"),
+        ({"noisy": [[[one] for one in level] for level in kept["noisy"]] or [[1]]}, "found noisy sums"),
         ({"partition": {**kept["partition"], "shape": [7]}}, "outside the grid|of 1 axes|found boxes"),
         ({"axes": kept["axes"][:1] * 3}, "found columns of"),
         ({"plan": {}}, "as 'kind', expected one of intervals, split"),
