@@ -15,7 +15,6 @@ from dpopt.cli.synopses import shared
 from dpopt.cli.synopses.histogram import EstimateOption
 from dpopt.cli.synopses.intervals_report import print_answers, print_plan, print_release, print_tree
 from dpopt.errors import PlanError
-from dpopt.files.codec import encode
 
 intervals_group = shared.synopsis_group(
     "intervals",
@@ -84,6 +83,7 @@ def plan(
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what would be searched with how much noise, the error to expect, and whether a tree of counts would be better."""
+    from dpopt.files.codec import encode
     from dpopt.synopses.histograms.release_histogram import declared_bins
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
@@ -207,6 +207,7 @@ def from_histogram(
     as_json: options.JsonOption = False,
 ) -> None:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
+    from dpopt.files.codec import encode
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 
