@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -174,10 +175,11 @@ def test_a_release_is_read_back_and_damage_is_noticed(make: object) -> None:
     again = PartitionRelease.from_json(kept)
     assert again.to_json() == released.to_json()
     assert "PartitionRelease(" in repr(again)
+    deeper: list[Any] = [[[one] for one in level] for level in kept["noisy"]]
     for change, message in (
         ({"dpopt_intervals": 2}, "no release of intervals of this version"),
         ({"noisy": [[1]]}, "found noisy sums"),
-        ({"noisy": [[[one] for one in level] for level in kept["noisy"]] or [[1]]}, "found noisy sums"),
+        ({"noisy": deeper or [[1]]}, "found noisy sums"),
         ({"partition": {**kept["partition"], "shape": [7]}}, "outside the grid|of 1 axes|found boxes"),
         ({"axes": kept["axes"][:1] * 3}, "found columns of"),
         ({"plan": {}}, "as 'kind', expected one of intervals, split"),
