@@ -18,7 +18,7 @@ from dpopt.arrays import freeze, frozen
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.codec import decode, encode
-from dpopt.files.json_files import json_object
+from dpopt.files.json_files import json_object, refuse_unknown_keys
 from dpopt.files.strict_json import parse_json
 from dpopt.releases.folder_files import check_new, write_whole
 
@@ -42,11 +42,35 @@ class Synopsis(ABC):
     """What it is, in words."""
     MADE_BY: ClassVar[str]
     """The command or function that releases it."""
+    DECLARED: ClassVar[Mapping[str, Any]] = {}
+    """The type of each field that the codec reads and writes, such as bins."""
     privacy: Mapping[str, Any]
 
-    @abstractmethod
     def own_statement(self) -> dict[str, Any]:
-        """Return what this kind states beside its privacy, as JSON."""
+        """Return what this kind states beside its privacy, as JSON: the declared fields."""
+        return encode(self._declaration()(*(getattr(self, name) for name in self.DECLARED)))
+
+    @classmethod
+    def declared_in(cls, stated: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the declared fields of a statement by name.
+
+        Raises
+        ------
+        WorkloadError
+            If one of them is missing or of another kind.
+        """
+        parts = {name: stated[name] for name in cls.DECLARED if name in stated}
+        found: dict[str, Any] = vars(decode(cls._declaration(), parts, f"the {cls.WHAT}", WorkloadError))
+        return found
+
+    @classmethod
+    def known_keys(cls) -> tuple[str, ...]:
+        """Return what stands in a statement, and in the JSON of all that is kept."""
+        return (cls.KEY, "privacy", *cls.DECLARED, _NOISY)
+
+    @classmethod
+    def _declaration(cls) -> type[Any]:
+        return make_dataclass(f"Declared{cls.__name__}", cls.DECLARED.items())
 
     @abstractmethod
     def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
@@ -128,6 +152,7 @@ class Synopsis(ABC):
     def _check_version(cls, stated: Mapping[str, Any]) -> None:
         if stated.get(cls.KEY) != 1:
             raise TranscriptError(f"found no {cls.WHAT} of this version; expected a file of {cls.MADE_BY}")
+        refuse_unknown_keys(stated, cls.known_keys(), f"the {cls.WHAT}", TranscriptError)
 
 
 class PlannedSynopsis(Synopsis):
@@ -141,10 +166,13 @@ class PlannedSynopsis(Synopsis):
 
     PLAN: ClassVar[type[Any]]
     """Of which class its plan is."""
-    DECLARED: ClassVar[Mapping[str, Any]] = {}
-    """The type of each field that was declared beside the plan, such as bins."""
     plan: Planned
     noisy: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def known_keys(cls) -> tuple[str, ...]:
+        """Return what stands in a statement: the plan, too."""
+        return ("plan", *super().known_keys())
 
     @classmethod
     def read_plan(cls, given: Any) -> Planned:
@@ -152,15 +180,9 @@ class PlannedSynopsis(Synopsis):
         plan: Planned = cls.PLAN.from_json(given)
         return plan
 
-    @classmethod
-    def _declaration(cls) -> type[Any]:
-        """Return a dataclass with the declared fields, as the codec reads and writes them."""
-        return make_dataclass(f"Declared{cls.__name__}", cls.DECLARED.items())
-
     def own_statement(self) -> dict[str, Any]:
-        """Return what was declared, and the plan, as JSON."""
-        declared = self._declaration()(*(getattr(self, name) for name in self.DECLARED))
-        return {**encode(declared), "plan": self.plan.to_json()}
+        """Return the declared fields, and the plan, as JSON."""
+        return {**super().own_statement(), "plan": self.plan.to_json()}
 
     def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
         """Return the noisy numbers."""
@@ -170,10 +192,8 @@ class PlannedSynopsis(Synopsis):
     def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
         """Return the release of a statement and its noisy numbers."""
         plan = cls.read_plan(stated["plan"])
-        parts = {name: stated[name] for name in cls.DECLARED}
-        declared = decode(cls._declaration(), parts, f"the {cls.WHAT}", WorkloadError)
         privacy = stated_privacy(stated["privacy"], plan)
-        return cls(plan=plan, noisy=noisy, privacy=privacy, **vars(declared))  # type: ignore[call-arg]
+        return cls(plan=plan, noisy=noisy, privacy=privacy, **cls.declared_in(stated))  # type: ignore[call-arg]
 
 
 def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:

@@ -87,7 +87,7 @@ NAMES = {
     "expected_bound": "expected",
     "error_by_the_theorem": "paper",
 }
-GONE = {"comparisons", "comparisons_of_a_search", "number_of_monomials", "approximation_error"}
+GONE = {"comparisons", "neighbours", "comparisons_of_a_search", "number_of_monomials", "approximation_error"}
 
 
 def synopsis_plan(old: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,13 @@ def converted_synopsis(kept: Path, place: Path) -> Path:
     (key,) = KINDS.keys() & stated.keys()
     new = place / f"{kept.stem}.npz"
     plans = {part: synopsis_plan(stated[part]) for part in {"plan", "figures"} & stated.keys()}
-    KINDS[key].from_json({**anywhere(stated), **plans, "noisy": noisy}).write(new)
+    if "length_from_budget" in stated:
+        plans = {
+            "gaussian": stated["noise"] == DISCRETE_GAUSSIAN,
+            "noisy_length": stated["length_from_budget"],
+        }
+    kind, whole = KINDS[key], {**anywhere(stated), **plans, "noisy": noisy}
+    kind.from_json({name: part for name, part in whole.items() if name in kind.known_keys()}).write(new)
     return new
 
 

@@ -14,7 +14,6 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.synopses.plan import SynopsisPlan
 
 _MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
@@ -116,21 +115,6 @@ def check_scales(scales: tuple[float, ...]) -> None:
             raise PlanError(
                 f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
             )
-
-
-def gaussian_noise(distribution: object) -> bool:
-    """Return whether the distribution of noise on file is the discrete Gaussian one.
-
-    Raises
-    ------
-    PlanError
-        If it is neither that nor the discrete Laplace one.
-    """
-    if distribution not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
-        raise PlanError(
-            f"found the noise {distribution!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}"
-        )
-    return distribution == DISCRETE_GAUSSIAN
 
 
 def node_sensitivity(relation: NeighbouringRelation) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, comb, log, log2, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from dpopt.queries.polynomial_families import (
     PolynomialFamily,
     SymmetricFamily,
 )
-from dpopt.synopses.plan import SynopsisPlan
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
@@ -36,7 +34,7 @@ _CUT = (
 
 
 @dataclass(frozen=True, eq=False)
-class SanitizerFigures(SynopsisPlan):
+class SanitizerFigures:
     """What is public of a release beside the noisy sums; enough to answer queries from them.
 
     Attributes
@@ -118,10 +116,6 @@ class SanitizerFigures(SynopsisPlan):
             queries=queries,
         )
         return self.approximation + monomials * self.unit * _CUT + (noise if monomials else 0.0)
-
-    def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: how many coefficients there are among it."""
-        return {**super().derived(), "coefficients": self.monomials.count}
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,6 +144,8 @@ def test_files_without_bins_are_refused(grid: GridHistogram, histogram: Histogra
     [
         ("scale", 0),
         ("scale", 1e308),
+        ("gaussian", "none"),
+        ("gaussian", None),
         ("noise", "none"),
         ("largest", 10**30),
         ("total", 10**400),
