@@ -114,9 +114,10 @@ class IntervalPlan(PartitionPlan):
 
     def in_words(self) -> list[str]:
         """Return how intervals are searched and weighted."""
-        weights = "weights are printed ones: each interval has as many records as it was searched for"
-        for scale in self.mass_scales:
-            weights = f"intervals are counted with noise of scale {scale:,.4g}"
+        if self.mass_scales:
+            weights = f"intervals are counted with noise of scale {self.mass_scales[0]:,.4g}"
+        else:
+            weights = "weights are printed ones: each interval has as many records as it was searched for"
         searched = (
             f"at most {self.intervals:,} intervals of some {self.threshold:,} records: {self.searches:,} searches of "
             f"{self.comparisons} comparisons, each with {self.noise_in_words}"
