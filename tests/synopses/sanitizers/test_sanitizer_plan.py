@@ -209,4 +209,4 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], error: type, mes
 def test_damaged_figures_are_refused(key: str, value: object) -> None:
     figures = plan_sanitizer(BITS, PURE, size=10).figures
     with pytest.raises(ValueError, match="found|expected"):
-        decode(SanitizerFigures, {**encode(figures), key: value}, "figures")
+        decode(SanitizerFigures, {**encode(figures), key: value}, "figures", PlanError)
