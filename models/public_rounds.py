@@ -22,7 +22,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
@@ -148,7 +148,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
     played = run(Walk(ledger, curator, journal), plan, responder)
     return {
         number: (
-            best_response(clauses, schema.sizes, played[number - 1].sampled, rules),
+            round_program(clauses, schema.sizes, played[number - 1].sampled, rules),
             played[number - 1].record,
         )
         for number in numbers

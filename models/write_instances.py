@@ -23,7 +23,7 @@ from public_rounds import FAMILIES, Family, rounds
 
 from dpopt.algorithms.replay import load
 from dpopt.comparison.instances import Instance, read_instance
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import Formulation, max_csp_as_mip
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
@@ -118,7 +118,7 @@ def write_transcript(folder: Path, numbers: list[int], out: Path) -> None:
         if not 1 <= number <= len(release.rounds):
             raise SystemExit(f"round {number}: the release has rounds 1 to {len(release.rounds)}")
         done = release.rounds[number - 1]
-        problem = best_response(job.record_clauses(), job.record_sizes(), done.sampled, job.record_rules())
+        problem = round_program(job.record_clauses(), job.record_sizes(), done.sampled, job.record_rules())
         known = Known.first(problem, done.record, f"the release, {done.solver}")
         stated = {
             "formulation": Formulation.PER_LITERAL.value,

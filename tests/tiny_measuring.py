@@ -23,6 +23,7 @@ from dpopt.private.selections.selection import Selection
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from tests.noises import NoNoise
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Record, Table, dataset_of, universe
 
 SCHEMA = Schema(
@@ -64,28 +65,6 @@ def selection(
 
 
 @dataclass
-class Exact:
-    """Noise of zero that keeps the counts and the scale it was given; it calls itself private, so that totals stay finite."""
-
-    events: list[str] = field(default_factory=list)
-    counts: list[NDArray[np.int64]] = field(default_factory=list)
-    scales: list[float] = field(default_factory=list)
-    is_private: bool = True
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return self._take("gaussian", counts, scale)
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return self._take("laplace", counts, scale)
-
-    def _take(self, name: str, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(name)
-        self.counts.append(counts.copy())
-        self.scales.append(scale)
-        return counts.copy()
-
-
-@dataclass
 class Measuring:
     """A measuring curator whose plan is reserved, and the events around it, in order."""
 
@@ -99,7 +78,7 @@ class Measuring:
     schema: Schema = SCHEMA
 
     def __post_init__(self) -> None:
-        self.noise = Exact(self.events)
+        self.noise = NoNoise(self.events)
         self.journal = EventJournal(self.events)
         self.ledger = Ledger(RHO, self.relation)
         self.ledger.reserve(self.charges)

@@ -28,7 +28,8 @@ from tests.exact_distribution import logarithm
 from tests.exact_fem_loss import Points
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment, pairs
-from tests.tiny_measuring import SCHEMA, Exact
+from tests.noises import NoNoise
+from tests.tiny_measuring import SCHEMA
 from tests.tiny_runs import EventJournal, Table, dataset_of
 
 SIZE = 2
@@ -71,7 +72,7 @@ class TinyRound:
     events: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.noise = Exact(self.events)
+        self.noise = NoNoise(self.events)
         self.ledger = Ledger(self.plan.budget, self.plan.relation)
         self.ledger.reserve(self.plan.charges())
         with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):

@@ -44,6 +44,25 @@ def bits_schema(attributes: int) -> Schema:
     return Schema(tuple(Attribute("abcdefgh"[i], AttributeKind.BOOLEAN) for i in range(attributes)))
 
 
+def sized_schema(**sizes: int) -> Schema:
+    """Return a schema of categorical attributes: of a the values a0, a1, ..."""
+    return Schema(
+        tuple(
+            Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
+            for name, size in sizes.items()
+        )
+    )
+
+
+def coded_schema(*sizes: int) -> Schema:
+    """Return a schema of categorical attributes a0, a1, ... whose values are their codes."""
+    return Schema(
+        tuple(
+            Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(range(size))) for i, size in enumerate(sizes)
+        )
+    )
+
+
 def conjunctions(schema: Schema, *queries: str) -> Workload:
     """Return a workload of conjunctions such as "a", "!b" or "a !b"."""
     listed = [

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.statement import release_statement
 from dpopt.errors import PlanError
+from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.model import Model
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import Job
 from dpopt.releases.output_format import WIDE_FORMATS, WIDEST_TABLE
+from dpopt.releases.plan import Encoding
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rounds import Round
 from dpopt.releases.run import Outcome
@@ -147,6 +150,37 @@ class SyntheticRelease:
         else:
             written = self.records.rows(self.job.rows)
         return shares_on_records(self.job.record_queries(), written, self.job.record_sizes(), weights)
+
+    def best_response(self, number: int, formulation: Formulation | str = Formulation.PER_LITERAL) -> Model:
+        """Return the best response of a round of DualQuery as a model, x named by attributes and values.
+
+        Parameters
+        ----------
+        number
+            The round, from 1.
+        formulation
+            As of `dpopt.models.best_response`.
+
+        Raises
+        ------
+        PlanError
+            The release has no such round.
+        """
+        from dpopt.models.best_responses.best_response import round_program
+        from dpopt.models.best_responses.best_response_model import best_response
+
+        played = next((played for played in self.rounds if played.sampled.round == number), None)
+        if played is None:
+            raise PlanError(f"found round {number}; the release has {len(self.rounds):,} rounds of DualQuery")
+        job, schema = self.job, self.job.schema
+        problem = round_program(job.record_clauses(), job.record_sizes(), played.sampled, job.record_rules())
+        names = [
+            [f"{attribute.name}={attribute.label(code)}" for code in range(attribute.size)]
+            for attribute in schema.attributes
+        ]
+        if job.plan.encoding is Encoding.BITS:
+            names = [[f"not {name}", name] for attribute in names for name in attribute]
+        return best_response(problem, formulation, names=names)
 
     @property
     def record_schema(self) -> Schema:

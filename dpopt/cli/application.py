@@ -40,6 +40,7 @@ ORDER = (
     "summary",
     "lists",
     "polynomial",
+    "model",
     "compare",
     "solvers",
 )

@@ -13,7 +13,7 @@ import typer
 
 from dpopt.cli import budget
 from dpopt.cli.application import application
-from dpopt.cli.commands import certify, compare, demo, inspect, plan, release, reweight, schema
+from dpopt.cli.commands import certify, compare, demo, inspect, model, plan, release, reweight, schema
 from dpopt.cli.interruption import listen
 from dpopt.cli.synopses import grid, halfspaces, histogram, intervals, lists, polynomial, summary
 from dpopt.cli.synopses import sorted as sorted_counts
@@ -30,6 +30,7 @@ __all__ = [
     "intervals",
     "lists",
     "main",
+    "model",
     "plan",
     "polynomial",
     "release",

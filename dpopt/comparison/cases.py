@@ -10,7 +10,7 @@ from dpopt.algorithms.replay import load
 from dpopt.comparison.instances import read_instance
 from dpopt.comparison.parts import Case
 from dpopt.errors import PlanError, ProgramError
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 
 
 def cases_from_instances(
@@ -78,7 +78,7 @@ def cases_from_transcript(folder: Path, rounds: str) -> list[Case]:
     return [
         Case(
             f"round {played.sampled.round}",
-            best_response(clauses, sizes, played.sampled, rules),
+            round_program(clauses, sizes, played.sampled, rules),
             played.certificate.objective,
         )
         for played in finished.rounds

@@ -1,16 +1,17 @@
-"""Mathematics becomes a program: one file per model of the catalogue in models/.
+"""Models in the hand: mathematics becomes a program with names, to print, change, export and solve.
 
-In       queries, and values that the curator released (`SampledQueries`).
-Out      programs (`MaxCsp`, `MixedIntegerProgram`), and readings of results (`read_record`).
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.transcript`, `dpopt.programs`; numpy, scipy.sparse. No solver, no records.
-Next     a new model: its page models/<name>/README.md with labelled formulas first, then one file here whose comments
-         carry the same labels; tests/models keeps the two in step. A solver-independent reading goes beside it.
+In       mathematics: values, weights, queries; and values that the curator released (`SampledQueries`).
+Out      `Model` (a program with the names of its page), and readings of results (`read_record`).
+Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.transcript`, `dpopt.programs`, `dpopt.solvers`; numpy, scipy. No records.
+Next     a new model: its page models/<name>/README.md with labelled formulas first, then one file here whose blocks
+         carry the same labels, and a line in catalogue.py; tests/models keeps them in step.
 
 | file | what it holds |
 |---|---|
+| model.py, catalogue.py | a model in the hand; all models by name |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
 | best_responses/ | the best response to weighted queries, as programs, with bounds |
-| histograms/ | what `dpopt.inference.histograms` solves fast, as programs |
+| histograms/ | consistent histograms, sorted counts, degrees and intervals |
 | noise_budgets/ | how much of a budget each measurement gets |
 | polynomials/ | polynomials near given values, and those that answer queries |
 | records/ | records and weights of records from answers |
@@ -18,7 +19,9 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 
 from __future__ import annotations
 
-from dpopt.models.best_responses.best_response import best_response, read_record
+from dpopt.models.best_responses.best_response import read_record, round_program
+from dpopt.models.best_responses.best_response_model import best_response
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import (
     AsMip,
     accepting_max_csp,
@@ -28,17 +31,52 @@ from dpopt.models.best_responses.max_csp_as_mip import (
 )
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.presolved import Presolved
-from dpopt.models.best_responses.row_blocks import Formulation
+from dpopt.models.catalogue import CATALOGUE, CatalogueEntry, build_model
+from dpopt.models.halfspace_debiasing import halfspace_debiasing
+from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
+from dpopt.models.histograms.interval_partition import interval_partition
+from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
+from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
+from dpopt.models.model import Model, Solution
+from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
+from dpopt.models.polynomials.coefficient_budget import coefficient_budget, limited_coefficients
+from dpopt.models.polynomials.decision_lists import decision_lists
+from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial
+from dpopt.models.records.consistent_records import consistent_records
+from dpopt.models.records.projection_master import projection
+from dpopt.models.records.small_database import small_database
 
 __all__ = [
+    "CATALOGUE",
     "AsMip",
+    "CatalogueEntry",
     "Formulation",
+    "Model",
     "Presolved",
+    "Solution",
     "accepting_max_csp",
+    "approximation_plus_noise",
     "best_response",
+    "build_model",
+    "coefficient_budget",
+    "consistent_records",
+    "decision_lists",
+    "graphical_relaxation",
+    "graphical_sequence",
+    "halfspace_debiasing",
+    "interval_partition",
+    "isotonic_median_regression",
+    "isotonic_regression",
+    "limited_coefficients",
     "max_csp_as_mip",
+    "minimax_polynomial",
     "pairwise_lifting",
     "point_from_record",
+    "projection",
     "read_record",
     "record_from_point",
+    "round_program",
+    "small_database",
+    "tree_consistency",
+    "whole_tree_consistency",
 ]

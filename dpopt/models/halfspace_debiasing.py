@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.polynomials.minimax_polynomial import linear_program
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder, dense
 
 _ROUNDS = 40
 _RIDGE = 1e-9
 
 
-def debiasing_program(responses: NDArray[np.float64], noise: NDArray[np.float64]) -> MixedIntegerProgram:
-    """Return the linear program of HD-1 to HD-3 in the variables a_1^+, ..., a_J^+, a_1^-, ..., a_J^- and E.
+def halfspace_debiasing(responses: NDArray[np.float64], noise: NDArray[np.float64]) -> Model:
+    """Return HD-1 to HD-3 in a_plus and a_minus (J,), whose difference is a, and E.
 
     Parameters
     ----------
@@ -52,18 +52,16 @@ def debiasing_program(responses: NDArray[np.float64], noise: NDArray[np.float64]
         )
     if not (np.isfinite(responses).all() and np.isfinite(noise).all() and (noise >= 0.0).all()):
         raise ProgramError("expected finite responses, and noise of at least 0")
-    ones = np.ones((len(responses), 1))
-    rows = np.vstack(  # HD-2 and HD-3
-        (np.hstack((responses, -responses, ones)), np.hstack((responses, -responses, -ones)))
-    )
-    unbounded = np.full(len(responses), np.inf)
-    return linear_program(
-        np.concatenate((noise, noise, [1.0])),  # HD-1
-        rows,
-        np.concatenate((ones[:, 0], -unbounded)),
-        np.concatenate((unbounded, ones[:, 0])),
-        np.zeros(2 * noise.size + 1),
-    )
+    number, each = len(responses), np.arange(len(responses))
+    build = Builder()
+    plus, minus = (
+        build.variables(name, noise.size, objective=noise) for name in ("a_plus", "a_minus")
+    )  # HD-3
+    error = build.variables("E", objective=1.0)
+    near = dense(responses, plus), dense(-responses, minus)
+    build.rows("HD-2.above", number, *near, (each, error, 1.0), lower=1.0)
+    build.rows("HD-2.below", number, *near, (each, error, -1.0), upper=1.0)
+    return Model.of("halfspace_debiasing", build)
 
 
 def least_worst_combination(responses: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
 from dpopt.models.polynomials.coefficient_budget import (
-    coefficient_program,
-    limited_program,
+    coefficient_budget,
+    limited_coefficients,
     monomial_values,
     read_limited,
     read_split,
@@ -95,7 +95,7 @@ def least_coefficients(
     problem = Problem(target, degree, keeps_zero, weights=tuple(weights), error_limit=error_limit)
     suggested: NDArray[np.float64] | None = None
     if solver is not None:
-        program = coefficient_program(
+        program = coefficient_budget(
             np.array([float(one) for one in target.values]),
             np.array([float(one) for one in problem.weights]),
             float(error_limit),
@@ -140,7 +140,7 @@ def least_error_within(
     suggested: NDArray[np.float64] | None = None
     if solver is not None:
         values = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(target.width, degree)
-        program = limited_program(
+        program = limited_coefficients(
             np.array([float(one) for one in target.values]),
             degree,
             float(limit),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.models.polynomials.decision_lists import list_program
+from dpopt.models.polynomials.decision_lists import decision_lists
 from dpopt.polynomials.linear_solver import DEFAULT, linear_solver, suggested_point
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
@@ -85,7 +85,7 @@ def best_coefficients(
     weights : (t + 1,) float64
         w_j >= 0; inf for sizes that are not counted.
     gaussian, replaced, negations
-        As for `list_program`.
+        As for `decision_lists`.
     solver
         A solver of linear programs; one that is no name was looked at by `linear_solver` before.
 
@@ -97,10 +97,10 @@ def best_coefficients(
         If it cannot run here.
     """
     chosen = linear_solver(solver) if isinstance(solver, str) else solver
-    stated = list_program(
+    stated = decision_lists(
         family.length, family.changes, weights, gaussian=gaussian, replaced=replaced, negations=negations
     )
-    point = suggested_point(chosen, stated.program)
+    point = suggested_point(chosen, stated.model)
     if point is None:
         raise PolynomialError(
             f"the solver {chosen.name!r} gave no coefficients for the lists; use another one"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.models.polynomials.approximation_plus_noise import noise_program, noise_weights
+from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise, noise_weights
 from dpopt.models.polynomials.coefficient_budget import read_split
 from dpopt.polynomials.certificates import Problem, Solution
 from dpopt.polynomials.exact_optimum import exact_solution
@@ -64,7 +64,7 @@ def least_predicted_error(
     problem = Problem(target, target.width, keeps_zero=False, weights=tuple(weights))
     suggested: NDArray[np.float64] | None = None
     if solver is not None:
-        program = noise_program(
+        program = approximation_plus_noise(
             np.array([float(one) for one in target.values]), np.array([float(one) for one in weights])
         )
         point = suggested_point(linear_solver(solver), program)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError, SolverUnavailableError
+from dpopt.models.model import Model
 from dpopt.programs.limits import SolveLimits
-from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.solver import Capability, Solver, why_refused
 from dpopt.solvers.registry import available_solvers, get_solver, whether_it_runs
 
@@ -43,8 +43,9 @@ def linear_solvers() -> tuple[str, ...]:
     return tuple(name for name in available_solvers() if Capability.LP in get_solver(name).capabilities)
 
 
-def suggested_point(solver: Solver, program: MixedIntegerProgram) -> NDArray[np.float64] | None:
+def suggested_point(solver: Solver, model: Model) -> NDArray[np.float64] | None:
     """Return the point that a solver gives, (n,); None where it gives none. Not trusted."""
+    program = model.program
     if why_refused(solver, program) is not None:
         return None
     solution = solver.solve(program, _LIMITS).solution

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpopt.errors import PolynomialError
-from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
+from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, minimax_values
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.linear_solver import linear_solver, suggested_point
 from dpopt.polynomials.polynomial import Polynomial
@@ -96,7 +96,7 @@ def _suggested(problem: Problem, needed: int, solver: Solver | None) -> tuple[in
     if solver is None:
         return ()
     values = np.array([float(value) for value in problem.target.values])
-    program = minimax_program(values, problem.degree, keeps_zero=problem.keeps_zero)
+    program = minimax_polynomial(values, degree=problem.degree, keeps_zero=problem.keeps_zero)
     point = suggested_point(solver, program)
     if point is None:
         return ()

@@ -9,7 +9,9 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 
 | file | what it holds |
 |---|---|
-| max_csp.py, mixed_integer.py, quadratic.py, mps.py | the problems; mixed-integer programs as text |
+| max_csp.py, mixed_integer.py, quadratic.py | the problems |
+| building.py | linear and quadratic programs built block by block, with names |
+| text.py, mps.py | programs as formulas, LP files and MPS files |
 | solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it says |
 | verification.py, certificate.py | what is true of an answer, computed outside the solver |
 | duality.py | bounds by weak duality, in exact arithmetic |
@@ -19,6 +21,7 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 
 from __future__ import annotations
 
+from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import Certificate, PointCertificate, certify, certify_point, credible_bound
 from dpopt.programs.duality import dual_bound, linear_relaxation
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
@@ -36,6 +39,8 @@ __all__ = [
     "NO_LIMITS",
     "Availability",
     "AvailabilityStatus",
+    "Block",
+    "Builder",
     "Capability",
     "Certificate",
     "Limit",

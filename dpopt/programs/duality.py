@@ -171,7 +171,8 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
 
     Source: weak duality; the statement and its proof are at the top of this file.
     """
-    return _weak_duality(program, Dyadic.of(program.objective), duals)
+    y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals)
+    return _weak_duality(program, y, reduced) if np.isfinite(_side(program, reduced)).all() else None
 
 
 def quadratic_bound(
@@ -179,9 +180,10 @@ def quadratic_bound(
 ) -> Fraction | None:
     """Return a lower bound on a convex quadratic program's optimum that holds for any point and multipliers.
 
-    A square is at least its tangent: z^2 / 2 >= v z - v^2 / 2 for every v. With v the residuals at the point, the objective
-    is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an optimal point with
-    optimal multipliers the bound is the optimum.
+    A square is at least its tangent: w z^2 / 2 >= p z - p^2 / (2 w) for every p. With p = w times the residuals at the point,
+    the objective is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an optimal point
+    with optimal multipliers the bound is the optimum. Where rounding leaves a reduced cost that pushes a variable towards an
+    infinite side, p of a square of that variable alone, with coefficient 1 or -1, is changed by it, so that it is 0.
 
     Parameters
     ----------
@@ -199,17 +201,59 @@ def quadratic_bound(
     """
     if point.shape != program.objective.shape or not np.isfinite(point).all():
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
-    slope = Dyadic.of(program.residuals(point))  # rounded, which is as good as any other v
+    linear = program.linear
+    slope = Dyadic.of(program.residuals(point))  # rounded, which is as good as any other
     target, pull = Dyadic.of(program.targets), Dyadic.of(program.weights).times(slope)
     owner = np.repeat(np.arange(program.targets.size), np.diff(program.square_starts))
     terms = Dyadic.of(program.square_coefficients).times(pull.take(owner))
     gradient = Dyadic.of(program.objective).minus(
         terms.scaled(-1).sum_by(program.square_columns, program.number_of_variables)
     )
-    lowest = _weak_duality(program.linear, gradient, duals)
-    if lowest is None:
+    y, reduced = _reduced_costs(linear, gradient, duals)
+    stuck = ~np.isfinite(_side(linear, reduced))
+    square, sign = _own_squares(program)
+    if (square[stuck] < 0).any():
         return None
-    return lowest - pull.times(target).total() - pull.times(slope).total() / 2
+    moved = square[stuck]
+    change = reduced.take(np.flatnonzero(stuck)).times(
+        Dyadic.whole(sign[stuck])
+    )  # of p, in units of 1 / GRID
+    free = Dyadic(np.where(stuck, 0, reduced.numerators), reduced.shift)
+    kept = np.ones(program.targets.size, dtype=np.bool_)
+    kept[moved] = False
+    rest = np.flatnonzero(kept)
+    tangents = pull.take(rest).times(target.take(rest)).total()
+    tangents += pull.take(rest).times(slope.take(rest)).total() / 2
+    new = pull.take(moved).scaled(GRID).minus(change.scaled(-1))
+    tangents += new.times(target.take(moved)).total() / GRID
+    squares = _halved_squares(new, program.weights[moved])
+    return None if squares is None else _weak_duality(linear, y, free) - tangents - squares
+
+
+def _own_squares(program: QuadraticProgram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each variable a square of it alone with coefficient 1 or -1, or -1 if there is none, and the coefficient."""
+    alone = np.flatnonzero((np.diff(program.square_starts) == 1) & (program.weights > 0))
+    entry = program.square_starts[alone]
+    usable = np.abs(program.square_coefficients[entry]) == 1.0
+    square = np.full(program.number_of_variables, -1, dtype=np.int64)
+    sign = np.zeros(program.number_of_variables, dtype=np.int64)
+    columns = program.square_columns[entry[usable]]
+    square[columns] = alone[usable]
+    sign[columns] = program.square_coefficients[program.square_starts[square[columns]]].astype(np.int64)
+    return square, sign
+
+
+def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64]) -> Fraction | None:
+    """Return the sum of p^2 / (2 w), for p in units of 1 / GRID, rounded up; None if it is beyond every float."""
+    unit = Fraction(1, GRID * 2**pulls.shift)
+    try:
+        sizes = np.array([float(abs(one) * unit) for one in pulls.numerators.tolist()], dtype=np.float64)
+    except OverflowError:
+        return None
+    with np.errstate(over="ignore"):
+        # Four roundings of half a unit in the last place each, less than 2^-50 together; the last term is for underflow.
+        shares = sizes / weights * sizes * (1.0 + 2.0**-50) + 1e-323
+    return Dyadic.of(shares).total() / 2 if np.isfinite(shares).all() else None
 
 
 def dual_violation(
@@ -241,25 +285,33 @@ def dual_violation(
     return max([0.0, *(float(push.max()) for push in pushes if push.size)])
 
 
-def _weak_duality(
+def _reduced_costs(
     program: MixedIntegerProgram, objective: Dyadic, duals: NDArray[np.float64]
-) -> Fraction | None:
+) -> tuple[Dyadic, Dyadic]:
+    """Return multipliers of a maximization and the reduced costs that they leave, both in units of 1 / GRID."""
     if duals.shape != program.row_lower.shape:
         raise ProgramError(
             f"there are {duals.size} multipliers of shape {duals.shape}; this program has {program.number_of_rows} rows"
         )
     sense = 1 if program.maximize else -1
-    y = Dyadic.whole(_on_grid(program, sense * duals.astype(np.float64)))  # in units of 1 / GRID
-    row_side = np.where(y.positive(), program.row_upper, np.where(y.negative(), program.row_lower, 0.0))
+    y = Dyadic.whole(_on_grid(program, sense * duals.astype(np.float64)))
     entries = Dyadic.of(program.coefficients).times(y.take(program.row_of_entry()))
     reduced = objective.scaled(sense * GRID).minus(
         entries.sum_by(program.columns, program.number_of_variables)
     )
-    side = np.where(reduced.positive(), program.upper, np.where(reduced.negative(), program.lower, 0.0))
-    if not np.isfinite(side).all():
-        return None
-    total = y.times(Dyadic.of(row_side)).total() + reduced.times(Dyadic.of(side)).total()
-    return sense * total / GRID
+    return y, reduced
+
+
+def _side(program: MixedIntegerProgram, reduced: Dyadic) -> NDArray[np.float64]:
+    """Return the bound of each variable towards which its reduced cost pushes; 0 where that is 0."""
+    return np.where(reduced.positive(), program.upper, np.where(reduced.negative(), program.lower, 0.0))
+
+
+def _weak_duality(program: MixedIntegerProgram, y: Dyadic, reduced: Dyadic) -> Fraction:
+    """Return the right-hand side of the theorem above; sides that count are finite."""
+    row_side = np.where(y.positive(), program.row_upper, np.where(y.negative(), program.row_lower, 0.0))
+    total = y.times(Dyadic.of(row_side)).total() + reduced.times(Dyadic.of(_side(program, reduced))).total()
+    return (1 if program.maximize else -1) * total / GRID
 
 
 def _on_grid(program: MixedIntegerProgram, multipliers: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -39,8 +39,6 @@ class MixedIntegerProgram:
         Bounds of each variable; infinities allowed, lower <= upper.
     integrality : (n,) bool
         True where the variable must be whole.
-    row_names, column_names
-        Names for the text form, without blanks; empty: r0, r1, ... and x0, x1, ...
 
     Raises
     ------
@@ -58,8 +56,6 @@ class MixedIntegerProgram:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     integrality: NDArray[np.bool_]
-    row_names: tuple[str, ...] = ()
-    column_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("objective", "coefficients", "row_lower", "row_upper", "lower", "upper"):
@@ -110,9 +106,9 @@ class MixedIntegerProgram:
         return max([0.0, *(float(gap.max()) for gap in gaps if gap.size)])
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the program (sense, arrays in little-endian form; names left out), in hex."""
+        """Return the SHA-256 of the program (sense, arrays in little-endian form), in hex."""
         digest = hashlib.sha256(f"mixed-integer program 1 {'max' if self.maximize else 'min'}".encode())
-        for field in fields(self)[1:10]:
+        for field in fields(self)[1:]:
             array = getattr(self, field.name) + 0  # no negative zeros
             digest.update(f"\n{field.name} {array.size}\n".encode())
             digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
@@ -140,9 +136,6 @@ class MixedIntegerProgram:
             found = getattr(self, name).size
             if found != size:
                 raise ProgramError(f"{name} has {found} elements; expected {size}")
-        for name, names, size in (("row_names", self.row_names, r), ("column_names", self.column_names, n)):
-            if names and len(names) != size:
-                raise ProgramError(f"{name} has {len(names)} elements; expected {size}, or none")
 
     def _check_values(self) -> None:
         if not (np.isfinite(self.objective).all() and np.isfinite(self.coefficients).all()):

@@ -1,4 +1,4 @@
-"""A MixedIntegerProgram as free MPS text, which every solver reads.
+"""A linear, mixed-integer or quadratic program as free MPS text, which every solver reads.
 
 MPS has no common way to say "maximize": the file always minimizes, with the objective negated where the program
 maximizes, and says so in a comment. Numbers are written with as many digits as it takes to read the same double
@@ -8,6 +8,7 @@ squeezed out; 100,000 clauses become text in a fraction of a second.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +16,26 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
 
 Text = NDArray[np.bytes_]
 Chosen = tuple[Text, NDArray[np.int64]]
 """Texts, and the number of the one that each line takes."""
 
 
-def write_mps(program: MixedIntegerProgram, path: Path, *, name: str = "dpopt") -> None:
+def write_mps(program: MixedIntegerProgram | QuadraticProgram, path: Path, *, name: str = "dpopt") -> None:
     """Write the program to a file as free MPS (see `mps_text`)."""
     path.write_bytes(mps_text(program, name=name))
 
 
-def mps_text(program: MixedIntegerProgram, *, name: str = "dpopt") -> bytes:
-    """Return the program as free MPS, ASCII, in minimization form.
+def mps_text(
+    program: MixedIntegerProgram | QuadraticProgram,
+    *,
+    name: str = "dpopt",
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+) -> bytes:
+    """Return the program as free MPS, ASCII, in minimization form; squares multiplied out, in a section QUADOBJ.
 
     Parameters
     ----------
@@ -35,6 +43,8 @@ def mps_text(program: MixedIntegerProgram, *, name: str = "dpopt") -> bytes:
         The program. Its objective is negated if it maximizes.
     name
         Name of the model, without blanks.
+    columns, rows
+        Names, without blanks; left out: x0, x1, ... and r0, r1, ...
 
     Raises
     ------
@@ -43,39 +53,59 @@ def mps_text(program: MixedIntegerProgram, *, name: str = "dpopt") -> bytes:
 
     Source: the free MPS format as read by CBC, HiGHS, CPLEX and Gurobi.
     """
-    rows = _names(program.row_names, "r", program.number_of_rows, "row")
-    columns = _names(program.column_names, "x", program.number_of_variables, "column")
+    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    goal = (
+        MultipliedOut.of(program)
+        if isinstance(program, QuadraticProgram)
+        else MultipliedOut.of_costs(-linear.objective if linear.maximize else linear.objective)
+    )
+    labels = _names(rows, "r", linear.number_of_rows, "row")
+    titles = _names(columns, "x", linear.number_of_variables, "column")
     _names((name,), "", 1, "model")
-    sense = "negated objective of a maximization" if program.maximize else "objective of a minimization"
+    sense = "negated objective of a maximization" if linear.maximize else "objective of a minimization"
     head = [
         f"* {sense}".encode("ascii"),
         b"NAME " + name.encode("ascii") + b" FREE",
         b"ROWS",
         b" N objective",
     ]
-    ranges = _ranges(program, rows)
+    ranges = _ranges(linear, labels)
     return b"".join(
         (
             b"\n".join(head),
             b"\n",
-            _row_lines(program, rows),
+            _row_lines(linear, labels),
             b"COLUMNS\n",
-            _column_lines(program, rows, columns),
+            _column_lines(linear, goal.costs, labels, titles),
             b"RHS\n",
-            _right_hand_sides(program, rows),
+            f" rhs objective {-goal.constant!r}\n".encode() if goal.constant else b"",
+            _right_hand_sides(linear, labels),
             b"RANGES\n" if ranges else b"",  # PuLP's reader knows no such section
             ranges,
             b"BOUNDS\n",
-            _bound_lines(program, columns),
+            _bound_lines(linear, titles),
+            _squares(goal, titles),
             b"ENDATA\n",
         )
     )
 
 
-def _names(given: tuple[str, ...], prefix: str, size: int, kind: str) -> Text:
+def _squares(goal: MultipliedOut, columns: Text) -> bytes:
+    """List one triangle of Q, where the objective is x Q x / 2 + ..."""
+    if not goal.rows.size:
+        return b""
+    values = np.where(goal.rows == goal.columns, 2.0, 1.0) * goal.coefficients
+    return b"QUADOBJ\n" + _lines(
+        b" ", (columns, goal.rows), b" ", (columns, goal.columns), b" ", _numbers(values)
+    )
+
+
+def _names(given: Sequence[str], prefix: str, size: int, kind: str) -> Text:
     if not given:
         numbered: Text = np.strings.add(prefix.encode(), np.arange(size).astype("S"))
         return numbered
+    if len(given) != size:
+        raise ProgramError(f"found {len(given)} {kind} names; expected {size}, or none")
     bad = [name for name in given if not name or not name.isascii() or not name.isprintable() or " " in name]
     if bad or len(set(given)) != len(given) or "objective" in given:
         shown = repr(bad[0]) if bad else "a name used twice, or 'objective'"
@@ -93,9 +123,10 @@ def _row_lines(program: MixedIntegerProgram, rows: Text) -> bytes:
     return _lines(b" ", _row_types(program), b" ", rows)
 
 
-def _column_lines(program: MixedIntegerProgram, rows: Text, columns: Text) -> bytes:
+def _column_lines(
+    program: MixedIntegerProgram, costs: NDArray[np.float64], rows: Text, columns: Text
+) -> bytes:
     """List objective and matrix entries by column, integer columns between markers."""
-    sign = -1.0 if program.maximize else 1.0
     n, r = program.number_of_variables, program.number_of_rows
     # Integer columns first, then by column; the objective entry leads, so that no column is left out.
     place = np.empty(n, dtype=np.int64)
@@ -104,7 +135,7 @@ def _column_lines(program: MixedIntegerProgram, rows: Text, columns: Text) -> by
     order = np.argsort(keys)
     row = keys[order] % (r + 1)
     column = np.concatenate((np.arange(n), program.columns.astype(np.int64)))[order]
-    value = np.concatenate((sign * program.objective, program.coefficients))[order]
+    value = np.concatenate((costs, program.coefficients))[order]
     labels = np.concatenate((np.array([b"objective"]), rows))
     whole = int(np.count_nonzero(program.integrality[column]))
     texts = [

@@ -124,10 +124,50 @@ class QuadraticProgram:
         return self.linear.violation(point)
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the program (arrays in little-endian form; names left out), in hex."""
+        """Return the SHA-256 of the program (arrays in little-endian form), in hex."""
         digest = hashlib.sha256(f"quadratic program 1 {self.linear.fingerprint()}".encode())
         for field in fields(self)[1:]:
             array = getattr(self, field.name) + 0  # no negative zeros
             digest.update(f"\n{field.name} {array.size}\n".encode())
             digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultipliedOut:
+    """An objective as  sum coefficient x_row x_column + costs . x + constant,  with row <= column."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    constant: float
+
+    @classmethod
+    def of_costs(cls, costs: NDArray[np.float64]) -> MultipliedOut:
+        """Return a linear objective."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(nothing, nothing, np.zeros(0), costs, 0.0)
+
+    @classmethod
+    def of(cls, program: QuadraticProgram) -> MultipliedOut:
+        """Return the objective of a program with its squares multiplied out."""
+        from scipy.sparse import csr_array
+
+        shape = (program.targets.size, program.number_of_variables)
+        entries = (program.square_coefficients, program.square_columns, program.square_starts)
+        squares: csr_array[np.float64] = csr_array(entries, shape=shape)
+        weights = np.repeat(program.weights, np.diff(program.square_starts))
+        entries = (program.square_coefficients * weights, program.square_columns, program.square_starts)
+        weighted: csr_array[np.float64] = csr_array(entries, shape=shape)
+        product = (weighted.T @ squares).tocoo()
+        rows, columns = (np.asarray(part, dtype=np.int64) for part in product.coords)
+        kept = np.lexsort((columns, rows))
+        kept = kept[rows[kept] <= columns[kept]]
+        return cls(
+            rows[kept],
+            columns[kept],
+            np.where(rows == columns, 0.5, 1.0)[kept] * product.data[kept],
+            program.objective - weighted.T @ program.targets,
+            float(program.weights @ program.targets**2) / 2,
+        )

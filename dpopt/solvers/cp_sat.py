@@ -10,6 +10,7 @@ least its bound if it is required, else if its Boolean is true; one direction is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.programs.building import Block, names_of
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
@@ -28,6 +32,8 @@ from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
     from ortools.sat.python.cp_model_helper import Literal
+
+    CpModel = cp_model.CpModel
 
 
 def add_rules(
@@ -264,3 +270,73 @@ def _add_hint(
         low = int(offsets[attribute])
         for column in range(low, low + (1 if size == 2 else size)):
             model.add_hint(codes[column], column in chosen)
+
+
+LARGEST_WHOLE = 2**53
+"""Coefficients of a model of CP-SAT are whole numbers that double precision holds exactly."""
+
+
+def cp_sat_model(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+    *,
+    name: str = "dpopt",
+) -> cp_model.CpModel:
+    """Return a program in whole numbers as a model of OR-Tools' CP-SAT.
+
+    Raises
+    ------
+    ProgramError
+        A square, a variable that need not be whole or has no bounds, or a coefficient that is no whole number.
+    """
+    from ortools.sat.python import cp_model
+
+    instead = "; take to_mathopt or to_cvxpy"
+    if isinstance(program, QuadraticProgram):
+        raise ProgramError("CP-SAT holds linear programs in whole numbers, and no squares" + instead)
+    names = names_of(variables, "x", program.number_of_variables)
+    if not program.integrality.all():
+        first = names[int(np.argmin(program.integrality))]
+        raise ProgramError(
+            f"CP-SAT holds whole numbers only; the variable {first} need not be whole" + instead
+        )
+    if not (np.isfinite(program.lower).all() and np.isfinite(program.upper).all()):
+        first = names[int(np.argmin(np.isfinite(program.lower) & np.isfinite(program.upper)))]
+        raise ProgramError(f"CP-SAT needs bounds; the variable {first} has none on a side" + instead)
+    for part in (program.objective, program.coefficients):
+        if not ((part == np.round(part)) & (np.abs(part) <= LARGEST_WHOLE)).all():
+            wrong = part[np.argmax((part != np.round(part)) | (np.abs(part) > LARGEST_WHOLE))]
+            raise ProgramError(f"CP-SAT holds whole coefficients only; found {float(wrong)!r}" + instead)
+    model = cp_model.CpModel()
+    model.name = name
+    lower, upper = np.ceil(program.lower).astype(int).tolist(), np.floor(program.upper).astype(int).tolist()
+    found = [model.new_int_var(*one) for one in zip(lower, upper, names, strict=True)]
+    starts, columns = program.row_starts.tolist(), program.columns.tolist()
+    coefficients = program.coefficients.astype(np.int64).tolist()
+    labels = names_of(rows, "r", program.number_of_rows)
+    for i, label in enumerate(labels):
+        entries = range(starts[i], starts[i + 1])
+        total = cp_model.LinearExpr.weighted_sum(
+            [found[columns[e]] for e in entries], [coefficients[e] for e in entries]
+        )
+        low, high = program.row_lower[i], program.row_upper[i]
+        model.add_linear_constraint(
+            total,
+            int(np.ceil(low)) if np.isfinite(low) else cp_model.INT_MIN,
+            int(np.floor(high)) if np.isfinite(high) else cp_model.INT_MAX,
+        ).with_name(label)
+    goal = cp_model.LinearExpr.weighted_sum(found, program.objective.astype(np.int64).tolist())
+    (model.maximize if program.maximize else model.minimize)(goal)
+    return model
+
+
+def cp_sat_text(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+    *,
+    name: str,
+) -> bytes:
+    """Return the program as the text of CP-SAT's protocol buffer; errors as of `cp_sat_model`."""
+    return str(cp_sat_model(program, variables, rows, name=name).proto).encode()

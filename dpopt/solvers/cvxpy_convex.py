@@ -5,7 +5,7 @@ limit too, and "user_limit" does not say which.
 
 Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
 
-Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds; a maximization is negated.
+Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`cvxpy_problem`).
 
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
@@ -14,7 +14,7 @@ proven. CVXPY looks at every solver library that is installed; OR-Tools and Guro
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.programs.building import Block
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
@@ -33,6 +34,8 @@ from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 if TYPE_CHECKING:
     import cvxpy
     from scipy.sparse import csr_array
+
+    CvxpyNative = cvxpy.Problem
 
 _OPTIMAL: Verdict = (Termination.OPTIMAL, None)
 _INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
@@ -149,7 +152,8 @@ class CvxpyConvex:
             raise ProgramError(f"{self.name} takes linear and quadratic programs")
         linear = program.linear if isinstance(program, QuadraticProgram) else program
         library = LIBRARIES[self.name]
-        problem, x, rows = _problem(program, linear)
+        written = cvxpy_problem(program)
+        problem = written.problem
         options = library.options(limits)
         data, chain, inverse = problem.get_problem_data(library.name, solver_opts=dict(options))
         answer = chain.solve_via_data(
@@ -159,7 +163,7 @@ class CvxpyConvex:
         termination, limit = library.verdict(native, words)
         point = duals = None
         if termination in {Termination.OPTIMAL, Termination.IMPRECISE, Termination.LIMIT}:
-            point, duals = _values(problem, x, rows, (answer, chain, inverse))
+            point, duals = _values(written, (answer, chain, inverse))
         if termination is Termination.LIMIT and (not library.iterates or not _feasible(linear, point)):
             point = duals = None
         if point is None and termination is Termination.OPTIMAL:
@@ -178,86 +182,109 @@ class CvxpyConvex:
         )
 
 
-def _problem(
-    program: MixedIntegerProgram | QuadraticProgram, linear: MixedIntegerProgram
-) -> tuple[cvxpy.Problem, cvxpy.Variable, _Rows]:
-    import cvxpy
+@dataclass(frozen=True, slots=True, eq=False)
+class CvxpyProblem:
+    """A program in CVXPY's objects.
 
-    x = cvxpy.Variable(linear.number_of_variables, bounds=[linear.lower, linear.upper])
-    objective = (-linear.objective if linear.maximize else linear.objective) @ x
-    if isinstance(program, QuadraticProgram) and program.targets.size:
-        roots = np.sqrt(program.weights)
-        owner = np.repeat(roots, np.diff(program.square_starts))
-        matrix = _matrix(
-            program.square_starts,
-            program.square_columns,
-            program.square_coefficients * owner,
-            linear.number_of_variables,
-        )
-        objective += cvxpy.sum_squares(matrix @ x - roots * program.targets) / 2
-    rows = _Rows.of(linear, x)
-    return cvxpy.Problem(cvxpy.Minimize(objective), [one for one, _, _ in rows.constraints]), x, rows
+    Attributes
+    ----------
+    problem
+        The problem. A maximization maximizes.
+    variables
+        One flat variable for each block.
+    constraints
+        Each constraint with the rows that it stands for, and the sign of its duals.
+    number_of_rows
+        Rows of the program.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Constraints of the problem: each with the rows that it stands for and the sign of its duals."""
-
+    problem: cvxpy.Problem
+    variables: list[cvxpy.Variable]
     constraints: list[tuple[cvxpy.Constraint, NDArray[np.int64], float]]
-    sign: float
-    number: int
+    number_of_rows: int
 
-    @staticmethod
-    def of(program: MixedIntegerProgram, x: cvxpy.Variable) -> _Rows:
-        """Write the rows: equations, then upper sides, then lower sides."""
-        matrix = _matrix(
-            program.row_starts, program.columns, program.coefficients, program.number_of_variables
-        )
-        lower, upper = program.row_lower, program.row_upper
-        equal = np.flatnonzero(lower == upper)
-        above = np.flatnonzero(np.isfinite(upper) & (lower != upper))
-        below = np.flatnonzero(np.isfinite(lower) & (lower != upper))
-        constraints = []
-        if equal.size:
-            constraints.append((matrix[equal] @ x == upper[equal], equal, -1.0))
-        if above.size:
-            constraints.append((matrix[above] @ x <= upper[above], above, -1.0))
-        if below.size:
-            constraints.append((matrix[below] @ x >= lower[below], below, 1.0))
-        return _Rows(constraints, -1.0 if program.maximize else 1.0, program.number_of_rows)
+    def point(self) -> NDArray[np.float64] | None:
+        """Return the values of all variables, (n,); None if there are none."""
+        values = [variable.value for variable in self.variables]
+        if any(value is None for value in values):
+            return None
+        return np.concatenate([np.zeros(0), *(np.atleast_1d(np.asarray(one, np.float64)) for one in values)])
 
     def duals(self) -> NDArray[np.float64] | None:
         """Return the dual of each row; a row with two sides has two constraints, of which one at most is active."""
-        total = np.zeros(self.number)
+        total = np.zeros(self.number_of_rows)
         for constraint, row, sign in self.constraints:
             if constraint.dual_value is None:
                 return None
-            total[row] += (
-                self.sign * sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
-            )
+            total[row] += sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
         return total
 
 
-def _values(
-    problem: cvxpy.Problem, x: cvxpy.Variable, rows: _Rows, answer: tuple[object, object, object]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Let CVXPY turn the library's answer back into values of the variables and of the rows' duals."""
+def cvxpy_problem(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Sequence[Block] = (),
+    rows: Sequence[Block] = (),
+) -> CvxpyProblem:
+    """Return the program in CVXPY's objects: a vector for each block of variables, a constraint for each side of a block."""
+    import cvxpy
+    from scipy.sparse import csr_array
+
+    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    parts = variables or [Block("x", 0, (linear.number_of_variables,))]
+    found = [_cvxpy_variable(linear, part) for part in parts]
+
+    def product(matrix: csr_array[np.float64]) -> cvxpy.Expression:
+        terms: list[cvxpy.Expression] = []
+        for part, variable in zip(parts, found, strict=True):
+            own = matrix[:, part.first : part.first + part.size]
+            if own.nnz or not (terms or part is not parts[-1]):
+                terms.append(own @ variable)  # rows without entries are rows, too
+        return sum(terms[1:], terms[0])
+
+    objective = cvxpy.sum(product(csr_array(linear.objective[None, :])))
+    if isinstance(program, QuadraticProgram) and program.targets.size:
+        roots = np.sqrt(program.weights)
+        scaled = program.square_coefficients * np.repeat(roots, np.diff(program.square_starts))
+        squares = _matrix(program.square_starts, program.square_columns, scaled, linear.number_of_variables)
+        objective += cvxpy.sum_squares(product(squares) - roots * program.targets) / 2
+    matrix = _matrix(linear.row_starts, linear.columns, linear.coefficients, linear.number_of_variables)
+    sense = 1.0 if linear.maximize else -1.0
+    constraints = []
+    for block in rows or [Block("r", 0, (linear.number_of_rows,))]:
+        numbers = np.arange(block.first, block.first + block.size)
+        lower, upper = linear.row_lower[numbers], linear.row_upper[numbers]
+        equal = numbers[lower == upper]
+        above = numbers[np.isfinite(upper) & (lower != upper)]
+        below = numbers[np.isfinite(lower) & (lower != upper)]
+        for chosen, side in ((equal, 0), (above, 1), (below, -1)):
+            if not chosen.size:
+                continue
+            sums = product(matrix[chosen])
+            if side < 0:
+                constraint = sums >= linear.row_lower[chosen]
+            else:
+                bound = linear.row_upper[chosen]
+                constraint = sums <= bound if side else sums == bound
+            constraint.set_label(block.symbol)
+            constraints.append((constraint, chosen, sense if side >= 0 else -sense))
+    goal = cvxpy.Maximize(objective) if linear.maximize else cvxpy.Minimize(objective)
+    problem = cvxpy.Problem(goal, [one for one, _, _ in constraints])
+    return CvxpyProblem(problem, found, constraints, linear.number_of_rows)
+
+
+def _cvxpy_variable(program: MixedIntegerProgram, block: Block) -> cvxpy.Variable:
     import cvxpy
 
-    try:
-        problem.unpack_results(*answer)
-    except cvxpy.error.SolverError:
-        return None, None
-    if x.value is None:
-        return None, None
-    return np.atleast_1d(np.asarray(x.value, dtype=np.float64)), rows.duals()
-
-
-def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64] | None) -> bool:
-    if point is None:
-        return False
-    inside = np.clip(point, program.lower, program.upper)
-    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
+    part = slice(block.first, block.first + block.size)
+    whole = program.integrality[part]
+    kind: dict[str, object] = {}
+    if whole.all() and whole.size:
+        kind["integer"] = True
+    elif whole.any():
+        kind["integer"] = (np.flatnonzero(whole),)
+    return cvxpy.Variable(
+        block.size, name=block.symbol, bounds=[program.lower[part], program.upper[part]], **kind
+    )
 
 
 def _matrix(
@@ -266,6 +293,27 @@ def _matrix(
     from scipy.sparse import csr_array
 
     return csr_array((values, columns, starts), shape=(starts.size - 1, width))
+
+
+def _values(
+    written: CvxpyProblem, answer: tuple[object, object, object]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Let CVXPY turn the library's answer back into values of the variables and of the rows' duals."""
+    import cvxpy
+
+    try:
+        written.problem.unpack_results(*answer)
+    except cvxpy.error.SolverError:
+        return None, None
+    point = written.point()
+    return point, None if point is None else written.duals()
+
+
+def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64] | None) -> bool:
+    if point is None:
+        return False
+    inside = np.clip(point, program.lower, program.upper)
+    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
 
 
 Options = dict[str, float | int | bool | str]

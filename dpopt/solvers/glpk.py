@@ -101,7 +101,7 @@ class Glpk:
         history = History()
         with tempfile.TemporaryDirectory(prefix="glpk-") as folder:
             model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
-            write_mps(replace(program, row_names=(), column_names=()), model)
+            write_mps(program, model)
             command = ["glpsol", "--freemps", str(model), "--write", str(answer)]
             if not program.integrality.any():
                 # The presolver of linear programs lets rows be broken by a thousandth of their size.

@@ -62,7 +62,7 @@ class PulpCbc:
             raise ProgramError("cbc takes a MixedIntegerProgram")
         with tempfile.TemporaryDirectory(prefix="cbc-") as folder:
             model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
-            write_mps(replace(program, row_names=(), column_names=()), model)
+            write_mps(program, model)
             command = [
                 cbc_program(),
                 str(model),

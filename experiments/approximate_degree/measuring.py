@@ -133,7 +133,7 @@ def solvers(sizes: Sequence[tuple[int, int]], names: Sequence[str]) -> Iterator[
     """Yield how far each solver's least error is from the exact one, and how long it took; exchange alone beside them."""
     import numpy as np
 
-    from dpopt.models.polynomials.minimax_polynomial import minimax_program, minimax_values
+    from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, minimax_values
 
     for width, degree in sizes:
         target = Target.at_least(2, width)
@@ -142,7 +142,7 @@ def solvers(sizes: Sequence[tuple[int, int]], names: Sequence[str]) -> Iterator[
         row = {"k": width, "degree": degree, "error": float(exact.objective)}
         yield {**row, "solver": "exchange", "seconds": perf_counter() - started, "distance": 0.0}
         values = np.array([float(one) for one in target.values])
-        program = minimax_program(values, degree, keeps_zero=False)
+        program = minimax_polynomial(values, degree=degree, keeps_zero=False)
         for name in names:
             solver = linear_solver(name)
             suggested_point(solver, program)  # its process is up

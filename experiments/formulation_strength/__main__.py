@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
-from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.duality import linear_relaxation
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
             run = load(make_transcript(recipe, Path(place), quick=options.quick))
         clauses, sizes = run.job.record_clauses(), run.job.record_sizes()
         for number, played in enumerate(run.rounds, start=1):
-            program = best_response(clauses, sizes, played.sampled)
+            program = round_program(clauses, sizes, played.sampled)
             about = {
                 "table": recipe.name,
                 "round": number,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.models.records.small_database import database_of, largest_difference, nearest_database
+from dpopt.models.records.small_database import database_of, largest_difference, small_database
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.net.net_multisets import Multisets
@@ -84,7 +84,7 @@ def _draws(family: Family, runs: int) -> Report:
         )
     exact = targets / (family.records * SIZE)
     limits = SolveLimits(seconds=60.0)
-    found = get_solver("cbc").solve(nearest_database(family.answers, exact, family.records), limits)
+    found = get_solver("cbc").solve(small_database(family.answers, exact, family.records).linear, limits)
     nearest = largest_difference(family.answers, exact, database_of(np.asarray(found.require_solution())))
     return {
         "family": family.name,

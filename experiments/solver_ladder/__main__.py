@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 from dpopt.programs.limits import SolveLimits
 from dpopt.solvers.registry import available_solvers, get_solver
 from experiments.documents import circumstances, write_results
@@ -104,7 +104,7 @@ def _default_search(folder: Path, *, long: int) -> list[dict[str, Any]]:
     solver, rows = get_solver("local-search"), []
     hint = None
     for played in run.rounds:
-        program = best_response(clauses, sizes, played.sampled)
+        program = round_program(clauses, sizes, played.sampled)
         started = time.perf_counter()
         record = solver.solve(program, SolveLimits(threads=1), hint=hint).require_record()
         seconds = time.perf_counter() - started

@@ -210,9 +210,7 @@ def test_a_negative_parameter_is_refused(convert: Callable[[float, float], float
 
 @pytest.mark.parametrize("convert", [zcdp_rho, gdp_mu])
 def test_an_infinite_budget_is_refused(convert: Callable[[float, float], float]) -> None:
-    with pytest.raises(
-        AccountingError, match="epsilon: found inf, expected a number that is at least 0 and finite"
-    ):
+    with pytest.raises(AccountingError, match="epsilon: found inf, expected a number that is at least 0"):
         convert(math.inf, 1e-6)
 
 

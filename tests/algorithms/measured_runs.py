@@ -6,8 +6,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
@@ -28,6 +26,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
+from tests.noises import NoNoise
 
 FIT = FitPlan(records=30, sweeps=2)
 CLAUSES = "conjunctions:2,count=20,seed=3"
@@ -91,20 +90,6 @@ def measured_job(
     """Return the public inputs of a small run that measures."""
     plan = measured_plan(algorithm, text=text, schema=schema, **changes)
     return Job(plan, schema, parse_workload(text, schema), output or {}, {"versions": {"dpopt": "test"}})
-
-
-class NoNoise:
-    """Noise of zero: a run with it fits exact counts. Never private."""
-
-    is_private = False
-
-    def discrete_gaussian(self, counts: np.ndarray[Any, Any], scale: float) -> np.ndarray[Any, Any]:
-        """Return the counts."""
-        return counts.copy()
-
-    def discrete_laplace(self, counts: np.ndarray[Any, Any], scale: float) -> np.ndarray[Any, Any]:
-        """Return the counts."""
-        return counts.copy()
 
 
 def noiseless(seed: int = 1) -> Sources:

@@ -20,8 +20,8 @@ from dpopt.algorithms.after.certify import (
 )
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
-from dpopt.models.best_responses.best_response import best_response
-from dpopt.models.best_responses.row_blocks import Formulation
+from dpopt.models.best_responses.best_response import round_program
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,
@@ -78,7 +78,7 @@ def finished() -> SyntheticRelease:
 def problems(release: SyntheticRelease) -> dict[int, MaxCsp]:
     job = release.job
     return {
-        done.sampled.round: best_response(job.record_clauses(), job.record_sizes(), done.sampled)
+        done.sampled.round: round_program(job.record_clauses(), job.record_sizes(), done.sampled)
         for done in release.rounds
     }
 

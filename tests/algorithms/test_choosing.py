@@ -116,12 +116,12 @@ def test_the_candidates_get_the_options_that_they_share() -> None:
     assert candidates_for(DualQuery(rounds=3)) == (DualQuery(rounds=3),)
 
 
-def test_the_choice_is_told_and_stated() -> None:
-    told = Notes()
-    made, statement = plan_and_statement(Terms.of(**BUDGET), SIZE, workload("marginals:1"), told)
+def test_the_choice_is_reported_and_stated() -> None:
+    reported = Notes()
+    made, statement = plan_and_statement(Terms.of(**BUDGET), SIZE, workload("marginals:1"), reported)
     chosen = statement["chosen"]
     assert chosen["algorithm"] == made.algorithm
-    assert told.public == [
+    assert reported.public == [
         *(f"predicting the errors of {name}" for name in CANDIDATES),
         f"algorithm: {made.algorithm}; {chosen['because']}",
     ]
@@ -237,7 +237,7 @@ def test_tables_of_few_binary_attributes_are_compared_as_others_are(monkeypatch:
     assert "mean_error" in choice.considered[PROJECTION]
 
 
-def test_baselines_know_the_declared_fill() -> None:
+def test_baselines_know_the_declared_density() -> None:
     asked = parse_workload("marginals:1", Schema.binary(6))
     means = []
     for density in (0.05, 0.5):
@@ -258,7 +258,7 @@ def test_baselines_know_the_declared_fill() -> None:
         ("smalldb", "small_database"),
     ],
 )
-def test_a_declared_fill_reaches_every_simulation(
+def test_a_declared_density_reaches_every_simulation(
     algorithm: str, room: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def table(asked: Workload, rows: int, *, seed: int, density: float | None) -> None:
@@ -271,7 +271,7 @@ def test_a_declared_fill_reaches_every_simulation(
         predict(made, asked, density=0.05)
 
 
-def test_a_fill_is_refused_for_other_tables_and_recorded_without_a_prediction() -> None:
+def test_a_density_is_refused_for_other_tables_and_recorded_without_a_prediction() -> None:
     for wanted in (True, False):
         settings = Terms.of(algorithm="dualquery", density=0.1, predict=wanted, **BUDGET)
         with pytest.raises(PlanError, match="'colour' has 3 values. Leave the option out"):

@@ -28,8 +28,7 @@ from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.rounds import Round
 from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
-from dpopt.transcript.journal import JournalContents, MemoryJournal
-from dpopt.transcript.past import Past
+from dpopt.transcript.journal import MemoryJournal
 from tests.algorithms.test_fem import SCHEMA, TABLE, WORKLOAD, N
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
 
@@ -97,21 +96,6 @@ def test_queries_are_kept_and_the_records_answer_the_workload() -> None:
     records = np.stack([done.record for done in rounds])
     found = count_on_records(clauses, records, SCHEMA.sizes) / len(records)
     assert np.abs(found - truth).max() < 0.15
-
-
-@pytest.mark.parametrize("stop", [1, 2, 3, 22, 23, 24])
-def test_an_interrupted_run_continues_where_its_transcript_ends(stop: int) -> None:
-    plan = plan_of(10, 20)
-    rounds, journal, _ = played(plan)
-    past = Past(JournalContents(journal.entries[:stop], 0, torn=False))
-    curator, responder, again, ledger = game_of(plan, 5)
-    resumed = run(Walk(ledger, curator, again, past), plan, responder)
-    assert len(resumed) == 10
-    for mine, first in zip(resumed, rounds[: stop // 3], strict=False):
-        assert mine.record.tolist() == first.record.tolist()
-    assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
-    kinds = [entry["kind"] for entry in [*journal.entries[:stop], *again.entries]]
-    assert kinds == ["charge", "draw", "record"] * 10
 
 
 @pytest.mark.parametrize(

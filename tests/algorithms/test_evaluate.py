@@ -123,7 +123,7 @@ def test_a_folder_is_evaluated_like_the_release_that_wrote_it(tmp_path: Path) ->
     assert evaluate(str(tmp_path / "release"), dataset()) == from_values
 
 
-def test_the_progress_of_counting_is_told() -> None:
+def test_the_progress_of_counting_is_reported() -> None:
     shares: list[float] = []
     evaluate(small_release(), dataset(), progress=shares.append)
     assert shares[-1] == 1

@@ -21,19 +21,12 @@ from dpopt.queries.counting.kernels import count_clauses, count_on_records
 from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.run import Walk
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.registry import get_solver
-from dpopt.transcript.journal import Entry, JournalContents, MemoryJournal
-from dpopt.transcript.past import Past
+from dpopt.transcript.journal import Entry, MemoryJournal
 from dpopt.transcript.released import SelectedQuery
-from tests.tiny_runs import ADD_REMOVE, dataset_of
+from tests.tiny_runs import ADD_REMOVE, dataset_of, sized_schema
 
-SCHEMA = Schema(
-    tuple(
-        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
-        for name, size in (("p", 3), ("q", 2), ("r", 6), ("s", 4))
-    )
-)
+SCHEMA = sized_schema(p=3, q=2, r=6, s=4)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 N = 2_000
 GENERATOR = np.random.default_rng(3)
@@ -122,41 +115,6 @@ def test_the_released_records_answer_the_workload(algorithm: str) -> None:
     assert journal.entries[-1]["kind"] == "records"
     assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
     assert released_records(plan, batches).multiplicity.sum() == 21 * 25
-
-
-def past_of(entries: list[Entry], *, torn: bool = False) -> Past:
-    """Return what is on file behind the reservation."""
-    return Past(JournalContents(entries[1:], 0, torn=torn))
-
-
-@pytest.mark.parametrize("stop", [1, 2, 3, 4, 5, 9, 10])
-def test_an_interrupted_run_continues_and_never_pays_twice(stop: int) -> None:
-    plan = plan_of(rounds=4, records=5)
-    batches, journal, _ = played(plan)
-    entries = journal.entries[:stop]
-    again = MemoryJournal()
-    curator, ledger = curator_of(plan, again, seed=2)
-    resumed = run(Walk(ledger, curator, again, past_of(entries)), plan, responder_of(plan))
-    assert len(resumed) == 5
-    on_file = sum(entry["kind"] == "records" for entry in entries)
-    for mine, first in zip(resumed[:on_file], batches, strict=False):
-        assert mine.records.tolist() == first.records.tolist()
-    assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
-    kinds = [entry["kind"] for entry in [*entries, *again.entries]]
-    assert kinds == ["reserve", *["records", "charge", "query selection"] * 4, "records"]
-
-
-def test_a_torn_selection_is_lost_and_stays_charged() -> None:
-    plan = plan_of(rounds=3, records=5)
-    _, journal, _ = played(plan)
-    again = MemoryJournal()
-    curator, ledger = curator_of(plan, again)
-    past = past_of(journal.entries[:6], torn=True)  # reserve, round 1, records and charge of round 2
-    walk = Walk(ledger, curator, again, past)
-    assert len(run(walk, plan, responder_of(plan))) == 4
-    assert walk.lost == 1
-    assert [charge for charge in ledger.entries if charge.label] == list(plan.charges())
-    assert sum(entry["kind"] == "query selection" for entry in again.entries) == 1
 
 
 def test_records_depend_on_the_plan_and_the_selections_alone() -> None:

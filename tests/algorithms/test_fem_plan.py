@@ -84,11 +84,3 @@ def test_no_budget_is_refused() -> None:
 def test_numbers_out_of_range_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         replace(plan_of(), **change)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "change", [{"dpopt_plan": 9}, {"algorithm": "dualquery"}, {"selection_range": "wide"}]
-)
-def test_damaged_plans_are_refused(change: dict[str, object]) -> None:
-    with pytest.raises(PlanError, match="plan|fem"):
-        FemPlan.from_json({**plan_of().to_json(), **change})

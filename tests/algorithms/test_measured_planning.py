@@ -180,13 +180,7 @@ def test_clauses_that_are_many_for_the_values_are_fitted_without_smoothing(
 
 
 REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
-    "adaptive on clauses": (
-        ADAPTIVE,
-        CLAUSES,
-        {},
-        PlanError,
-        "this workload has none; use projection, or dualquery",
-    ),
+    "adaptive on clauses": (ADAPTIVE, CLAUSES, {}, PlanError, "this workload has none; use projection"),
     "gdp": (
         PROJECTION,
         "marginals:2",

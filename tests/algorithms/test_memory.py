@@ -128,7 +128,7 @@ def test_a_run_that_fits_or_of_which_that_is_not_known_is_not_refused(available:
     check_memory(SMALL, available)
 
 
-def test_much_memory_is_told_and_too_little_of_a_run_that_goes_on_is_no_refusal() -> None:
+def test_much_memory_is_reported_and_too_little_of_a_run_that_goes_on_is_no_refusal() -> None:
     assert note_on_memory(ExpectedMemory((("queries", 1_000_000_000),))) is None
     assert (
         note_on_memory(SMALL) == note_on_memory(SMALL, 8_000_000_000) == f"memory: about {SMALL.describe()}"
@@ -168,9 +168,9 @@ def test_marginals_are_counted_without_writing_out_their_cells() -> None:
 
 
 def test_the_machine_tells_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal:       99 kB\nMemAvailable:   24 kB\nMemFree:    1 kB\n")
-    monkeypatch.setattr(memory, "MEMORY_INFORMATION", told)
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal:       99 kB\nMemAvailable:   24 kB\nMemFree:    1 kB\n")
+    monkeypatch.setattr(memory, "MEMORY_INFORMATION", meminfo)
     assert available_memory() == 24 * 1024
 
 
@@ -178,10 +178,10 @@ def test_the_machine_tells_what_it_has(tmp_path: Path, monkeypatch: pytest.Monke
 def test_where_the_file_does_not_tell_the_system_is_asked(
     text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "meminfo"
+    meminfo = tmp_path / "meminfo"
     if text is not None:
-        told.write_text(text)
-    monkeypatch.setattr(memory, "MEMORY_INFORMATION", told)
+        meminfo.write_text(text)
+    monkeypatch.setattr(memory, "MEMORY_INFORMATION", meminfo)
     answers = {"SC_AVPHYS_PAGES": 3, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr(os, "sysconf", answers.__getitem__)
     assert available_memory() == 3 * 4096

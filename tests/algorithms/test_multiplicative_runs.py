@@ -49,6 +49,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table
 from tests.boundary.test_noninterference import RULED
+from tests.tiny_runs import coded_schema
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 RICH = Budget(None, 1e-9, 2_000.0, Accountant.ZCDP)
@@ -136,9 +137,7 @@ def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> Non
 
 
 def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do(tmp_path: Path) -> None:
-    large = Schema(
-        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(9))
-    )
+    large = coded_schema(*[10] * 9)
     for algorithm in MULTIPLICATIVE:
         with pytest.raises(
             PlanError, match=r"1,000,000,000 combinations \(at most 67,108,864 = 2\^26\)"
@@ -148,9 +147,7 @@ def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do
     with pytest.raises(PlanError, match="Use --algorithm projection or dualquery"):
         make_multiplicative_plan(request(), parse_workload("conjunctions:3,count=500,seed=1", large))
     out = tmp_path / "out"
-    huge = Schema(
-        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, values=tuple(range(10))) for i in range(40))
-    )
+    huge = coded_schema(*[10] * 40)
     table = tmp_path / "table.csv"
     table.write_text(",".join(huge.names) + "\n" + ",".join("0" * 40) + "\n", encoding="utf-8")
     with pytest.raises(PlanError, match=r"about 10\^40 combinations"):
@@ -175,9 +172,6 @@ def test_a_plan_is_read_back_as_it_was(algorithm: str, gaussian: bool) -> None:
     assert read_plan(plan.to_json()) == plan
     assert plan.select == (QUERIES if algorithm == "pmw" else MARGINALS)
     assert (plan.alpha is None) == (algorithm == "mwem")
-    for key in ("step", "scale", "learning", "gaussian"):
-        with pytest.raises(PlanError, match=key):
-            read_plan({**plan.to_json(), key: None})
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -187,14 +181,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no step": ({"step": "0"}, "range of a selection"),
     "a large alpha": ({"alpha": 1.5}, "alpha must be above 0"),
     "marginals and alpha": ({"alpha": 0.1, "select": "marginals"}, "plays all its rounds"),
-    "the paper's step without alpha": (
-        {"learning": {"update": "paper"}},
-        "for single queries and a given alpha",
-    ),
+    "the paper's step without alpha": ({"learning": {"update": "paper"}}, "for single queries and a given"),
     "another update": ({"learning": {"update": "newton"}}, "the update is one of paper"),
     "no pull": ({"learning": {"pull": 0}}, "the pull must be above 0"),
     "too many records": ({"learning": {"records": 10**9}}, "weighted records are released"),
-    "another version": ({"dpopt_plan": 9}, "another version"),
 }
 
 
@@ -209,14 +199,8 @@ def test_plans_that_cannot_be_are_refused(change: str) -> None:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "another accountant": ({"budget": Budget(1.0, 1e-6, None, Accountant.GDP)}, "--accountant zcdp"),
-    "a bound on marginals": (
-        {"plan_by": "bound", "select": MARGINALS},
-        "--plan-by bound is for",
-    ),
-    "a bound on another update": (
-        {"plan_by": "bound", "update": EXACT},
-        "nothing is proven",
-    ),
+    "a bound on marginals": ({"plan_by": "bound", "select": MARGINALS}, "--plan-by bound is for"),
+    "a bound on another update": ({"plan_by": "bound", "update": EXACT}, "nothing is proven"),
     "a bound that proves nothing": (
         {"plan_by": "bound", "budget": Budget(0.01, 0.0, None, Accountant.PURE)},
         "proves no error below 1",

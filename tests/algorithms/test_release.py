@@ -101,8 +101,8 @@ def test_a_draft_is_refused_unless_it_is_accepted() -> None:
         release(dataset(), job(schema=draft), None)
 
 
-class Told(Silent):
-    """Keeps what it is told."""
+class Reported(Silent):
+    """Keeps what is reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,15 +121,15 @@ class Told(Silent):
         self.rounds.append((number, rounds, value))
 
 
-def test_stages_and_rounds_are_told() -> None:
-    told = Told()
-    finished = release(dataset(), job(), None, sources=Sources(sampler=seeded()), progress=told)
-    assert told.stages == ["counting exact answers", "playing rounds", "writing records"]
-    assert set(told.seconds) == set(told.stages)
-    assert all(seconds >= 0 for seconds in told.seconds.values())
-    assert told.shares[-1] == 1
+def test_stages_and_rounds_are_reported() -> None:
+    reported = Reported()
+    finished = release(dataset(), job(), None, sources=Sources(sampler=seeded()), progress=reported)
+    assert reported.stages == ["counting exact answers", "playing rounds", "writing records"]
+    assert set(reported.seconds) == set(reported.stages)
+    assert all(seconds >= 0 for seconds in reported.seconds.values())
+    assert reported.shares[-1] == 1
     objectives = [done.certificate.objective for done in finished.rounds]
-    assert told.rounds == [
+    assert reported.rounds == [
         (number, 6, (objective or 0) / 8) for number, objective in enumerate(objectives, start=1)
     ]
 

@@ -21,7 +21,6 @@ from dpopt.errors import (
     PrivateDataError,
     ReleaseFolderError,
     SolverUnavailableError,
-    TranscriptError,
     WorkloadError,
 )
 from dpopt.releases.folder_files import (
@@ -189,11 +188,7 @@ def test_only_folders_that_were_made_are_removed_again(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "a plan over its budget": (
-        {"budget": replace(AMPLE, epsilon=1e-6)},
-        BudgetError,
-        "the plan costs",
-    ),
+    "a plan over its budget": ({"budget": replace(AMPLE, epsilon=1e-6)}, BudgetError, "the plan costs"),
     "another size than the table's": ({"size": 199}, PrivateDataError, "the table has 200 records"),
     "a solver that there is none of": ({"solver": "simplex"}, SolverUnavailableError, "no solver 'simplex'"),
     "a step that the sampler cannot hold": (
@@ -304,19 +299,9 @@ def test_a_foreign_folder_is_no_release_folder(tmp_path: Path) -> None:
         read_job(tmp_path / "nowhere")
 
 
-def test_a_finished_run_is_not_resumed(finished: Path) -> None:
+def test_a_finished_run_is_refused(finished: Path) -> None:
     with pytest.raises(ReleaseFolderError, match="has ended; there is nothing to resume"):
         refuse_ended(finished)
-    with pytest.raises(ReleaseFolderError, match="has ended; there is nothing to resume"):
-        resume(finished, dataset(), read_job(finished))
-
-
-def test_a_run_without_its_transcript_is_not_resumed(tmp_path: Path, finished: Path) -> None:
-    folder = shutil.copytree(finished, tmp_path / "release")
-    (folder / "release.json").unlink()
-    (folder / "transcript.jsonl").unlink()
-    with pytest.raises(TranscriptError, match="there is no transcript.jsonl to continue"):
-        resume(folder, dataset(), read_job(folder))
 
 
 def test_a_run_that_never_began_is_resumed_from_the_start(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def obeys(schema: Schema, records: Any) -> bool:
 
 
 class Notes(Silent):
-    """Keeps what is told."""
+    """Keeps what is reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,20 +147,20 @@ def test_free_bits_are_refused_under_rules() -> None:
 
 
 def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:
-    table, out, told = write_table(tmp_path), tmp_path / "out", Notes()
+    table, out, reported = write_table(tmp_path), tmp_path / "out", Notes()
     asked: dict[str, Any] = {"algorithm": "dualquery", "rho": 0.05, "neighbours": "replace", "predict": False}
-    synthesize(table, RULED, "marginals:2", out=out, progress=told, **asked)
-    (note,) = told.for_the_owner
+    synthesize(table, RULED, "marginals:2", out=out, progress=reported, **asked)
+    (note,) = reported.for_the_owner
     broken = RULED.circuit().broken(codes())
     assert f"{int(broken.any(axis=1).sum())} of {ROWS} rows" in note
     assert f"{int(broken[:, 1].sum())} rows break 'nobody below 20 smokes, all others do'" in note
-    assert told.public == []
+    assert reported.public == []
     texts = [path.read_text(encoding="utf-8") for path in out.iterdir()]
     assert not any("rows break" in text or "rows of the table" in text for text in texts)
 
 
 def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
-    schema, told = (
+    schema, reported = (
         Schema(SCHEMA.attributes, rules=(Rule(literal("age", ">=", 0), "age is not negative"),)),
         Notes(),
     )
@@ -168,13 +168,13 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
         write_table(tmp_path),
         schema,
         "marginals:2",
-        progress=told,
+        progress=reported,
         epsilon=1.0,
         delta=1e-6,
         n0=200,
         predict=False,
     )
-    assert told.for_the_owner == []
+    assert reported.for_the_owner == []
 
 
 def test_a_release_under_rules_replays_byte_for_byte_and_states_its_rules(tmp_path: Path) -> None:

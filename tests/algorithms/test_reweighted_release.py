@@ -1,4 +1,4 @@
-"""A DualQuery release with likelier weights: the same records, no privacy, the release untouched."""
+"""A DualQuery release with maximum-likelihood weights: the same records, no privacy, the release untouched."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from tests.strategies import naive_truth
 
 def test_weights_belong_to_released_records_and_make_the_transcript_likelier() -> None:
     finished = small_release()
-    likelier = ReweightedRelease.of(finished)
+    reweighted = ReweightedRelease.of(finished)
     released = {tuple(record) for record in finished.records.distinct.tolist()}
-    assert {tuple(record) for record in likelier.records.distinct.tolist()} <= released
-    assert likelier.records.multiplicity.sum() == 1_000_000
-    assert likelier.found.after > likelier.found.before
-    assert likelier.found.gap <= 1e-3
-    assert np.ptp(likelier.records.weights) > 0.01
+    assert {tuple(record) for record in reweighted.records.distinct.tolist()} <= released
+    assert reweighted.records.multiplicity.sum() == 1_000_000
+    assert reweighted.found.after > reweighted.found.before
+    assert reweighted.found.gap <= 1e-3
+    assert np.ptp(reweighted.records.weights) > 0.01
 
 
 def test_errors_are_those_of_the_weighted_records_counted_by_hand() -> None:
     finished = small_release()
-    likelier = ReweightedRelease.of(finished)
-    errors = likelier.errors(dataset())
+    reweighted = ReweightedRelease.of(finished)
+    errors = reweighted.errors(dataset())
     clauses = finished.job.workload.clauses
     exact = naive_truth(clauses, codes()).mean(axis=1)
-    answers = naive_truth(clauses, likelier.records.distinct) @ likelier.records.weights
+    answers = naive_truth(clauses, reweighted.records.distinct) @ reweighted.records.weights
     differences = np.abs(answers - exact)
     assert errors["reweighted"] == pytest.approx(
         {"max_error": differences.max(), "mean_error": differences.mean()}
@@ -48,15 +48,15 @@ def test_errors_are_those_of_the_weighted_records_counted_by_hand() -> None:
 def test_a_folder_of_its_own_holds_records_and_where_they_come_from(tmp_path: Path) -> None:
     small_release(tmp_path / "release")
     before = {path.name: path.read_bytes() for path in (tmp_path / "release").iterdir()}
-    likelier = reweight_release(tmp_path / "release", tmp_path / "likelier")
+    reweighted = reweight_release(tmp_path / "release", tmp_path / "weighted")
     assert {path.name: path.read_bytes() for path in (tmp_path / "release").iterdir()} == before
-    stated = json.loads((tmp_path / "likelier" / REWEIGHTING).read_text())
-    assert stated["inputs_of_the_release"] == likelier.release.job.fingerprint()
+    stated = json.loads((tmp_path / "weighted" / REWEIGHTING).read_text())
+    assert stated["inputs_of_the_release"] == reweighted.release.job.fingerprint()
     assert stated["privacy"] == {
-        **likelier.release.statement["privacy"],
+        **reweighted.release.statement["privacy"],
         "cost_of_the_weights": "none: weights are a function of the release alone",
     }
-    header, *lines = (tmp_path / "likelier" / "synthetic.csv").read_text().splitlines()
+    header, *lines = (tmp_path / "weighted" / "synthetic.csv").read_text().splitlines()
     assert header == "colour,age,smoker,town,weight"
     assert stated["records"] == {
         "distinct": len(lines),
@@ -69,12 +69,12 @@ def test_a_folder_of_its_own_holds_records_and_where_they_come_from(tmp_path: Pa
 
 def test_rows_without_weights_follow_the_weights(tmp_path: Path) -> None:
     """Systematic resampling: a record of weight w gets floor or ceil of 50 w rows."""
-    likelier = reweight_release(small_release(), tmp_path / "rows", rows=50)
-    likelier.write(tmp_path / "weights")
+    reweighted = reweight_release(small_release(), tmp_path / "rows", rows=50)
+    reweighted.write(tmp_path / "weights")
     lines = (tmp_path / "rows" / "synthetic.csv").read_text().splitlines()[1:]
     weighted = (tmp_path / "weights" / "synthetic.csv").read_text().splitlines()[1:]
     assert len(lines) == 50
-    assert len(weighted) == likelier.distinct
+    assert len(weighted) == reweighted.distinct
     for line in weighted:
         record, weight = line.rsplit(",", 1)
         assert abs(lines.count(record) - 50 * float(weight)) < 1
@@ -89,8 +89,8 @@ def test_other_algorithms_are_refused_by_name() -> None:
 @pytest.mark.parametrize("rows", [0, -3, 2.5, True])
 def test_rows_that_cannot_be_written_are_refused_before_any_work(rows: int, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="number of rows"):
-        reweight_release(tmp_path / "nothing", tmp_path / "likelier", rows=rows)
-    assert not (tmp_path / "likelier").exists()
+        reweight_release(tmp_path / "nothing", tmp_path / "weighted", rows=rows)
+    assert not (tmp_path / "weighted").exists()
 
 
 def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path: Path) -> None:

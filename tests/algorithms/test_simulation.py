@@ -62,10 +62,10 @@ def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None
     assert predict_error(estimated, WORKLOAD) == predict_error(good(), WORKLOAD)
 
 
-def test_each_round_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    predict_error(plan(rounds=4), WORKLOAD, runs=2, on_round=lambda *at: told.append(at))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
+def test_each_round_is_reported() -> None:
+    reported: list[tuple[int, int]] = []
+    predict_error(plan(rounds=4), WORKLOAD, runs=2, on_round=lambda *at: reported.append(at))
+    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
 
 
 def test_many_clauses_are_represented_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

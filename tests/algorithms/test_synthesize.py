@@ -150,37 +150,17 @@ class OpenedError(Exception):
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "no budget": ({"epsilon": None}, PlanError, "give the budget as --epsilon and --delta, or as --rho"),
     "two budgets": ({"rho": 1.0}, PlanError, "and not both"),
-    "epsilon without delta": (
-        {"delta": None, "accountant": "zcdp"},
-        PlanError,
-        "epsilon needs a delta: give --delta",
-    ),
+    "epsilon without delta": ({"delta": None, "accountant": "zcdp"}, PlanError, "epsilon needs a delta"),
     "negative epsilon": ({"epsilon": -1.0}, AccountingError, "epsilon of a budget: found -1.0"),
     "delta of 1": ({"delta": 1.0}, AccountingError, "delta of a budget: found 1.0"),
     "delta of 0": ({"delta": 0.0}, AccountingError, "delta of a budget: found 0.0"),
-    "small delta for gdp": (
-        {"accountant": "gdp", "delta": 1e-10},
-        AccountingError,
-        "expected at least 1e-9",
-    ),
-    "rho for gdp": (
-        {"epsilon": None, "rho": 1.0, "accountant": "gdp"},
-        AccountingError,
-        "expected 'zcdp'",
-    ),
-    "accountant": (
-        {"accountant": "renyi"},
-        PlanError,
-        "--accountant is one of pure, theorem, per-round, zcdp",
-    ),
+    "small delta for gdp": ({"accountant": "gdp", "delta": 1e-10}, AccountingError, "expected at least 1e-9"),
+    "rho for gdp": ({"epsilon": None, "rho": 1.0, "accountant": "gdp"}, AccountingError, "expected 'zcdp'"),
+    "accountant": ({"accountant": "renyi"}, PlanError, "--accountant is one of pure, theorem, per-round"),
     "neighbours": ({"neighbours": "swap"}, PlanError, "--neighbours is one of replace, add-remove; found"),
     "plan-by": ({"plan_by": "luck"}, PlanError, "--plan-by is one of rule, simulation, bound; found 'luck'"),
     "free attributes": ({"free_attributes": "last"}, PlanError, "--free-attributes is one of first, random"),
-    "encoding": (
-        {"record_encoding": "one-hot"},
-        PlanError,
-        "--record-encoding is one of records, bits; found 'one-hot'",
-    ),
+    "encoding": ({"record_encoding": "one-hot"}, PlanError, "--record-encoding is one of records, bits"),
     "on-invalid": ({"on_invalid": "keep"}, SchemaError, "expected error, clip, other, drop"),
     "on-invalid twice": ({"on_invalid": "error,clip"}, SchemaError, "'error' allows no repair"),
     "drop": ({"on_invalid": "drop", "neighbours": "replace"}, PlanError, "use --neighbours add-remove"),
@@ -199,17 +179,9 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "no row of a person": ({"person": "id", "rows_per_person": 0}, SchemaError, "a whole number from 1"),
     "solver": ({"solver": "simplex"}, SolverUnavailableError, "there is no solver 'simplex'"),
     "close solver": ({"solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
-    "format": (
-        {"format": "json"},
-        PlanError,
-        "the format is one of csv, parquet, npz, baskets; found 'json'",
-    ),
+    "format": ({"format": "json"}, PlanError, "the format is one of csv, parquet, npz, baskets; found"),
     "rows": ({"rows": 0}, PlanError, "the number of rows must be a whole number of at least 1, found 0"),
-    "rounds": (
-        {"rounds": 0},
-        PlanError,
-        "the number of rounds must be a whole number of at least 1, found 0",
-    ),
+    "rounds": ({"rounds": 0}, PlanError, "the number of rounds must be a whole number of at least 1, found"),
     "draws": ({"draws": -3}, PlanError, "the number of draws must be a whole number of at least 1"),
     "step in words": ({"step": "one"}, PlanError, "the step eta must be a decimal number such as 1.4"),
     "step of 0": ({"step": 0}, PlanError, "the step eta must be a positive number of at most 1,000,000"),
@@ -432,7 +404,7 @@ def interrupted(folder: Path) -> Path:
 
 
 class Notes(Silent):
-    """Keeps what is told."""
+    """Keeps what is reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -445,10 +417,10 @@ class Notes(Silent):
 def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, told = interrupted(tmp_path / "out"), Notes()
+    folder, reported = interrupted(tmp_path / "out"), Notes()
     monkeypatch.setattr("dpopt.algorithms.synthesize.available_memory", lambda: 1_000)
-    assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=told).rounds) == 6
-    (note,) = told.notes
+    assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=reported).rounds) == 6
+    (note,) = reported.notes
     assert "the machine has 0.00 GB available" in note
     assert "nothing is spent twice" in note
 
@@ -575,10 +547,12 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
         raise StopError
 
     monkeypatch.setattr(own, "solve", stop)
-    told = Silent()
-    monkeypatch.setattr(told, "round", stop)
+    reported = Silent()
+    monkeypatch.setattr(reported, "round", stop)
     with pytest.raises(StopError):
-        synthesize(frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=told, **settings)
+        synthesize(
+            frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=reported, **settings
+        )
     with pytest.raises(SolverUnavailableError, match=r"a solver of its own, 'mine'.*solver=\.\.\."):
         continue_run(folder, frame())
     with pytest.raises(PlanError, match="began with the solver 'mine', found 'local-search'"):

@@ -26,7 +26,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
@@ -92,7 +92,7 @@ DOORS: dict[str, Callable[[PrivateDataset], object]] = {
     ),
     "a draw in place of queries": lambda d: SampledQueries(1, d, d, CHARGE),  # type: ignore[arg-type]
     "noisy answers": lambda d: NoisyAnswers("x", d, "y", 1.0, CHARGE),  # type: ignore[arg-type]
-    "a best response": lambda d: best_response(WORKLOAD.clauses, SCHEMA.sizes, d),  # type: ignore[arg-type]
+    "a best response": lambda d: round_program(WORKLOAD.clauses, SCHEMA.sizes, d),  # type: ignore[arg-type]
     "an entry of a journal": lambda d: MemoryJournal().append({"records": d}),
     "JSON": json.dumps,
     "noise": lambda d: OpendpNoise().discrete_laplace(d, 1.0),  # type: ignore[arg-type]

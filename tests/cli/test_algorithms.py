@@ -246,12 +246,12 @@ def test_progress_names_measuring_and_fitting(demonstration: list[object], tmp_p
     ]
 
 
-def test_a_fit_that_ran_out_of_time_is_told(demonstration: list[object], tmp_path: Path) -> None:
+def test_a_fit_that_ran_out_of_time_is_reported(demonstration: list[object], tmp_path: Path) -> None:
     usual = ["release", *demonstration, "--algorithm", "projection", "--records", 20, "--no-predict"]
     short = succeed(*usual, "--fit-seconds", 1e-9, "--out", tmp_path / "short")
     assert statement(tmp_path / "short")["certificate"]["stopped"] == "time is up"
-    told = "note: --fit-seconds were over before the fit had gone as far as planned"
-    assert told in " ".join(short.split())
+    note = "note: --fit-seconds were over before the fit had gone as far as planned"
+    assert note in " ".join(short.split())
     whole = succeed(*usual, "--fit-seconds", 600, "--out", tmp_path / "whole")
     assert statement(tmp_path / "whole")["certificate"]["stopped"] == "all sweeps done"
-    assert told not in " ".join(whole.split())
+    assert note not in " ".join(whole.split())

@@ -81,6 +81,6 @@ def test_a_connection_without_encryption_is_warned_of_even_by_quiet_commands(
     pd.read_csv(tmp_path / "people.csv").to_parquet(tmp_path / "people.parquet")
     arguments[1] = tmp_path / "people.parquet"
     said = refuse(*arguments).splitlines()
-    told = [line for line in said if line.startswith("warning: tcp://127.0.0.1:9 is not encrypted")]
-    assert len(told) == warned
+    warned_ = [line for line in said if line.startswith("warning: tcp://127.0.0.1:9 is not encrypted")]
+    assert len(warned_) == warned
     assert "no Dask cluster with workers answers at" in said[-1]

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.synopses.intervals.partition_release import PartitionRelease
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
 from tests.cli.command_line import refuse, succeed
 
@@ -110,23 +109,6 @@ def test_bins_of_a_histogram_are_joined(folder: Path, tmp_path: Path) -> None:
     assert found["by"] == "depth"
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("columns", [("age",), (OTHER, "age")])
-def test_what_was_spent_is_said_and_on_file(
-    folder: Path, tmp_path: Path, neighbours: str, columns: tuple[str, ...]
-) -> None:
-    more: tuple[object, ...] = ("--rho", 0.2, "--delta", 1e-6, "--neighbours", neighbours)
-    if neighbours == "add-remove":
-        more = (*more, "--n0", 200)
-    text = release(folder, tmp_path / "r.npz", *columns, more=more)
-    assert "rho = 0.2000" in text
-    kept = PartitionRelease.read(tmp_path / "r.npz")
-    assert kept.privacy["private"]
-    assert kept.privacy["rho"] <= 0.2
-    if neighbours == "replace":
-        assert kept.total == pytest.approx(200, abs=1e-3)
-
-
 def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_text("count\n" + "".join(f"{n % 5}\n" for n in range(64)))
     succeed("intervals", "release", tmp_path / "counts.csv", "--counts", "count", "--epsilon", 1000, "--n0", 128,
@@ -139,8 +121,6 @@ def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--columns", "age", "--epsilon", 1, "--n0", 0], "found the number of records 0"),
-        (["--columns", "age", "--n0", 200], "found no budget"),
-        (["--columns", "age", "--epsilon", -1, "--n0", 200], "epsilon"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--neighbours", "replace"], "n0 belongs to add-remove"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--cuts", 2], "--cuts is for several columns"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--error", 0.01], "is not proven"),
@@ -178,21 +158,12 @@ def test_values_outside_the_domain_are_refused(folder: Path, tmp_path: Path) -> 
     assert not (tmp_path / "new.npz").exists()
 
 
-def test_a_release_is_not_written_over(folder: Path) -> None:
-    before = (folder / "one.npz").read_bytes()
-    assert "exists already" in refuse("intervals", "release", folder / "people.csv", "--schema", folder / "schema.json",
-                                      "--columns", "age", "--epsilon", 1, "--n0", 200, "-o", folder / "one.npz")  # fmt: skip
-    assert (folder / "one.npz").read_bytes() == before
-
-
 def test_other_files_and_names_are_refused(folder: Path, tmp_path: Path) -> None:
     assert "as in 74x100" in refuse("intervals", "plan", "--bins", "64by64", "--epsilon", 1, "--n", 10)
     assert "name the bins" in refuse("intervals", "plan", "--epsilon", 1, "--n", 10)
     one = folder / "one.npz"
     assert "ends in .csv or .png" in refuse("intervals", "export", one, "-o", tmp_path / "x.txt")
     assert "written as .csv" in refuse("intervals", "export", one, "-o", tmp_path / "x.png", "--rows", 5)
-    (tmp_path / "other.npz").write_text("{}")
-    assert "no release of intervals" in refuse("intervals", "answer", tmp_path / "other.npz")
     assert "no histogram of this version" in refuse("intervals", "from-histogram", one, "--intervals", 2,
                                                     "-o", tmp_path / "j.csv")  # fmt: skip
     assert "expected 1 to" in refuse("intervals", "from-histogram", folder / "histogram.npz", "--intervals", 10**5,

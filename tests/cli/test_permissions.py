@@ -65,7 +65,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         [*wide, "--out", out / "wide"],
         [*wide, "--out", out / "baskets", "--format", "baskets"],
         ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],
-        ["reweight", out / "new" / "run", "-o", out / "likelier"],
+        ["reweight", out / "new" / "run", "-o", out / "weighted"],
         ["compare", instance, "--solvers", "local-search", "--seconds", 1, "--out", out / "compared"],
         ["histogram", "release", *column, out / "histogram.json"],
         ["histogram", "export", out / "histogram.json", "-o", out / "histogram.csv"],

@@ -173,7 +173,7 @@ def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> N
     assert f"epsilon = 1 needs n = {found['accountants'][3]['size_needed']:,}" in text
 
 
-def test_the_candidates_of_a_simulation_are_told_on_standard_error(
+def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
     public: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dpopt.algorithms.dualquery import simulation

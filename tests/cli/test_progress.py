@@ -93,5 +93,5 @@ def test_lines_of_one_stage_are_apart(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.2, "0 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7_512, "2 h 05 min")]
 )
-def test_waiting_is_told_in_its_largest_units(seconds: float, text: str) -> None:
+def test_waiting_is_reported_in_its_largest_units(seconds: float, text: str) -> None:
     assert module.in_words(seconds) == text

@@ -30,8 +30,10 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
 
 def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:
     result = call(*release_arguments(tmp_path))
-    told = dict.fromkeys(line.split(":")[0] for line in result.stderr.splitlines())  # long stages tell more
-    assert list(told) == [
+    reported = dict.fromkeys(
+        line.split(":")[0] for line in result.stderr.splitlines()
+    )  # long stages tell more
+    assert list(reported) == [
         "warning",
         "reading the table",
         "counting records",

@@ -20,7 +20,7 @@ PROVEN = {"bound": 0.25, "failure_probability": 0.05, "says_something": True}
 PREDICTED = {"max_error": 0.0512, "mean_error": 0.00345}
 
 
-def test_proven_and_predicted_errors_are_told_apart() -> None:
+def test_proven_and_predicted_errors_are_distinguished() -> None:
     assert accuracy_lines({"proven": PROVEN, "predicted": PREDICTED}) == [
         "proven:    largest error at most 0.2500 with probability 0.95, if every best response is optimal",
         "predicted: largest error 0.0512, mean error 0.00345 (simulated on public synthetic data, no bound)",
@@ -45,7 +45,7 @@ def gaps(bound: float, mean: float) -> dict[str, Any]:
     }
 
 
-def test_what_is_proven_and_what_solvers_report_are_told_apart() -> None:
+def test_what_is_proven_and_what_solvers_report_are_distinguished() -> None:
     certified = {"by_proven_bounds": gaps(1.25, 0.3), "by_reported_bounds": gaps(0.95, 0.01)}
     proven, reported = accuracy_lines({"certified": certified})
     assert proven == (

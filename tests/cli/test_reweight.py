@@ -17,11 +17,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_it_says_what_was_gained_and_where_it_is(folder: Path, tmp_path: Path) -> None:
-    text = succeed("reweight", folder, "-o", tmp_path / "likelier")
+    text = succeed("reweight", folder, "-o", tmp_path / "weighted")
     assert "log-likelihood of the draws:" in text
     assert "No privacy was spent" in text
     assert "NOT private" not in text
-    assert sorted(path.name for path in (tmp_path / "likelier").iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "weighted").iterdir()) == [
         "reweighting.json",
         "synthetic.csv",
     ]
@@ -40,8 +40,8 @@ def test_a_comparison_with_the_table_is_marked_and_not_stored(folder: Path, tmp_
 
 def test_bad_input_is_refused(folder: Path, tmp_path: Path) -> None:
     assert "not empty" in refuse("reweight", folder, "-o", folder)
-    assert "number of rows" in refuse("reweight", folder, "-o", tmp_path / "likelier", "--rows", 0)
-    assert "no release folder" in refuse("reweight", tmp_path / "none", "-o", tmp_path / "likelier")
+    assert "number of rows" in refuse("reweight", folder, "-o", tmp_path / "weighted", "--rows", 0)
+    assert "no release folder" in refuse("reweight", tmp_path / "none", "-o", tmp_path / "weighted")
     missing = ["--evaluate", tmp_path / "missing.csv"]
-    assert "there is no file" in refuse("reweight", folder, "-o", tmp_path / "likelier", *missing)
-    assert not (tmp_path / "likelier").exists()
+    assert "there is no file" in refuse("reweight", folder, "-o", tmp_path / "weighted", *missing)
+    assert not (tmp_path / "weighted").exists()

@@ -83,7 +83,7 @@ def test_a_table_that_does_not_fit_is_refused_and_repairs_are_allowed(table: Pat
     assert f"{kept.sum()} of 200 rows are counted" in said
 
 
-def test_the_rows_that_are_counted_of_persons_are_told(table: Path, tmp_path: Path) -> None:
+def test_the_rows_that_are_counted_of_persons_are_reported(table: Path, tmp_path: Path) -> None:
     person = ["--person", "town", "--rows-per-person", 3]
     said = succeed("schema", "check", table, "--schema", schema_file(tmp_path, RULES), *person)
     assert "12 of 200 rows are counted" in said

@@ -142,7 +142,7 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path, arguments: list[o
     assert not (tmp_path / "out").exists()
 
 
-def test_the_owner_alone_is_told_which_lines_do_not_fit(tmp_path: Path) -> None:
+def test_the_owner_alone_sees_which_lines_do_not_fit(tmp_path: Path) -> None:
     table = tmp_path / "table.txt"
     table.write_text("1 2\n3 40\n")
     message = refuse(*release(table, *COLUMNS, "--layout", "baskets"))
@@ -261,7 +261,7 @@ def test_a_replay_says_what_it_compared(tmp_path: Path) -> None:
     assert "changed after the run had begun" in refuse("replay", out, "-o", tmp_path / "third")
 
 
-def test_a_plan_is_told_how_the_table_is_handed_over() -> None:
+def test_a_plan_says_how_the_table_is_handed_over() -> None:
     asked = ["plan", "--binary-columns", 5000, *QUERIES, "--n", 30_000, "--epsilon", 1, "--delta", 1e-6]
     asked += ["--algorithm", "dualquery", "--no-predict", "--json"]
     found = {

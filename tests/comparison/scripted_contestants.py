@@ -41,7 +41,7 @@ class Right:
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         record, value = best_of_few(program)
-        told = SolveResult(
+        claimed = SolveResult(
             Termination.OPTIMAL,
             None,
             np.array(record, dtype=np.int32),
@@ -52,25 +52,25 @@ class Right:
             f"process {os.getpid()}",
             0.0,
         )
-        return told if program.sizes.size == WARM_UP else self.change(told, program, limits)
+        return claimed if program.sizes.size == WARM_UP else self.change(claimed, program, limits)
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
         """Return what is answered in place of the truth."""
-        return told
+        return claimed
 
 
 class Crashing(Right):
     """Dies of a segmentation fault."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
         os.kill(os.getpid(), signal.SIGSEGV)
-        return told
+        return claimed
 
 
 class Hanging(Right):
     """Never answers."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
         while True:
             time.sleep(1)
 
@@ -78,75 +78,77 @@ class Hanging(Right):
 class Raising(Right):
     """Raises an error of its library."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
         raise ZeroDivisionError("the library is unhappy")
 
 
 class Hungry(Right):
     """Takes 240 MB for a moment."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        return replace(told, report={"sum": float(np.ones(30_000_000).sum())})
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        return replace(claimed, report={"sum": float(np.ones(30_000_000).sum())})
 
 
 class Boasting(Right):
     """Gives the worst record and claims more than any record is worth."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        return replace(told, solution=_worst(program), objective=1e6, bound=1e6)
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        return replace(claimed, solution=_worst(program), objective=1e6, bound=1e6)
 
 
 class Giving(Right):
     """Gives the worst record and claims that it is optimal, with a bound that only another answer disproves."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
         worst = _worst(program)
         value = float(program.objective(worst))
-        return replace(told, solution=worst, objective=value, bound=value)
+        return replace(claimed, solution=worst, objective=value, bound=value)
 
 
 class Inventing(Right):
     """Answers with codes that do not exist."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        return replace(told, solution=program.sizes.copy())
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        return replace(claimed, solution=program.sizes.copy())
 
 
 class Denying(Right):
     """Claims that there is no record."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        return replace(told, termination=Termination.INFEASIBLE, solution=None, objective=None, bound=None)
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        return replace(claimed, termination=Termination.INFEASIBLE, solution=None, objective=None, bound=None)
 
 
 class Telling(Right):
     """Reports incumbents over time, the last one at the limit."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        value = told.objective
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        value = claimed.objective
         assert value is not None
         time.sleep(0.7)
         steps = (Progress(0.05, value - 2, None), Progress(0.2, None, value + 3), Progress(0.6, value, value))
-        return replace(told, termination=Termination.LIMIT, limit=Limit.TIME, bound=value + 3, history=steps)
+        return replace(
+            claimed, termination=Termination.LIMIT, limit=Limit.TIME, bound=value + 3, history=steps
+        )
 
 
 class Exaggerating(Right):
     """Reports an incumbent that its final answer does not reach."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        value = told.objective
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        value = claimed.objective
         assert value is not None
-        return replace(told, history=(Progress(0.01, value + 5, None),))
+        return replace(claimed, history=(Progress(0.01, value + 5, None),))
 
 
 class Slow(Right):
     """Uses all of its time, and finds the best record only if that is a second or more."""
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
         assert limits.seconds is not None
         time.sleep(limits.seconds)
-        record = told.solution if limits.seconds >= 1 else _worst(program)
-        return replace(told, termination=Termination.LIMIT, limit=Limit.TIME, solution=record, bound=None)
+        record = claimed.solution if limits.seconds >= 1 else _worst(program)
+        return replace(claimed, termination=Termination.LIMIT, limit=Limit.TIME, solution=record, bound=None)
 
 
 def _worst(program: MaxCsp) -> NDArray[np.int32]:

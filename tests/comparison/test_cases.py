@@ -34,20 +34,20 @@ def test_a_file_and_a_folder_give_their_instances(tmp_path: Path) -> None:
     assert len(cases[0].problem.clauses) == 2
 
 
-def test_instances_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_instances_of_one_name_are_distinguished_by_their_folders(tmp_path: Path) -> None:
     write(tmp_path / "a" / "x" / "one.toml")
     write(tmp_path / "b" / "x" / "one.toml")
     cases = cases_from_instances([tmp_path])
     assert [case.name for case in cases] == ["one", "x/one"]
 
 
-def test_a_file_in_a_folder_that_is_no_instance_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_file_in_a_folder_that_is_no_instance_is_left_out_and_reported(tmp_path: Path) -> None:
     write(tmp_path / "one.toml")
     other = write(tmp_path / "other.toml", "[problem]\nrows = 3\n")
-    told: list[str] = []
-    assert [case.name for case in cases_from_instances([tmp_path], note=told.append)] == ["one"]
-    assert len(told) == 1
-    assert told[0].startswith(f"left out: {other}")
+    claimed: list[str] = []
+    assert [case.name for case in cases_from_instances([tmp_path], note=claimed.append)] == ["one"]
+    assert len(claimed) == 1
+    assert claimed[0].startswith(f"left out: {other}")
     with pytest.raises(ProgramError, match="problem.sizes and problem.clauses"):
         cases_from_instances([other])
 
@@ -92,8 +92,8 @@ def test_broken_files_in_a_folder_are_left_out_and_the_others_run(tmp_path: Path
     write(tmp_path / "deep.toml", f"a = {'[' * 5000}{']' * 5000}")
     write(tmp_path / "heavy.toml", INSTANCE.replace("weight = 3", f"weight = {2**70}"))
     write(tmp_path / "long.toml", INSTANCE.replace("[2, 2]", f"[2, {2**40}]"))
-    told: list[str] = []
-    assert [case.name for case in cases_from_instances([tmp_path], note=told.append)] == ["one"]
-    assert len(told) == 6
+    claimed: list[str] = []
+    assert [case.name for case in cases_from_instances([tmp_path], note=claimed.append)] == ["one"]
+    assert len(claimed) == 6
     for name in ("folder", "link", "loop", "deep", "heavy", "long"):
-        assert sum(f"{name}.toml" in text for text in told) == 1
+        assert sum(f"{name}.toml" in text for text in claimed) == 1

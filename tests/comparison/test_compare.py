@@ -14,7 +14,7 @@ import pytest
 from dpopt.comparison.compare import compare, contestant_named, in_child
 from dpopt.comparison.parts import FALSE, Case, Comparison, Contestant, Row, claims_what_is_not_so
 from dpopt.errors import PlanError, SolverUnavailableError
-from dpopt.models.best_responses.row_blocks import Formulation
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,
@@ -213,7 +213,7 @@ def test_a_case_has_one_proven_bound_for_all(scripted: Scripted) -> None:
         assert "proven optimal" in found.rows[0].remarks
 
 
-def test_rows_are_told_as_they_come(scripted: Scripted) -> None:
+def test_rows_are_reported_as_they_come(scripted: Scripted) -> None:
     seen: list[int] = []
 
     def tell(comparison: Comparison) -> None:
@@ -327,8 +327,8 @@ class Answers(Here):
         super().__init__()
         self.answer = change
 
-    def change(self, told: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
-        found: SolveResult = self.answer(told, program)
+    def change(self, claimed: SolveResult, program: MaxCsp, limits: SolveLimits) -> SolveResult:
+        found: SolveResult = self.answer(claimed, program)
         return found
 
 
@@ -336,9 +336,9 @@ def _raise(error: BaseException) -> Any:
     raise error
 
 
-def _overwrite(told: SolveResult, program: MaxCsp) -> SolveResult:
+def _overwrite(claimed: SolveResult, program: MaxCsp) -> SolveResult:
     object.__setattr__(program, "weights", program.weights * 10)
-    return told
+    return claimed
 
 
 def contestant(label: str, solver: Any) -> Contestant:
@@ -359,14 +359,14 @@ def rows(solver: Any) -> tuple[Row, Row]:
         Unwilling(),
         Nameless(),
         Here(capabilities=None),  # type: ignore[arg-type]
-        Answers(lambda told, _: _raise(SystemExit(0))),
-        Answers(lambda told, _: _raise(GeneratorExit())),
-        Answers(lambda told, _: _raise(MemoryError())),
-        Answers(lambda told, _: None),
-        Answers(lambda told, _: replace(told, seconds=float("nan"))),
-        Answers(lambda told, _: replace(told, report={"peak_memory_mb": "much"})),
-        Answers(lambda told, _: replace(told, history=(Progress(0.1, float("nan"), None),))),
-        Answers(lambda told, _: replace(told, history=(Progress(0.1, "much", None),))),  # type: ignore[arg-type]
+        Answers(lambda claimed, _: _raise(SystemExit(0))),
+        Answers(lambda claimed, _: _raise(GeneratorExit())),
+        Answers(lambda claimed, _: _raise(MemoryError())),
+        Answers(lambda claimed, _: None),
+        Answers(lambda claimed, _: replace(claimed, seconds=float("nan"))),
+        Answers(lambda claimed, _: replace(claimed, report={"peak_memory_mb": "much"})),
+        Answers(lambda claimed, _: replace(claimed, history=(Progress(0.1, float("nan"), None),))),
+        Answers(lambda claimed, _: replace(claimed, history=(Progress(0.1, "much", None),))),  # type: ignore[arg-type]
         Answers(_overwrite),
     ],
 )
@@ -380,9 +380,9 @@ def test_whatever_a_solver_in_this_process_does_costs_its_own_row(solver: Any) -
 def test_what_a_solver_in_this_process_prints_goes_to_standard_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def printing(told: SolveResult, program: MaxCsp) -> SolveResult:
+    def printing(claimed: SolveResult, program: MaxCsp) -> SolveResult:
         sys.stdout.write("hello\n")
-        return told
+        return claimed
 
     bad, _ = rows(Answers(printing))
     assert bad.value == BEST
@@ -393,9 +393,9 @@ def test_what_a_solver_in_this_process_prints_goes_to_standard_error(
 def test_the_problem_of_the_comparison_is_never_the_one_that_is_handed_out() -> None:
     seen: list[MaxCsp] = []
 
-    def keeping(told: SolveResult, program: MaxCsp) -> SolveResult:
+    def keeping(claimed: SolveResult, program: MaxCsp) -> SolveResult:
         seen.append(program)
-        return told
+        return claimed
 
     rows(Answers(keeping))
     assert seen

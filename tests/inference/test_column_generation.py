@@ -18,7 +18,7 @@ from dpopt.inference.records.rounding import (
     exact_multiplicities,
     systematic_multiplicities,
 )
-from dpopt.models.records.projection_master import projection_master
+from dpopt.models.records.projection_master import projection
 from dpopt.programs import SolveLimits
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.registry import get_solver
@@ -33,7 +33,7 @@ def optimum(problem: FitProblem) -> float:
     truth = np.concatenate([answers(term.queries, records) for term in problem.terms]) > 0.5
     values = np.concatenate([term.values for term in problem.terms])
     weights = np.concatenate([np.full(term.values.size, term.weight) for term in problem.terms])
-    program = projection_master(truth, values, weights)
+    program = projection(truth, values, weights).program
     result = get_solver("clarabel").solve(program, SolveLimits(seconds=60))
     point = np.maximum(np.asarray(result.require_solution(), dtype=np.float64), 0)
     return program.evaluate(point / point.sum())

@@ -147,7 +147,7 @@ def test_a_sweep_is_the_same_as_single_steps() -> None:
     np.testing.assert_allclose(together.p, alone.p, rtol=1e-9)
 
 
-def test_the_move_of_a_query_is_foretold() -> None:
+def test_the_move_of_a_query_is_predicted() -> None:
     universe = ProductUniverse(Domains.of(BITS, occurring=False), np.arange(8))
     workload = parse_workload("parity:2,count=5,seed=1", BITS)
     members = []

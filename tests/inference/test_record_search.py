@@ -305,16 +305,16 @@ def test_a_start_is_kept_repeated_or_thinned_out() -> None:
 
 
 def test_a_search_stops_and_says_why() -> None:
-    problem, told = mixed_problem(0), list[FitProgress]()
+    problem, reported = mixed_problem(0), list[FitProgress]()
     settings = FitSettings(records=30, sweeps=50)
     assert fit_records(problem, replace(settings, sweeps=1)).stopped == "all sweeps done"
     assert fit_records(problem, replace(settings, improvement=0.5)).stopped.startswith(
         "a sweep improved by less"
     )
     assert fit_records(problem, replace(settings, seconds=1e-9)).stopped == "time is up"
-    fitted = fit_records(problem, settings, progress=told.append)
-    assert tuple(told) == fitted.history
-    assert [one.step for one in told] == list(range(len(told)))
+    fitted = fit_records(problem, settings, progress=reported.append)
+    assert tuple(reported) == fitted.history
+    assert [one.step for one in reported] == list(range(len(reported)))
 
 
 def test_distributions_that_do_not_fit_are_refused() -> None:

@@ -78,8 +78,8 @@ def answer(file: Path, asked: tuple[object, ...], place: Path) -> object:
     return table.read_text(encoding="utf-8").splitlines()
 
 
-def make(folder: Path, place: Path) -> None:
-    """Release everything that is not in the folder yet; tables are made in another place."""
+def write_tables(place: Path) -> None:
+    """Write the tables that are released, and the schema of people.csv."""
     generator = np.random.default_rng(5)
     ages = [number * 11 % 59 for number in range(ROWS)]
     rows = [
@@ -96,6 +96,11 @@ def make(folder: Path, place: Path) -> None:
     np.savetxt(
         place / "points.csv", generator.normal(size=(200, 3)), delimiter=",", header="a,b,c", comments=""
     )
+
+
+def make(folder: Path, place: Path) -> None:
+    """Release everything that is not in the folder yet; tables are made in another place."""
+    write_tables(place)
     schema = ("--schema", place / "schema.json")
     for algorithm, more in RELEASES.items():
         if not (folder / algorithm).exists():

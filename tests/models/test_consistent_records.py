@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from dpopt.errors import ProgramError
 from dpopt.models.records.consistent_records import (
     LARGEST_PATTERN,
-    consistency_program,
+    consistent_records,
     pattern_rows,
     proven_end,
     reversed_sense,
@@ -70,7 +70,7 @@ def test_sets_that_always_hold_leave_few_patterns() -> None:
         pattern_rows(3, 1, (1,), always=4)
 
 
-def test_of_many_conditions_only_numbers_are_told_apart() -> None:
+def test_of_many_conditions_only_numbers_are_distinguished() -> None:
     rows = pattern_rows(LARGEST_PATTERN - 1, 2, (1, 3))
     assert rows.sets == ()
     assert rows.pairs == ((0, 1), (1, 0), (1, 2), (2, 1), (3, 0))
@@ -89,9 +89,9 @@ def problems(draw: st.DrawFn) -> tuple[MixedIntegerProgram, NDArray[np.float64]]
     exact = rows.matrix @ numbers
     width = np.array(draw(st.lists(st.floats(0, 30), min_size=exact.size, max_size=exact.size))) / rows.units
     answers = np.array(draw(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=number, max_size=number)))
-    program = consistency_program(
+    program = consistent_records(
         rows.matrix, answers, exact - width, exact + width, numbers.sum(), maximize=draw(st.booleans())
-    )
+    ).linear
     return program, numbers
 
 
@@ -149,9 +149,9 @@ def test_a_solvers_multipliers_prove_the_optimum(
 
 def test_without_bands_everything_is_possible() -> None:
     rows = pattern_rows(2, 0, ())
-    program = consistency_program(
+    program = consistent_records(
         rows.matrix, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(0), np.zeros(0), 7.0, maximize=True
-    )
+    ).linear
     assert proven_end(program, np.zeros(1)) == pytest.approx(7.0)
     assert proven_end(reversed_sense(program), np.zeros(1)) == pytest.approx(0.0, abs=1e-300)
 
@@ -169,14 +169,14 @@ def ends(problem: dict[str, Any]) -> tuple[float, float]:
     used = np.isfinite(given_bands[:, 0])
     values = [problem["answers"][s][u] for s, u in rows.held.tolist()]
     occurring = np.array([value is not None for value in values])
-    program = consistency_program(
+    program = consistent_records(
         rows.matrix[used][:, occurring],
         np.array([value for value in values if value is not None], dtype=np.float64),
         (given_bands[:, 0] / rows.units)[used],
         (given_bands[:, 1] / rows.units)[used],
         problem["records"],
         maximize=False,
-    )
+    ).linear
     found = []
     for one in (program, reversed_sense(program)):
         duals = get_solver("highs").solve(one).duals

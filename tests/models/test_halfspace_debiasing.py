@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.halfspace_debiasing import best_slope, debiasing_program, least_worst_combination
+from dpopt.models.halfspace_debiasing import best_slope, halfspace_debiasing, least_worst_combination
 from dpopt.solvers.registry import get_solver
 from tests.models.catalogue import MODELS, printed, textbook, worked
 
@@ -29,7 +29,7 @@ def problem(row: dict[str, str]) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def optimum(responses: NDArray[np.float64], noise: NDArray[np.float64]) -> float:
-    program = debiasing_program(responses, noise)
+    program = halfspace_debiasing(responses, noise).linear
     point = np.asarray(get_solver("highs").solve(program).require_solution(), dtype=np.float64)
     return program.evaluate(point)
 
@@ -92,7 +92,7 @@ def test_numbers_that_make_no_program_are_refused(
     responses: NDArray[np.float64], noise: NDArray[np.float64]
 ) -> None:
     with pytest.raises(ProgramError):
-        debiasing_program(responses, noise)
+        halfspace_debiasing(responses, noise)
 
 
 @pytest.mark.parametrize(("responses", "noise"), [([], 0.0), ([2.0], 0.0), ([0.5], -1.0), ([0.5], np.inf)])

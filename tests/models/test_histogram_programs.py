@@ -24,15 +24,15 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
 )
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_integers, isotonic_median
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
-from dpopt.models.histograms.graphical_sequence import degrees_of, graphical_program, graphical_relaxation
+from dpopt.models.histograms.graphical_sequence import degrees_of, graphical_relaxation, graphical_sequence
 from dpopt.models.histograms.interval_partition import (
     interval_arcs,
     interval_costs,
-    interval_program,
+    interval_partition,
     read_intervals,
 )
-from dpopt.models.histograms.isotonic_regression import isotonic_median_program, isotonic_program
-from dpopt.models.histograms.tree_consistency import tree_program, whole_tree_program
+from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
+from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
 from dpopt.programs import SolveLimits
 from dpopt.programs.solver import Program
 from dpopt.queries.ranges.tree import Tree
@@ -61,7 +61,7 @@ def example(seed: int, *, exact: float = 0.0) -> tuple[Tree, NDArray[np.float64]
 def test_least_squares_without_bounds(name: str, seed: int) -> None:
     """TC-1, TC-2 and TC-4."""
     tree, values, variances = example(seed, exact=0.2)
-    program = tree_program(tree, values, variances, nonnegative=False)
+    program = tree_consistency(tree, values, variances, nonnegative=False).program
     found = least_squares(tree, values, variances)
     assert program.violation(found) <= 1e-9
     point = solution(name, program)
@@ -74,7 +74,7 @@ def test_least_squares_without_bounds(name: str, seed: int) -> None:
 def test_least_squares_with_bins_of_at_least_zero(name: str, seed: int) -> None:
     """TC-1 to TC-4 against TC-7 and TC-8."""
     tree, values, variances = example(100 + seed, exact=0.1)
-    program = tree_program(tree, values, variances, nonnegative=True)
+    program = tree_consistency(tree, values, variances, nonnegative=True).program
     found = nonnegative_least_squares(tree, values, variances)
     assert program.violation(found) <= 1e-9
     point = solution(name, program)
@@ -88,7 +88,7 @@ def test_a_larger_tree_has_the_optimum_of_a_general_solver() -> None:
     tree = Tree.balanced(1024, 4)
     truth = tree.totals(np.floor(generator.exponential(1, 1024) ** 4))
     values, variances = truth + 5 * generator.laplace(size=len(tree)), np.full(len(tree), 50.0)
-    program = tree_program(tree, values, variances, nonnegative=True)
+    program = tree_consistency(tree, values, variances, nonnegative=True).program
     found = program.evaluate(nonnegative_least_squares(tree, values, variances))
     point = solution("clarabel", program)
     assert found == pytest.approx(program.evaluate(point), rel=1e-6)
@@ -102,7 +102,7 @@ def test_whole_counts_and_the_linear_relaxation_have_one_optimum(seed: int) -> N
     found = best_integer_tree(tree, values, variances)
     assert found.certified
     most = int(found.values.max()) + 3
-    program = whole_tree_program(tree, values, variances, most)
+    program = whole_tree_consistency(tree, values, variances, most).linear
     for one in (program, relaxed(program)):
         result = get_solver("highs").solve(one, LIMITS)
         assert result.objective == pytest.approx(found.objective, rel=1e-6, abs=1e-6)
@@ -156,7 +156,7 @@ def test_the_quadratic_program_has_the_solution_of_the_fast_one(
     """IR-1 with IR-3 to IR-5."""
     generator = np.random.default_rng(seed)
     values, weights = generator.normal(3, 6, 9), generator.uniform(0.5, 3, 9)
-    program = isotonic_program(values, weights, lower=bounds[0], upper=bounds[1], total=total)
+    program = isotonic_regression(values, weights, lower=bounds[0], upper=bounds[1], total=total).program
     fast = isotonic(values, weights=weights, lower=bounds[0], upper=bounds[1], total=total)
     assert program.violation(fast) <= 1e-9
     found = solution("clarabel", program)
@@ -171,7 +171,7 @@ def test_the_linear_program_has_the_optimum_of_the_fast_one(bounds: tuple[float,
     generator = np.random.default_rng(seed)
     values = generator.integers(-8, 15, 12).astype(float)
     weights = generator.integers(1, 4, 12).astype(float)
-    program = isotonic_median_program(values, weights, lower=bounds[0], upper=bounds[1])
+    program = isotonic_median_regression(values, weights, lower=bounds[0], upper=bounds[1]).linear
     fast = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
     point = np.concatenate([fast, np.abs(fast - values)])
     assert program.violation(point) <= 1e-9
@@ -180,7 +180,7 @@ def test_the_linear_program_has_the_optimum_of_the_fast_one(bounds: tuple[float,
 
 def test_a_total_is_a_row_of_the_linear_program() -> None:
     """IR-5 with IR-2: the median of three is 2 with cost 2; a total of 9 costs 3."""
-    program = isotonic_median_program(np.array([1.0, 2.0, 3.0]), np.ones(3), total=9.0)
+    program = isotonic_median_regression(np.array([1.0, 2.0, 3.0]), np.ones(3), total=9.0).linear
     assert program.evaluate(solution("highs", program)) == pytest.approx(3)
 
 
@@ -213,7 +213,10 @@ def test_the_fast_solution_is_the_min_max_formula(seed: int) -> None:
 def test_example_four_of_the_paper(values: list[float], expected: list[float]) -> None:
     noisy = np.array(values, dtype=np.float64)
     np.testing.assert_allclose(isotonic(noisy), expected)
-    assert isotonic_program(noisy, np.ones(len(values))).violation(np.array(expected, dtype=float)) == 0
+    assert (
+        isotonic_regression(noisy, np.ones(len(values))).program.violation(np.array(expected, dtype=float))
+        == 0
+    )
 
 
 @cache
@@ -244,7 +247,7 @@ def noisy_degrees(generator: np.random.Generator, size: int) -> np.ndarray:
 def test_the_relaxation_is_what_cuts_reach(seed: int) -> None:
     """GS-1 to GS-4 as a quadratic program, and GS-6 cut by cut, have the same solution."""
     values = noisy_degrees(np.random.default_rng(seed), 8).astype(np.float64)
-    program = graphical_relaxation(values)
+    program = graphical_relaxation(values).program
     found = solution("clarabel", program)
     assert program.violation(found) < 1e-5
     relaxed = relax(values)
@@ -269,7 +272,7 @@ def test_the_exact_program_finds_the_nearest_of_all_sequences(seed: int) -> None
     size = 5 + seed % 2
     values = noisy_degrees(np.random.default_rng(seed), size).astype(np.float64)
     best = float(((graphical_sequences(size) - values) ** 2).sum(axis=1).min())
-    program = graphical_program(values)
+    program = graphical_sequence(values).linear
     point = solution("highs", program)
     exact = degrees_of(point, size)
     assert is_graphical(exact)
@@ -300,9 +303,9 @@ def test_one_stretch_changes_the_parity_in_the_cheapest_way(seed: int) -> None:
 
 def test_the_worked_example_of_the_page() -> None:
     values = np.array([4.0, 4.0, 1.0, 1.0, 0.0])
-    found = solution("clarabel", graphical_relaxation(values))
+    found = solution("clarabel", graphical_relaxation(values).program)
     np.testing.assert_allclose(found[:5], [3.2, 3.2, 1.8, 1.8, 0.8], atol=1e-3)
-    exact = degrees_of(solution("highs", graphical_program(values)), 5)
+    exact = degrees_of(solution("highs", graphical_sequence(values).linear), 5)
     fast = nearest_graphical(values[::-1])
     np.testing.assert_array_equal(fast.degrees, [1, 2, 2, 3, 4])
     assert float(((exact - values) ** 2).sum()) == pytest.approx(fast.squared_distance)
@@ -312,7 +315,7 @@ def test_the_worked_example_of_the_page() -> None:
 
 
 def test_the_degree_of_one_node_is_a_program_too() -> None:
-    assert graphical_program(np.zeros(1)).number_of_variables == 1
+    assert graphical_sequence(np.zeros(1)).linear.number_of_variables == 1
 
 
 INSTANCES = json.loads((MODELS / "interval_partition" / "known_optima.json").read_text())["instances"]
@@ -325,7 +328,7 @@ def every_partition(number: int, intervals: int) -> list[np.ndarray]:
 
 
 def solved(values: list[float], intervals: int, *, by_depth: bool) -> tuple[float, np.ndarray]:
-    program = interval_program(values, intervals, by_depth=by_depth)
+    program = interval_partition(values, intervals, by_depth=by_depth).linear
     point = solution("highs", program)
     return program.evaluate(point), point
 
@@ -417,17 +420,17 @@ ONES = np.ones(7)
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: tree_program(WORKED, np.ones(6), ONES, nonnegative=True), "7 nodes"),
-        (lambda: whole_tree_program(WORKED, ONES, -ONES, 4), "at least 0"),
-        (lambda: whole_tree_program(WORKED, ONES, ONES, 0), "found 0"),
-        (lambda: isotonic_program(np.array([]), np.array([])), "weights"),
-        (lambda: isotonic_program(np.array([1.0]), np.array([1.0, 2.0])), "weights"),
-        (lambda: isotonic_program(np.array([1.0, 2.0]), np.array([1.0, 0.0])), "weights"),
-        (lambda: isotonic_program(np.ones(2), np.ones(2), lower=2.0, upper=1.0), "variable"),
-        (lambda: graphical_relaxation(np.zeros(0)), "one row"),
-        (lambda: graphical_relaxation(np.zeros((2, 2))), "one row"),
-        (lambda: graphical_program(np.zeros(0)), "one row"),
-        (lambda: graphical_program(np.zeros((2, 2))), "one row"),
+        (lambda: tree_consistency(WORKED, np.ones(6), ONES, nonnegative=True).program, "7 nodes"),
+        (lambda: whole_tree_consistency(WORKED, ONES, -ONES, 4).linear, "at least 0"),
+        (lambda: whole_tree_consistency(WORKED, ONES, ONES, 0).linear, "found 0"),
+        (lambda: isotonic_regression(np.array([]), np.array([])).program, "weights"),
+        (lambda: isotonic_regression(np.array([1.0]), np.array([1.0, 2.0])).program, "weights"),
+        (lambda: isotonic_regression(np.array([1.0, 2.0]), np.array([1.0, 0.0])).program, "weights"),
+        (lambda: isotonic_regression(np.ones(2), np.ones(2), lower=2.0, upper=1.0).program, "variable"),
+        (lambda: graphical_relaxation(np.zeros(0)).program, "one row"),
+        (lambda: graphical_relaxation(np.zeros((2, 2))).program, "one row"),
+        (lambda: graphical_sequence(np.zeros(0)).linear, "one row"),
+        (lambda: graphical_sequence(np.zeros((2, 2))).linear, "one row"),
         (lambda: interval_arcs(4, 5), "5 intervals"),
         (lambda: interval_arcs(1000, 100), "variables"),
         (lambda: read_intervals(4, 2, np.zeros(interval_arcs(4, 2)[0].size)), "no path"),

@@ -19,13 +19,9 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.models.catalogue import printed, textbook, worked
+from tests.tiny_runs import sized_schema
 
-SCHEMA = Schema(
-    tuple(
-        Attribute(name, AttributeKind.CATEGORICAL, values=tuple(range(size)))
-        for name, size in (("a", 2), ("b", 3), ("c", 2))
-    )
-)
+SCHEMA = sized_schema(a=2, b=3, c=2)
 UNIVERSE = ProductUniverse(Domains.of(SCHEMA, occurring=False), np.arange(3))
 PAIRS = parse_workload("marginals:2", SCHEMA).marginals
 CLAUSES = parse_workload("threshold:1of2,count=4,seed=2", SCHEMA).clauses

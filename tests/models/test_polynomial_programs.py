@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ProgramError
-from dpopt.models.polynomials.approximation_plus_noise import noise_program, noise_weights
+from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise, noise_weights
 from dpopt.models.polynomials.coefficient_budget import (
     binomial_shares,
-    coefficient_program,
+    coefficient_budget,
     largest_binomials,
-    limited_program,
+    limited_coefficients,
     monomial_values,
     read_limited,
     read_split,
 )
-from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_program, minimax_values
+from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_polynomial, minimax_values
 from dpopt.polynomials import (
     Basis,
     Target,
@@ -62,7 +62,7 @@ def test_a_nearest_polynomial_has_its_known_error(row: dict[str, str]) -> None:
     assert found.objective == expected
     if degree < 4:
         assert least_by_vertices(values, [Fraction(0)] * (degree + 1), None, keeps_zero=keeps) == expected
-    program = minimax_program(floats(values), degree, keeps_zero=keeps)
+    program = minimax_polynomial(floats(values), degree=degree, keeps_zero=keeps).linear
     point = optimum(program)
     assert program.evaluate(point) == pytest.approx(float(expected), abs=1e-8)
     errors = np.abs(minimax_values(point, len(values) - 1) - floats(values))
@@ -80,7 +80,7 @@ def test_least_coefficients_have_their_known_sum(row: dict[str, str]) -> None:
     verify(found)
     assert found.objective == expected
     assert least_by_vertices(values, weights, error, keeps_zero=keeps) == expected
-    program = coefficient_program(floats(values), floats(weights), float(error), keeps_zero=keeps)
+    program = coefficient_budget(floats(values), floats(weights), float(error), keeps_zero=keeps).linear
     a = read_split(optimum(program), len(values) - 1)
     assert float(np.abs(a) @ floats(weights)) == pytest.approx(float(expected), abs=1e-6)
 
@@ -93,7 +93,7 @@ def test_error_and_noise_have_their_known_sum(row: dict[str, str]) -> None:
     verify(found)
     assert found.objective == expected
     assert least_by_vertices(values, weights, None, keeps_zero=False) == expected
-    program = noise_program(floats(values), floats(weights))
+    program = approximation_plus_noise(floats(values), floats(weights)).linear
     point = optimum(program)
     assert program.evaluate(point) == pytest.approx(float(expected), abs=1e-8)
     a = read_split(point[:-1], len(values) - 1)
@@ -107,7 +107,9 @@ def test_limited_coefficients_have_the_exact_error(basis: Basis, keeps: bool, li
     """CB-4."""
     target = Target.disjunction(7)
     table = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(7, 4)
-    program = limited_program(floats(list(target.values)), 4, float(Fraction(limit)), table, keeps_zero=keeps)
+    program = limited_coefficients(
+        floats(list(target.values)), 4, float(Fraction(limit)), table, keeps_zero=keeps
+    ).linear
     point = optimum(program)
     found = least_error_within(target, 4, Fraction(limit), basis, free_constant=not keeps, solver=None)
     verify(found)
@@ -168,15 +170,15 @@ def test_entries_lie_between_zero_and_one() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     for values, degree in ((np.ones(1), 0), (np.ones(4), 4), (np.ones(4), -1)):
         with pytest.raises(ProgramError, match="degree"):
-            minimax_program(values, degree, keeps_zero=True)
+            minimax_polynomial(values, degree=degree, keeps_zero=True)
     with pytest.raises(ProgramError, match="degree"):
-        coefficient_program(np.ones(3), np.ones(5), 0.1, keeps_zero=True)
+        coefficient_budget(np.ones(3), np.ones(5), 0.1, keeps_zero=True)
     with pytest.raises(ProgramError, match="at least"):
-        coefficient_program(np.ones(3), np.array([0.0, -1.0]), 0.1, keeps_zero=True)
+        coefficient_budget(np.ones(3), np.array([0.0, -1.0]), 0.1, keeps_zero=True)
     with pytest.raises(ProgramError, match="basis"):
-        limited_program(np.ones(3), 1, 1.0, np.ones((3, 3)), keeps_zero=True)
+        limited_coefficients(np.ones(3), 1, 1.0, np.ones((3, 3)), keeps_zero=True)
     with pytest.raises(ProgramError, match="weights"):
-        noise_program(np.ones(3), np.ones(2))
+        approximation_plus_noise(np.ones(3), np.ones(2))
 
 
 @pytest.mark.solver("cbc")

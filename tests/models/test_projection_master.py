@@ -12,7 +12,7 @@ import pytest
 from dpopt.errors import ProgramError
 from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
 from dpopt.models.best_responses.column_pricing import joined_clauses, pricing_program
-from dpopt.models.records.projection_master import projection_master
+from dpopt.models.records.projection_master import projection
 from dpopt.models.records.whole_multiplicities import rounding_program
 from dpopt.programs import SolveLimits
 from dpopt.queries.clauses import Clauses
@@ -38,7 +38,7 @@ def test_the_worked_example_by_a_general_solver(name: str) -> None:
     solver = get_solver(name)
     if not solver.availability().available:
         pytest.skip(f"{name} is not available")
-    program = projection_master(answers(worked_queries(), RECORDS) > 0, VALUES, np.ones(3))  # PJ-1 to PJ-3
+    program = projection(answers(worked_queries(), RECORDS) > 0, VALUES, np.ones(3)).program  # PJ-1 to PJ-3
     point = np.asarray(solver.solve(program, SolveLimits(seconds=60)).require_solution(), dtype=np.float64)
     np.testing.assert_allclose(point, [0, 4 / 15, 7 / 15, 4 / 15], atol=1e-4)
     assert program.evaluate(point) == pytest.approx(1 / 150, abs=1e-6)
@@ -96,9 +96,9 @@ def test_without_slopes_there_is_nothing_to_price() -> None:
 
 def test_the_master_refuses_what_does_not_fit() -> None:
     with pytest.raises(ProgramError, match="at least"):
-        projection_master(np.zeros((3, 0), dtype=np.bool_), VALUES, np.ones(3))
+        projection(np.zeros((3, 0), dtype=np.bool_), VALUES, np.ones(3))
     with pytest.raises(ProgramError, match="need 3 values"):
-        projection_master(np.zeros((3, 2), dtype=np.bool_), VALUES[:2], np.ones(3))
+        projection(np.zeros((3, 2), dtype=np.bool_), VALUES[:2], np.ones(3))
 
 
 def test_lists_of_clauses_of_different_widths_are_joined_in_their_order() -> None:

@@ -16,7 +16,6 @@ from dpopt.models.best_responses.rows.clause_rows import MOST_ROWS, set_families
 from dpopt.models.best_responses.rows.clique_rows import REPEATS, exclusive_clauses
 from dpopt.models.best_responses.rows.rule_rows import gate_variables
 from dpopt.programs import MaxCsp, MixedIntegerProgram
-from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from tests.circuits import (
     Amount,
@@ -36,18 +35,6 @@ from tests.models.linear_programs import envelope, one_hot, optimum, relaxed, wi
 from tests.strategies import Row, clauses_of
 
 BOTH = st.sampled_from([Formulation.PER_LITERAL, Formulation.AGGREGATED])
-
-
-@given(conjunctive_problems(), BOTH)
-def test_br_1_br_2_br_7_every_record_is_a_feasible_point_of_the_same_objective(
-    program: MaxCsp, formulation: Formulation
-) -> None:
-    mip = max_csp_as_mip(program, formulation)
-    for record in all_records(program.sizes):
-        point = point_from_record(program, record)
-        assert mip.violation(point) == 0
-        assert mip.evaluate(point) == program.objective(record)
-        assert record_from_point(program, point).tolist() == record.tolist()
 
 
 @given(conjunctive_problems(max_clauses=4), BOTH)
@@ -134,21 +121,6 @@ def test_rounding_errors_of_a_solver_do_no_harm_to_the_record() -> None:
     program = MaxCsp(np.array([3, 2]), clauses_of([([(0, 0, True)], 2)]), np.array([1]))
     point = np.array([1e-9, 0.9999999, 0.0, -1e-12, 1.0000001, 0.5])
     assert record_from_point(program, point).tolist() == [1, 1]
-
-
-def test_a_hundred_thousand_clauses_become_rows_without_a_loop() -> None:
-    generator = np.random.default_rng(3)
-    sizes = np.full(40, 10)
-    attributes = np.argsort(generator.random((100_000, 40)), axis=1)[:, :3]
-    values = generator.integers(0, 10, size=(100_000, 3))
-    signs = generator.random((100_000, 3)) < 0.5
-    weights = np.where(generator.random(100_000) < 0.5, -1, 1)
-    program = MaxCsp(sizes, Clauses.conjunctions(attributes, values, signs), weights)
-    mip = max_csp_as_mip(program)
-    record = generator.integers(0, sizes).astype(np.int32)
-    point = point_from_record(program, record)
-    assert mip.violation(point) == 0
-    assert mip.evaluate(point) == program.objective(record)
 
 
 SHARES = st.integers(0, 8).map(lambda eighths: eighths / 8)

@@ -17,7 +17,7 @@ from dpopt.models.records.small_database import (
     bound_by_multipliers,
     database_of,
     largest_difference,
-    nearest_database,
+    small_database,
 )
 from dpopt.private.mechanisms.net.net_kernels import certified_bound, improve, interval_bound
 from dpopt.solvers.registry import get_solver
@@ -52,7 +52,7 @@ def test_known_optima_are_those_of_all_databases(place: int) -> None:
 def test_a_solver_and_the_textbook_find_the_known_optimum(place: int) -> None:
     answers, targets, records, objective = instance(OPTIMA[place])
     shares = np.array([float(target) for target in targets])
-    program = nearest_database(answers, shares, records)
+    program = small_database(answers, shares, records).linear
     counts = database_of(np.asarray(get_solver("cbc").solve(program).require_solution()))
     assert counts.sum() == records
     assert largest_difference(answers, shares, counts) == pytest.approx(float(objective), abs=1e-9)
@@ -69,7 +69,7 @@ def test_the_relaxation_of_the_worked_example_is_the_best_bound_by_multipliers()
     best = bound_by_multipliers(
         answers, targets, records, [Fraction(1), Fraction(0), Fraction(1), Fraction(-1)], low=low, high=high
     )
-    relaxed = nearest_database(answers, np.array([float(t) for t in targets]), records, whole=False)
+    relaxed = small_database(answers, np.array([float(t) for t in targets]), records, whole=False).linear
     value = np.asarray(get_solver("highs").solve(relaxed).require_solution())[-1]
     assert best == Fraction(1, 12) < objective
     assert value == pytest.approx(1 / 12, abs=1e-7)
@@ -129,7 +129,7 @@ def test_subgradient_steps_come_near_to_the_relaxation() -> None:
     multipliers = np.zeros(len(answers))
     box = (low, high, records, answers, targets, size)
     improve(*box, multipliers, 400)
-    relaxed = nearest_database(answers, targets / (records * size), records, whole=False)
+    relaxed = small_database(answers, targets / (records * size), records, whole=False).linear
     value = size * np.asarray(get_solver("highs").solve(relaxed).require_solution())[-1]
     assert 0.8 * value < int(certified_bound(*box, multipliers, 2.0**20)) <= value + 1
 
@@ -148,7 +148,7 @@ def test_what_is_no_instance_is_refused(
     answers: NDArray[np.int8], targets: NDArray[np.float64], records: int
 ) -> None:
     with pytest.raises(ProgramError):
-        nearest_database(answers, targets, records)
+        small_database(answers, targets, records)
 
 
 def test_an_empty_box_is_refused() -> None:

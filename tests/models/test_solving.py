@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting import Charge, ChargeKind, NeighbouringRelation
 from dpopt.errors import ProgramError, WorkloadError
-from dpopt.models import AsMip, Formulation, accepting_max_csp, best_response, point_from_record, read_record
+from dpopt.models import AsMip, Formulation, accepting_max_csp, point_from_record, read_record, round_program
 from dpopt.models.best_responses.presolved import SHORTEST, Presolved
 from dpopt.programs import (
     NO_LIMITS,
@@ -58,7 +58,7 @@ def test_the_objective_is_the_number_of_true_draws_up_to_a_constant(
     net = np.zeros(5, dtype=np.int64)
     for draw in draws:
         net[draw % 5] += 1 if draw < 5 else -1
-    program = best_response(workload, OF_DRAWS, sampled(net))
+    program = round_program(workload, OF_DRAWS, sampled(net))
     records = all_records(OF_DRAWS)
     truth = naive_truth(workload, records)
     score = np.array([[truth[draw % 5] if draw < 5 else ~truth[draw % 5]] for draw in draws]).sum(axis=(0, 1))
@@ -68,22 +68,22 @@ def test_the_objective_is_the_number_of_true_draws_up_to_a_constant(
 
 def test_a_query_drawn_as_often_as_its_negation_leaves_no_clause() -> None:
     workload = Clauses.conjunctions([[0], [1]], [[1], [2]], [[True], [False]])
-    program = best_response(workload, OF_DRAWS, sampled(np.array([0, -2])))
+    program = round_program(workload, OF_DRAWS, sampled(np.array([0, -2])))
     assert (len(program.clauses), program.weights.tolist()) == (1, [-2])
-    empty = best_response(workload, OF_DRAWS, sampled(np.array([0, 0])))
+    empty = round_program(workload, OF_DRAWS, sampled(np.array([0, 0])))
     assert len(empty.clauses) == 0
 
 
 def test_a_draw_from_another_workload_is_refused() -> None:
     workload = Clauses.conjunctions([[0]], [[1]], [[True]])
     with pytest.raises(ProgramError, match="workload"):
-        best_response(workload, OF_DRAWS, sampled(np.array([0, 1])))
+        round_program(workload, OF_DRAWS, sampled(np.array([0, 1])))
 
 
 def test_a_workload_of_another_schema_is_refused() -> None:
     workload = Clauses.conjunctions([[2]], [[5]], [[True]])
     with pytest.raises(WorkloadError):
-        best_response(workload, OF_DRAWS, sampled(np.array([1])))
+        round_program(workload, OF_DRAWS, sampled(np.array([1])))
 
 
 SMALL = MaxCsp(np.array([2, 3]), clauses_of([([(0, 1, True)], 2)]), np.array([5]))
@@ -127,7 +127,7 @@ PROBLEM = MaxCsp(
 
 @dataclass
 class Scripted:
-    """A solver that answers what it is told to, and remembers what it was asked."""
+    """A solver that answers as scripted, and remembers what it was asked."""
 
     answer: Callable[[Any], SolveResult]
     capabilities: frozenset[Capability] = frozenset({Capability.MIP, Capability.WARM_START})

@@ -87,7 +87,7 @@ def test_records_with_few_ones_move_less(ones: int) -> None:
     assert max(distance(a, b) for a in vectors for b in vectors) <= 2 * stated
 
 
-def test_inclusion_and_exclusion_moves_every_set() -> None:
+def test_inclusion_and_exclusion_is_sensitive_in_every_set() -> None:
     assert inclusion_exclusion_sensitivity(3, 6) == 6 + 15 + 20
     signs = Polynomial(3, (Fraction(0), Fraction(1), Fraction(-1), Fraction(1)))
     assert binomial_sensitivity(signs, 6) == 41

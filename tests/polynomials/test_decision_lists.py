@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import PolynomialError, SolverUnavailableError
-from dpopt.models.polynomials.decision_lists import list_program
+from dpopt.models.polynomials.decision_lists import decision_lists
 from dpopt.polynomials.decision_lists import approximation_error, best_coefficients, rounded
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.results import SolveResult
@@ -113,7 +113,7 @@ def test_any_solver_of_linear_programs_gives_coefficients_within_the_optimum(nam
     if not get_solver(name).availability().available:
         pytest.skip(f"{name} cannot run here")
     family, weights = family_of(3, 3), np.array([0.01, 0.02, 0.03])
-    stated = list_program(3, 3, weights, gaussian=False, replaced=False).program
+    stated = decision_lists(3, 3, weights, gaussian=False, replaced=False).model.linear
     least = stated.evaluate(np.asarray(get_solver("highs").solve(stated).require_solution()))
     found = best_coefficients(family, weights, gaussian=False, replaced=False, solver=name)
     sensitivity = [found.sensitivity(j, replaced=False, squared=False) / 2**found.bits for j in range(3)]

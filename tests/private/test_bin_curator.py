@@ -11,22 +11,17 @@ from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.charges import Charge
-from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError
 from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
-from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from dpopt.transcript.journal import MemoryJournal
-from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
+from tests.private.test_counting_curator import curator
+from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 BINS, NODES = 4, 4
 GROUPS = np.array([0, 0, -1, 1], dtype=np.int64)
@@ -126,75 +121,14 @@ def test_an_edge_that_is_replaced_can_bring_two_nodes_into_use() -> None:
     assert what.charge(2, REPLACE).parameter == pytest.approx(1.0)
 
 
-def curator(
-    counts: BinCounts, *charges: Charge, noise: object = None, relation: NeighbouringRelation = ADD_REMOVE
-) -> tuple[CountingCurator, Ledger, EventJournal]:
-    ledger, journal = Ledger(EVERYTHING, relation), EventJournal([])
-    ledger.reserve(charges)
-    made = CountingCurator(counts, ledger, journal, size=3, noise=noise)  # type: ignore[arg-type]
-    return made, ledger, journal
-
-
-class Exact(OpendpNoise):
-    """No noise, and a note of what was asked."""
-
-    def __init__(self, events: list[str]) -> None:
-        self.events = events
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(f"laplace {scale}")
-        return counts
-
-
 COUNTS = of_bins((0, 0, 1, 3, 3, 3))
-SUMS = GroupSums("groups", 2.0, False, GROUPS, 2)
-
-
-def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    events: list[str] = []
-    ledger, journal = Ledger(EVERYTHING, ADD_REMOVE), EventJournal(events)
-    ledger.reserve([SUMS.charge(1, ADD_REMOVE)])
-    answers = CountingCurator(COUNTS, ledger, journal, size=3, noise=Exact(events)).measure(SUMS)
-    assert events == ["journal charge", "laplace 2.0", "journal measurement"]
-    assert answers.values.tolist() == [3, 3]
-    assert ledger.entries[-1] == answers.charge
-    assert ledger.spent().epsilon == float("inf")  # the noise is not OpenDP's own
-
-
-def test_the_true_noise_leaves_the_ledger_private() -> None:
-    made, ledger, _ = curator(COUNTS, SUMS.charge(1, ADD_REMOVE))
-    made.measure(SUMS)
-    assert ledger.is_private
-    assert ledger.spent().epsilon == pytest.approx(0.5)
-
-
-def test_other_noise_marks_the_ledger() -> None:
-    _, ledger, _ = curator(COUNTS, noise=ScriptedNoise([1]))
-    assert [entry.mechanism for entry in ledger.entries] == [NOT_PRIVATE_DRAWS]
-
-
-def test_nothing_is_measured_twice_or_unreserved() -> None:
-    made, ledger, journal = curator(COUNTS, *[SUMS.charge(1, ADD_REMOVE)] * 2)
-    made.measure(SUMS)
-    with pytest.raises(BudgetError, match="drawn before"):
-        made.measure(SUMS)
-    with pytest.raises(BudgetError):
-        made.measure(BinsInUse("in use", 2.0, False))
-    assert journal.events == ["journal charge", "journal measurement"]
-    assert len(ledger.entries) == 1
 
 
 def test_groups_of_nodes_are_refused_before_anything_is_spent() -> None:
-    graph = of_edges(((0, 1),))
-    made, ledger, _ = curator(graph, SUMS.charge(1, ADD_REMOVE))
+    made, ledger = curator(of_edges(((0, 1),)))
     with pytest.raises(PlanError, match="an edge may count twice"):
-        made.measure(SUMS)
+        made.measure(GroupSums("groups", 2.0, False, GROUPS, 2))
     assert ledger.entries == ()
-
-
-def test_under_replace_one_the_size_is_the_number_of_records() -> None:
-    with pytest.raises(PrivateDataError, match="plan was made for n = 3"):
-        curator(COUNTS, relation=REPLACE)
 
 
 @pytest.mark.parametrize("length", [1, 3, 6])
@@ -254,17 +188,3 @@ def test_counts_stay_where_they_are(attempt: Callable[[BinCounts], object]) -> N
 def test_measurements_that_make_no_sense_are_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         make()
-
-
-def test_only_these_counts_are_measured() -> None:
-    """Whatever has a name, a charge and exact values of its own is refused, and nothing is spent."""
-
-    class Sly(BinsInUse):
-        __slots__ = ()
-
-    counts = BinCounts.from_counts([1, 2, 0])
-    ledger = Ledger(Budget(1.0, 0.0, None, Accountant.PURE), NeighbouringRelation.ADD_REMOVE)
-    curator = CountingCurator(counts, ledger, MemoryJournal(keep=False), size=0)
-    with pytest.raises(PlanError, match="found a Sly"):
-        curator.measure(Sly("sly", 1.0, gaussian=False))
-    assert not ledger.entries

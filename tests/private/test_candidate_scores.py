@@ -15,17 +15,12 @@ from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.schema import Schema
 from tests.tiny_measuring import RECORDS, SCHEMA, marginals, neighbours
-from tests.tiny_runs import Table, dataset_of
+from tests.tiny_runs import Table, coded_schema, dataset_of
 
 SIZES = (3, 2, 5, 4)
-WIDER = Schema(
-    tuple(
-        Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(map(str, range(size))))
-        for i, size in enumerate(SIZES)
-    )
-)
+WIDER = coded_schema(*SIZES)
 CANDIDATES = marginals([0], [1], [0, 1])
 
 
@@ -170,15 +165,15 @@ def test_no_two_neighbours_move_scores_apart_by_more_than_the_spread_and_some_re
 
 
 def test_progress_depends_on_public_sizes_only() -> None:
-    told: list[list[float]] = []
+    reported: list[list[float]] = []
     for rows in (1, 60):
         table, candidates, records = random_case(7)
         shares: list[float] = []
         scores = CandidateScores(data(table[:rows]), size=60)
         scores.of(candidates, "l1", records, np.ones(17, dtype=np.int64), progress=shares.append)
-        told.append(shares)
-    assert told[0] == told[1]
-    assert told[0][-1] == 1.0
+        reported.append(shares)
+    assert reported[0] == reported[1]
+    assert reported[0][-1] == 1.0
 
 
 @pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy])

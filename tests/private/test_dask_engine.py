@@ -137,9 +137,7 @@ def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
 
 
 def test_tables_that_cannot_be_split_are_refused(tmp_path: Path, workers: DaskWorkers) -> None:
-    with pytest.raises(
-        PrivateDataError, match="save the table as Parquet, or cut it into a folder of several CSV files"
-    ):
+    with pytest.raises(PrivateDataError, match="save the table as Parquet, or cut it into a folder"):
         opened(write_csv(tmp_path / "t.csv", frame(9)), workers)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.csv").write_text("note,rooms,sex,age,member\n")
@@ -282,7 +280,7 @@ def test_reports_of_workers_hold_counts_and_no_records(tmp_path: Path) -> None:
     assert repr(report) == object.__repr__(report)  # the address in memory alone
 
 
-def test_errors_of_workers_are_told_without_their_texts(
+def test_errors_of_workers_are_reported_without_their_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part, how = reading(write_parquet(tmp_path / "t.parquet", frame(9)))

@@ -30,12 +30,11 @@ from dpopt.schema.rules.threshold_circuit import NO_RULES
 from tests.marginals import marginal_sets, marginals_of
 from tests.schema.rules.rule_examples import FORMS, RECORDS, decoded, obeys, schema_with
 from tests.source_code import ROOT
+from tests.tiny_runs import coded_schema
 from tests.wide_tables import some_cells
 
 SIZES = (3, 1, 4, 2, 5)
-SCHEMA = Schema(
-    tuple(Attribute(f"x{i}", AttributeKind.CATEGORICAL, tuple(range(size))) for i, size in enumerate(SIZES))
-)
+SCHEMA = coded_schema(*SIZES)
 
 
 def records_of(seed: int, rows: int) -> NDArray[np.int32]:

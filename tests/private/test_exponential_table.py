@@ -117,7 +117,7 @@ def test_a_step_too_small_for_the_tables_is_refused() -> None:
         ExponentialTable(Decimal("1e-9"), 1_000_000)
 
 
-def test_a_step_so_large_that_no_two_scores_could_be_told_apart_is_refused() -> None:
+def test_a_step_so_large_that_no_two_scores_could_be_distinguished_is_refused() -> None:
     """Accepted, it would count every score as the best one: uniform draws in every round, without a word."""
     with pytest.raises(PlanError, match="choose a smaller step"):
         ExponentialTable(Decimal(35), 1)

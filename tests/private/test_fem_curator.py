@@ -16,17 +16,11 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SelectedQuery
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
+from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, sized_schema
 
-SCHEMA = Schema(
-    tuple(
-        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
-        for name, size in (("p", 3), ("q", 2), ("r", 4))
-    )
-)
+SCHEMA = sized_schema(p=3, q=2, r=4)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 GENERATOR = np.random.default_rng(5)
 TABLE = tuple(tuple(int(v) for v in GENERATOR.integers(0, [3, 2, 4])) for _ in range(30))

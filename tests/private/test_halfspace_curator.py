@@ -10,64 +10,32 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
 
-from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.halfspace_kernels import count_angles, count_positive_sides
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
-    HalfspaceMeasurement,
     ProjectedPoints,
     Sides,
 )
 from dpopt.private.measurements.measurement import NumberOfRecords
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling
-from tests.exact_counts_loss import AMPLE
 from tests.exact_halfspace_loss import COLUMNS, UNIVERSE, point_neighbours, points_of, projections, sides_of
-from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
+from tests.private.test_counting_curator import curator
+from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 RELATIONS = [ADD_REMOVE, REPLACE]
 BOUNDS = PointColumns(("a", "b"), Scaling.BOUNDS, ((0.0, 10.0), (-1.0, 1.0)))
 UNIT_COLUMNS = PointColumns(("a", "b"), Scaling.UNIT)
 
 
-class Silent(OpendpNoise):
-    """No noise, and a note of what was asked."""
-
-    def __init__(self, events: list[str]) -> None:
-        self.events = events
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(f"laplace {scale}")
-        return counts
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(f"gaussian {scale}")
-        return counts
-
-
-def curator(
-    *reserved: HalfspaceMeasurement,
-    kind: str = "plane",
-    relation: NeighbouringRelation = ADD_REMOVE,
-    size: int = 3,
-    noise: Noise | None = None,
-    events: list[str] | None = None,
-) -> tuple[CountingCurator, Ledger]:
-    gaussian = bool(reserved) and reserved[0].gaussian
-    ledger = Ledger(AMPLE[gaussian], relation)
-    ledger.reserve([what.charge(projections(kind), relation) for what in reserved])
-    journal = EventJournal([] if events is None else events)
-    table = ((1, 0), (0, 1), (2, -3))
-    return CountingCurator(
-        ProjectedPoints.of(points_of(table), projections(kind)), ledger, journal, size=size, noise=noise
-    ), ledger
+def held(
+    table: tuple[tuple[int, int], ...] = ((1, 0), (0, 1), (2, -3)), kind: str = "plane"
+) -> ProjectedPoints:
+    return ProjectedPoints.of(points_of(table), projections(kind))
 
 
 def counted(kind: str, table: tuple[tuple[int, int], ...], relation: NeighbouringRelation) -> list[int]:
@@ -119,12 +87,9 @@ def test_arcs_divide_the_circle(height: int) -> None:
 
 @pytest.mark.parametrize("kind", ["plane", "line"])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_silent_noise_gives_sides_as_they_are_counted_one_by_one(
-    relation: NeighbouringRelation, kind: str
-) -> None:
-    what = Sides(2.0, False)
-    made, _ = curator(what, kind=kind, relation=relation, noise=Silent([]))
-    assert made.measure(what).values.tolist() == counted(kind, ((1, 0), (0, 1), (2, -3)), relation)
+def test_sides_are_those_counted_one_by_one(relation: NeighbouringRelation, kind: str) -> None:
+    table = ((1, 0), (0, 1), (2, -3))
+    assert Sides(2.0, False).exact(held(table, kind), relation).tolist() == counted(kind, table, relation)
 
 
 def test_a_tie_is_not_on_the_positive_side() -> None:
@@ -179,42 +144,15 @@ def test_sides_do_not_depend_on_the_other_records_or_on_their_order() -> None:
     assert whole[7] == sum(exact)
 
 
-def test_counts_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    for gaussian, distribution in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
-        events: list[str] = []
-        what: list[HalfspaceMeasurement] = [
-            NumberOfRecords(2.0, gaussian),
-            Sides(2.0, gaussian),
-            Arcs(2.0, gaussian, 0),
-            Arcs(2.0, gaussian, 1),
-        ]
-        made, ledger = curator(*what, noise=Silent(events), events=events)
-        for one in what:
-            answers = made.measure(one)
-            assert ledger.entries[-1] == answers.charge == one.charge(projections("plane"), ADD_REMOVE)
-        assert events == ["journal charge", distribution, "journal measurement"] * 4
-
-
-def test_nothing_is_measured_twice_or_unreserved() -> None:
-    what, louder = Sides(2.0, False), Sides(3.0, False)
-    made, ledger = curator(what, what, louder)
-    made.measure(what)
-    for again in (what, louder):
-        with pytest.raises(BudgetError, match="was drawn before"):
-            made.measure(again)
-    with pytest.raises(BudgetError, match="not part of the reserved plan"):
-        made.measure(Arcs(2.0, False, 0))
-    assert len(ledger.entries) == 1
-
-
-def test_only_these_counts_are_measured() -> None:
-    class Sly(Sides):
-        __slots__ = ()
-
-    made, ledger = curator(Sides(2.0, False))
-    with pytest.raises(PlanError, match="found a Sly"):
-        made.measure(Sly(2.0, False))
-    assert ledger.entries == ()
+def test_what_is_measured_of_points_is_charged_one_by_one() -> None:
+    what: list[Counted] = [
+        NumberOfRecords(2.0, False),
+        Sides(2.0, False),
+        Arcs(2.0, False, 0),
+        Arcs(2.0, False, 1),
+    ]
+    made, ledger = curator(held(), *what)
+    assert [made.measure(one).charge for one in what] == list(ledger.entries)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
@@ -223,32 +161,16 @@ def test_noise_that_is_none_is_refused(scale: float) -> None:
         Sides(scale, False)
 
 
-def test_the_true_noise_leaves_the_ledger_private_and_other_noise_marks_it() -> None:
-    what = Sides(2.0, False)
-    made, ledger = curator(what)
-    made.measure(what)
-    assert ledger.is_private
-    _, ledger = curator(noise=ScriptedNoise([1]))
-    assert [entry.mechanism for entry in ledger.entries] == [NOT_PRIVATE_DRAWS]
-
-
-def test_sizes_and_coordinates_fit() -> None:
-    curator(relation=REPLACE)
-    with pytest.raises(PrivateDataError, match="plan was made for n = 2"):
-        curator(relation=REPLACE, size=2)
-    ledger = Ledger(AMPLE[False], ADD_REMOVE)
+def test_coordinates_fit() -> None:
     points = HalfspacePoints.of(np.eye(3), PointColumns(("a", "b", "c"), Scaling.UNIT))
     with pytest.raises(PrivateDataError, match="points of 3 coordinates"):
-        CountingCurator(ProjectedPoints.of(points, projections("plane")), ledger, EventJournal([]), size=3)
+        ProjectedPoints.of(points, projections("plane"))
 
 
 @pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy, np.asarray, len, list])
-def test_points_and_curators_stay_where_they_are(attempt: object) -> None:
+def test_points_stay_where_they_are(attempt: object) -> None:
     with pytest.raises(PrivacyBoundaryError):
         attempt(points_of(UNIVERSE))  # type: ignore[operator]
-    if attempt is pickle.dumps:
-        with pytest.raises(PrivacyBoundaryError):
-            pickle.dumps(curator()[0])
 
 
 def test_points_are_scaled_as_declared() -> None:

@@ -22,7 +22,7 @@ from dpopt.private.curators.searching_curator import (
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import NoisySearch
-from tests.private.test_bin_curator import Exact
+from tests.noises import NoNoise
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 EVERYTHING = Budget(1e9, 0.0, None, Accountant.PURE)
@@ -38,7 +38,7 @@ def curator(*charges: Charge, counts: list[int] = COUNTS) -> tuple[SearchingCura
     ledger.reserve(charges)
     held = BinCounts.from_counts(counts)
     return (
-        SearchingCurator(held, ledger, journal, shape=(len(counts),), size=9, noise=Exact([])),
+        SearchingCurator(held, ledger, journal, shape=(len(counts),), size=9, noise=NoNoise()),
         ledger,
         journal,
     )
@@ -128,7 +128,7 @@ def splitter(*cuts: MedianCut, shape: tuple[int, ...] = (4, 3)) -> tuple[Searchi
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([charge for cut in cuts if (charge := cut.charge(ADD_REMOVE)) is not None])
     held = BinCounts.from_counts(cells.reshape(-1))
-    return SearchingCurator(held, ledger, MemoryJournal(), shape=shape, size=9, noise=Exact([])), cells
+    return SearchingCurator(held, ledger, MemoryJournal(), shape=shape, size=9, noise=NoNoise()), cells
 
 
 def test_without_noise_a_cut_is_at_the_median_of_each_box() -> None:
@@ -149,7 +149,7 @@ def test_boxes_of_one_bin_stay_whole_and_two_bins_need_no_comparison() -> None:
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([])
     held = BinCounts.from_counts([5, 1])
-    made = SearchingCurator(held, ledger, MemoryJournal(), shape=(2, 1), size=9, noise=Exact([]))
+    made = SearchingCurator(held, ledger, MemoryJournal(), shape=(2, 1), size=9, noise=NoNoise())
     first = made.cut(cuts[0])
     assert (first.ends.tolist(), first.charge) == ([0], None)
     assert made.cut(cuts[1]).ends.tolist() == [0, 1]
@@ -181,11 +181,11 @@ def test_graphs_are_not_searched() -> None:
     graph = BinCounts.of_degrees(np.array([1, 1, 0, 0]), 1)
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([search().charge(ADD_REMOVE)])
-    made = SearchingCurator(graph, ledger, MemoryJournal(), shape=(4,), size=9, noise=Exact([]))
+    made = SearchingCurator(graph, ledger, MemoryJournal(), shape=(4,), size=9, noise=NoNoise())
     with pytest.raises(PlanError, match="nodes"):
         made.search(search())
     with pytest.raises(PrivateDataError, match="made for 5 bins, and 4 were counted"):
-        SearchingCurator(graph, ledger, MemoryJournal(), shape=(5,), size=9, noise=Exact([]))
+        SearchingCurator(graph, ledger, MemoryJournal(), shape=(5,), size=9, noise=NoNoise())
 
 
 def test_ends_that_are_no_positions_are_refused() -> None:

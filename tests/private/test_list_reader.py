@@ -1,4 +1,4 @@
-"""Rows from files and texts: what is read, and what the owner is told."""
+"""Rows from files and texts: what is read, and what refusals say."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def test_a_source_that_is_not_private_marks_the_ledger(sources: dict[str, object
     assert private or ledger.entries[0].mechanism == NOT_PRIVATE_DRAWS
 
 
-def test_progress_of_measuring_and_selecting_is_told() -> None:
+def test_progress_of_measuring_and_selecting_is_reported() -> None:
     shares: list[float] = []
     ledger = Ledger(RHO, ADD_REMOVE)
     ledger.reserve([SELECTIONS[0].charge(ADD_REMOVE), CHARGES[0]])

@@ -18,17 +18,11 @@ from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_multisets import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
+from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, sized_schema
 
-SCHEMA = Schema(
-    tuple(
-        Attribute(name, AttributeKind.CATEGORICAL, tuple(f"{name}{i}" for i in range(size)))
-        for name, size in (("p", 3), ("q", 2))
-    )
-)
+SCHEMA = sized_schema(p=3, q=2)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 TABLE = tuple((i % 3, int(i % 5 < 2)) for i in range(30))
 RANGE = Decimal("0.7")

@@ -12,7 +12,8 @@ from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.domains import Domains
-from tests.tiny_measuring import SCHEMA, Exact, marginals
+from tests.noises import NoNoise
+from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_runs import ADD_REMOVE, Table, dataset_of
 
 TABLE: Table = ((0, 2), (1, 2), (1, 0), (1, 2), (0, 0))
@@ -41,7 +42,7 @@ def test_clauses_count_what_their_cells_count() -> None:
 
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_the_noise_is_asked_for_once_per_count_with_the_scale_of_the_plan(gaussian: bool) -> None:
-    what, noise = Measurement("all", ALL, 4.5, gaussian), Exact()
+    what, noise = Measurement("all", ALL, 4.5, gaussian), NoNoise()
     charge = what.charge(SCHEMA.sizes, ADD_REMOVE)
     answers = with_noise(exact_counts(dataset_of(SCHEMA, TABLE), ALL), what, charge, noise)
     assert noise.events == ["gaussian" if gaussian else "laplace"]
@@ -51,7 +52,7 @@ def test_the_noise_is_asked_for_once_per_count_with_the_scale_of_the_plan(gaussi
     assert answers.noise == ("discrete Gaussian" if gaussian else "discrete Laplace")
 
 
-class Shifted(Exact):
+class Shifted(NoNoise):
     """Adds the scale to every count."""
 
     def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import product
 from math import sqrt
@@ -19,6 +18,7 @@ from dpopt.errors import BudgetError
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.released import NoisyAnswers
+from tests.noises import NoNoise
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, conjunctions, dataset_of, universe
 
 SCHEMA = Schema(
@@ -43,35 +43,13 @@ def _claims_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@dataclass
-class Exact:
-    """Noise of zero that keeps the counts it was given; it calls itself private, so that totals stay finite."""
-
-    events: list[str]
-    counts: list[NDArray[np.int64]] = field(default_factory=list)
-    scales: list[float] = field(default_factory=list)
-    is_private: bool = True
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return self._take("gaussian", counts, scale)
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return self._take("laplace", counts, scale)
-
-    def _take(self, name: str, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(name)
-        self.counts.append(counts)
-        self.scales.append(scale)
-        return counts.copy()
-
-
 def measured(
     table: Table, relation: NeighbouringRelation = ADD_REMOVE, *, gaussian: bool = True, scale: float = 2.0
-) -> tuple[Curator, Exact, Ledger, EventJournal]:
+) -> tuple[Curator, NoNoise, Ledger, EventJournal]:
     events: list[str] = []
     ledger = Ledger(RHO, relation)
     ledger.reserve([one_way_charge(3, scale=scale, gaussian=gaussian, relation=relation)])
-    noise, journal = Exact(events), EventJournal(events)
+    noise, journal = NoNoise(events), EventJournal(events)
     curator = Curator(
         dataset_of(SCHEMA, table),
         WORKLOAD.clauses,

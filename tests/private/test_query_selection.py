@@ -44,7 +44,7 @@ def selection_of(
     )
 
 
-def told(by: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def observed(by: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     numbers = np.array(by, dtype=np.int64)
     satisfied = np.flatnonzero(numbers)
     return satisfied, numbers[satisfied]
@@ -84,7 +84,7 @@ def check_distribution(
     order = [i for i, found in enumerate(seen) if found] + [i for i, found in enumerate(seen) if not found]
     signed = [2 * i + side for i in order for side in (0, 1)]
     for point, place in boundaries([weights[query] for query in signed]):
-        assert selection.draw(*told(by), scripted_points([point])) == signed[place]
+        assert selection.draw(*observed(by), scripted_points([point])) == signed[place]
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,7 +133,7 @@ def test_blocks_and_threads_do_not_change_what_a_point_selects(threads: int) -> 
     signed = [2 * i + side for i in order for side in (0, 1)]
     ends = boundaries([weights[query] for query in signed])
     for point, place in ends[:: len(ends) // 60] + ends[-2:]:
-        assert selection.draw(*told(by), scripted_points([point])) == signed[place]
+        assert selection.draw(*observed(by), scripted_points([point])) == signed[place]
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
@@ -175,7 +175,7 @@ def test_millions_of_queries_are_not_held() -> None:
         range_=Decimal("0.5"),
         units=4,
     )
-    found = {selection.draw(*told([0, 0, 0, 2]), words(seed)) for seed in range(50)}
+    found = {selection.draw(*observed([0, 0, 0, 2]), words(seed)) for seed in range(50)}
     assert all(0 <= signed < 96_000_000 for signed in found)
     assert len(found) > 40
 
@@ -188,7 +188,7 @@ def words(seed: int):  # type: ignore[no-untyped-def]
 
 def test_a_query_that_everybody_satisfies_and_nobody_answers_is_selected_nearly_always() -> None:
     selection = selection_of([50, 0, 3], rows=50, size=50, records=2, range_="5", relation=ADD_REMOVE)
-    found = [selection.draw(*told([0, 2, 0]), words(seed)) for seed in range(30)]
+    found = [selection.draw(*observed([0, 2, 0]), words(seed)) for seed in range(30)]
     # Query 0 and the negation of query 1 have error 1 (250 in the exponent); all else is beyond exp(-200).
     assert set(found) <= {0, 3}
     assert set(found) == {0, 3}
@@ -202,7 +202,7 @@ def test_a_table_far_from_the_public_size_selects_like_any_other(rows: int) -> N
         selection = selection_of(
             counts, rows=rows, size=1_000, records=20, range_="0.5", relation=ADD_REMOVE, hold_all=True
         )
-        assert all(0 <= selection.draw(*told(by), words(seed)) < 4 for seed in range(5))
+        assert all(0 <= selection.draw(*observed(by), words(seed)) < 4 for seed in range(5))
 
 
 def test_too_many_queries_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Wide tables of zeros and ones: what is read from every layout, and what the owner is told."""
+"""Wide tables of zeros and ones: what is read from every layout, and what refusals say."""
 
 from __future__ import annotations
 

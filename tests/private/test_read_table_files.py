@@ -158,11 +158,11 @@ def test_progress_rises_to_one(table: Path, tmp_path: Path) -> None:
     table.write_text(HEADER + "1,F,5\n" * 10)
     pq.write_table(pa.table({"sex": ["M", None], "age": [70, 5]}), tmp_path / "t")
     for source in (table, tmp_path / "t", pd.DataFrame({"sex": ["F"], "age": [5]})):
-        told: list[float] = []
-        read_table(source, SCHEMA, progress=told.append)
-        assert told == sorted(told)
-        assert told[-1] == 1.0
-        assert all(0 <= fraction <= 1 for fraction in told)
+        reported: list[float] = []
+        read_table(source, SCHEMA, progress=reported.append)
+        assert reported == sorted(reported)
+        assert reported[-1] == 1.0
+        assert all(0 <= fraction <= 1 for fraction in reported)
 
 
 def test_columns_that_the_schema_does_not_name_are_listed_and_not_read(table: Path) -> None:
@@ -192,7 +192,7 @@ and pass --on-invalid other"""
     assert text == expected
 
 
-def test_all_kinds_of_problems_in_a_column_are_told(table: Path) -> None:
+def test_all_kinds_of_problems_in_a_column_are_reported(table: Path) -> None:
     text = refusal(table, HEADER + "1,F,x\n2,F,1.5\n3,F,\n4,F,200\n5,f,' 7'\n6,F,\"1,5\"\n")
     for part in ("'x' is not a number", "1.5 is not a whole number", "is missing", "200 lies outside"):
         assert part in text

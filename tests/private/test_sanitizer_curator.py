@@ -1,9 +1,7 @@
-"""Sums of coefficients: what they are, what they cost over all neighbours of tiny tables, and in which order."""
+"""Sums of coefficients: what they are, what they cost over all neighbours of tiny tables, and what of functions is trusted."""
 
 from __future__ import annotations
 
-import copy
-import pickle
 from fractions import Fraction
 from math import comb
 
@@ -11,23 +9,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
-from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.sanitizer_sums import (
     CoefficientSums,
     CoefficientTable,
     coefficient_sums,
     sensitivity_and_scale,
 )
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
 from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, TableFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.exact_counts_loss import AMPLE
 from tests.exact_sanitizer_loss import (
     FAMILIES,
     THREE,
@@ -40,8 +34,8 @@ from tests.exact_sanitizer_loss import (
     symmetric,
 )
 from tests.exact_summary_loss import MIXED, UNIVERSES
-from tests.private.test_trust import ClaimingNoise
-from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, dataset_of
+from tests.private.test_counting_curator import curator
+from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, dataset_of
 
 TABLE: Table = ((0, 2), (1, 1), (1, 1))
 FAMILY = random_table()
@@ -51,37 +45,8 @@ def what(*, scale: float = 2.0, gaussian: bool = False, unit: float = UNIT) -> C
     return CoefficientSums("the coefficients", unit, scale, gaussian)
 
 
-class Silent(OpendpNoise):
-    """No noise, and a note of what was asked."""
-
-    def __init__(self, events: list[str]) -> None:
-        self.events = events
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(f"laplace {scale}")
-        return counts
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        self.events.append(f"gaussian {scale}")
-        return counts
-
-
-def curator(
-    *reserved: CoefficientSums,
-    family: PolynomialFamily = FAMILY,
-    table: Table = TABLE,
-    relation: NeighbouringRelation = ADD_REMOVE,
-    size: int = 3,
-    noise: Noise | None = None,
-    events: list[str] | None = None,
-) -> tuple[CountingCurator, Ledger]:
-    ledger = Ledger(AMPLE[any(one.gaussian for one in reserved)], relation)
-    ledger.reserve([one.charge(family, relation) for one in reserved])
-    journal = EventJournal([] if events is None else events)
-    dataset = dataset_of(family.schema, table)
-    return CountingCurator(
-        CoefficientTable.of(dataset, family), ledger, journal, size=size, noise=noise
-    ), ledger
+def held(family: PolynomialFamily, table: Table = TABLE) -> CoefficientTable:
+    return CoefficientTable.of(dataset_of(family.schema, table), family)
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -118,13 +83,12 @@ def test_charges_of_bits_are_binomial_coefficients(degree: int, number: int) -> 
 
 @pytest.mark.parametrize("unit", [UNIT, 2.0**-30])
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_silent_noise_gives_the_sums_over_all_records(kind: str, unit: float) -> None:
+def test_sums_are_those_over_all_records(kind: str, unit: float) -> None:
     family = FAMILIES[kind]
     records = np.random.default_rng(3).integers(0, family.schema.sizes, (70, len(family.schema)))
     table = tuple(map(tuple, records.tolist()))
-    measured = what(unit=unit, scale=1 / unit)
-    made, _ = curator(measured, family=family, table=table, noise=Silent([]))
-    assert made.measure(measured).values.tolist() == sums_of(family, table, unit).tolist()
+    found = what(unit=unit, scale=1 / unit).exact(held(family, table), ADD_REMOVE)
+    assert found.tolist() == sums_of(family, table, unit).tolist()
 
 
 @pytest.mark.parametrize("which", ["all", "positive"])
@@ -144,69 +108,15 @@ def test_sums_beyond_64_bits_are_cut_and_never_wrap_around() -> None:
     family = TableFamily("large", bit, Monomials.of(1, [(0,), ()]), np.array([[0.0, 0.0], [top, 0.0]]))
     other = TableFamily("low", bit, Monomials.of(1, [(0,), ()]), np.array([[0.0, 0.0], [-top, 0.0]]))
     for rows in (2**22 - 1, 2**22, 2**22 + 1):
-        dataset = dataset_of_column(bit, rows)
+        dataset = PrivateDataset.from_codes(bit, [np.ones(rows, dtype=np.uint8)])
         assert coefficient_sums(dataset, family, 1.0).tolist() == [min(rows * 2**39, 2**61), 0]
         assert coefficient_sums(dataset, other, 1.0).tolist() == [max(-rows * 2**39, -(2**61)), 0]
-
-
-def dataset_of_column(schema: Schema, rows: int):  # type: ignore[no-untyped-def]
-    from dpopt.private.tables.dataset import PrivateDataset
-
-    return PrivateDataset.from_codes(schema, [np.ones(rows, dtype=np.uint8)])
-
-
-def test_sums_are_charged_then_on_file_then_measured_then_on_file() -> None:
-    for gaussian, distribution in ((False, "laplace 2.0"), (True, "gaussian 2.0")):
-        events: list[str] = []
-        measured = what(gaussian=gaussian)
-        made, ledger = curator(measured, noise=Silent(events), events=events)
-        answers = made.measure(measured)
-        assert events == ["journal charge", distribution, "journal measurement"]
-        assert answers.name == "the coefficients"
-        assert ledger.entries[-1] == answers.charge == measured.charge(FAMILY, ADD_REMOVE)
-
-
-def test_nothing_is_measured_twice_or_unreserved() -> None:
-    events: list[str] = []
-    louder = what(scale=3.0)
-    made, ledger = curator(what(), what(), louder, events=events)
-    with pytest.raises(BudgetError, match="not part of the reserved plan"):
-        made.measure(what(scale=1.0))
-    made.measure(what())
-    for again in (what(), louder):
-        with pytest.raises(BudgetError, match="was drawn before"):
-            made.measure(again)
-    assert events == ["journal charge", "journal measurement"]
-    assert len(ledger.entries) == 1
-
-
-def test_the_true_noise_leaves_the_ledger_private() -> None:
-    for noise in (None, OpendpNoise()):
-        made, ledger = curator(what(), noise=noise)
-        made.measure(what())
-        assert ledger.is_private
-        assert ledger.spent().epsilon == pytest.approx(FAMILY.moves(UNIT).added / 2)
-
-
-@pytest.mark.parametrize("noise", [ScriptedNoise([1]), ClaimingNoise([1]), Silent([])])
-def test_other_noise_marks_the_ledger(noise: Noise) -> None:
-    _, ledger = curator(noise=noise)
-    assert [entry.mechanism for entry in ledger.entries] == [NOT_PRIVATE_DRAWS]
-
-
-def test_under_replace_one_the_size_is_the_number_of_records() -> None:
-    curator(relation=REPLACE)
-    curator(size=2)
-    with pytest.raises(PrivateDataError, match="plan was made for n = 2"):
-        curator(relation=REPLACE, size=2)
 
 
 def test_a_table_with_other_attributes_is_refused() -> None:
     dataset = dataset_of(bits_schema(2), ((0, 1), (1, 1)))
     with pytest.raises(PrivateDataError, match="other attributes than those of the family"):
-        CountingCurator(
-            CoefficientTable.of(dataset, FAMILY), Ledger(AMPLE[False], ADD_REMOVE), EventJournal([]), size=2
-        )
+        CoefficientTable.of(dataset, FAMILY)
 
 
 def fails_for_some(codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -224,7 +134,7 @@ def test_a_function_that_fails_costs_nothing_and_leaves_nothing(function: object
     """Before anything is charged, on file or drawn; the same curator can be asked again."""
     events: list[str] = []
     family = function_family(function)  # type: ignore[arg-type]
-    made, ledger = curator(what(), family=family, noise=None, events=events)
+    made, ledger = curator(held(family), what(), events=events)
     for _ in range(2):
         with pytest.raises(PrivateDataError, match=r"function of the family .*; nothing was spent"):
             made.measure(what())
@@ -275,41 +185,9 @@ class Sly(TableFamily):
 def test_families_with_bounds_of_their_own_are_refused() -> None:
     sly = Sly("a", MIXED, THREE, np.zeros((6, 3)))
     with pytest.raises(PlanError, match="found a family of type Sly"):
-        curator(family=sly)
+        held(sly)
     with pytest.raises(PrivateDataError, match="found a Sly"):
         coefficient_sums(dataset_of(MIXED, TABLE), sly, UNIT)
-
-
-def test_only_these_sums_are_measured() -> None:
-    class SlySums(CoefficientSums):
-        __slots__ = ()
-
-    made, ledger = curator(what())
-    with pytest.raises(PlanError, match="found a SlySums"):
-        made.measure(SlySums("the coefficients", UNIT, 2.0, False))
-    assert ledger.entries == ()
-
-
-def test_progress_is_told_by_public_numbers() -> None:
-    told: list[list[float]] = []
-    for table in (TABLE, TABLE * 40):
-        shares: list[float] = []
-        ledger = Ledger(AMPLE[False], ADD_REMOVE)
-        ledger.reserve([what().charge(FAMILY, ADD_REMOVE)])
-        dataset = dataset_of(MIXED, table)
-        made = CountingCurator(
-            CoefficientTable.of(dataset, FAMILY), ledger, EventJournal([]), size=3, progress=shares.append
-        )
-        made.measure(what())
-        told.append(shares)
-    assert told[0] == told[1] == [1.0]
-
-
-@pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_a_curator_stays_where_it_is(attempt: object) -> None:
-    made, _ = curator()
-    with pytest.raises(PrivacyBoundaryError):
-        attempt(made)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e16])

@@ -98,7 +98,7 @@ def test_without_a_solution_there_is_nothing_to_certify() -> None:
         certify(PROBLEM, answer(None, 5.0))
 
 
-def test_what_is_proven_and_what_is_reported_are_told_apart() -> None:
+def test_what_is_proven_and_what_is_reported_are_distinguished() -> None:
     certificate = certify(PROBLEM, answer([0, 0], 3.2), proven=Fraction(17, 4))
     assert (certificate.objective, certificate.proven_bound, certificate.proven_gap) == (-2, 4, 6)
     assert (certificate.reported_bound, certificate.reported_gap) == (3, 5)
@@ -143,8 +143,8 @@ def test_a_bound_near_the_largest_float_is_the_sum_of_the_positive_weights() -> 
     program = MaxCsp(np.array([2]), clauses_of([([(0, 1, True)], 2)]), np.array([5]))
     record = np.array([0], dtype=np.int32)
     assert certify(program, record, bound=1.7976931348623157e308).reported_bound == 5
-    told = SolveResult(Termination.LIMIT, Limit.TIME, record, 0.0, 1.7976931348623157e308, "s", "", "", 0.0)
-    bound = verified(program, told).bound
+    stated = SolveResult(Termination.LIMIT, Limit.TIME, record, 0.0, 1.7976931348623157e308, "s", "", "", 0.0)
+    bound = verified(program, stated).bound
     assert bound is not None
     assert bound < 2.0**63
 

@@ -34,8 +34,6 @@ PROGRAM = dense([1, 2], [[1, 1], [0, 3]], [(-INFINITY, 4), (1, 2)], [(0, 3), (-1
         ({"lower": np.array([np.inf, 1.0]), "upper": np.array([np.inf, 1.0])}, "variable 0"),
         ({"lower": np.zeros((1, 2))}, "2 dimensions"),
         ({"integrality": np.array([0.5, 1.0])}, "'integrality' must be an array of bool"),
-        ({"row_names": ("a",)}, "row_names"),
-        ({"column_names": ("a",)}, "column_names"),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(changes: dict[str, Any], says: str) -> None:
@@ -81,9 +79,8 @@ def test_the_fingerprint_is_the_same_everywhere_and_for_ever() -> None:
     assert PROGRAM.fingerprint() == "45f0a9e4c3b17f9e40eaf6449af5ca640c186dfe30b3436f464858ddd1d87f27"
 
 
-def test_the_fingerprint_ignores_names_and_the_sign_of_zero_and_nothing_else() -> None:
+def test_the_fingerprint_ignores_the_sign_of_zero_and_nothing_else() -> None:
     same = [
-        replace(PROGRAM, row_names=("a", "b"), column_names=("c", "d")),
         replace(PROGRAM, lower=np.array([-0.0, -1.0])),
     ]
     others = [
@@ -168,7 +165,7 @@ def test_a_file_holds_the_text(tmp_path: Path) -> None:
 
 
 def test_names_are_written() -> None:
-    text = mps_text(replace(WRITTEN, row_names=("first", "second"), column_names=("x[0]", "y")))
+    text = mps_text(WRITTEN, rows=("first", "second"), columns=("x[0]", "y"))
     assert b" x[0] first 1\n" in text
     assert b" PL bound y\n" in text
 
@@ -176,12 +173,17 @@ def test_names_are_written() -> None:
 @pytest.mark.parametrize("bad", ["", "two words", "größe", "tab\there"])
 def test_a_name_that_mps_cannot_hold_is_refused(bad: str) -> None:
     with pytest.raises(ProgramError, match="name"):
-        mps_text(replace(WRITTEN, column_names=("x", bad)))
+        mps_text(WRITTEN, columns=("x", bad))
     with pytest.raises(ProgramError, match="name"):
         mps_text(WRITTEN, name=bad)
+
+
+def test_names_are_as_many_as_rows() -> None:
+    with pytest.raises(ProgramError, match="found 1"):
+        mps_text(WRITTEN, rows=("only",))
 
 
 @pytest.mark.parametrize("names", [("x", "x"), ("x", "objective")])
 def test_a_name_that_is_taken_is_refused(names: tuple[str, str]) -> None:
     with pytest.raises(ProgramError, match="twice"):
-        mps_text(replace(WRITTEN, row_names=names))
+        mps_text(WRITTEN, rows=names)

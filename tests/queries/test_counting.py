@@ -237,7 +237,7 @@ def test_two_codes_take_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rows", [10, 20_000])
-def test_progress_is_told_in_the_same_steps_for_every_table(rows: int, threads: int) -> None:
+def test_progress_is_reported_in_the_same_steps_for_every_table(rows: int, threads: int) -> None:
     generator = np.random.default_rng(7)
     table = uneven_table(generator, rows, 9)
     clauses = random_clauses(generator, 200, 9, 5)

@@ -238,9 +238,7 @@ def test_random_conjunctions_are_uniform() -> None:
 
 
 def test_occurring_values_are_refused_where_none_are_declared() -> None:
-    with pytest.raises(
-        WorkloadError, match="the schema declares none; declare 'occurring' for some attribute"
-    ):
+    with pytest.raises(WorkloadError, match="the schema declares none; declare 'occurring' for some"):
         Domains.of(schema_of(2, 2), occurring=True)
 
 
@@ -265,21 +263,14 @@ def test_a_query_has_at_most_31_literals() -> None:
 
 def test_too_many_cells_are_refused_with_their_number_before_anything_is_built() -> None:
     schema = schema_of(*[100] * 60)
-    with pytest.raises(
-        WorkloadError,
-        match="48,763,500,000,000 cells in the 487,635 marginals over 4 attributes, more than the 2,000,000,000 that",
-    ):
+    with pytest.raises(WorkloadError, match="48,763,500,000,000 cells in the 487,635 marginals over 4"):
         all_marginals(4, schema, everything(schema))
-    with pytest.raises(
-        WorkloadError, match="10,000,000,000 cells in 1 marginal, more than the 2,000,000,000 th"
-    ):
+    with pytest.raises(WorkloadError, match="10,000,000,000 cells in 1 marginal, more"):
         chosen_marginals(5, 1, 0, schema, everything(schema))
     with pytest.raises(WorkloadError, match="2,100,000,000 cells in 21 marginals,"):
         listed_marginals([[0, 1, 2, last] for last in range(3, 24)], everything(schema))
     ones = schema_of(*[1] * 60)
-    with pytest.raises(
-        WorkloadError, match="386,206,920 marginals over 7 attributes, more than the 50,000,000"
-    ):
+    with pytest.raises(WorkloadError, match="386,206,920 marginals over 7 attributes, more"):
         all_marginals(7, ones, everything(ones))
     with pytest.raises(WorkloadError, match="50,000,001 conjunctions"):
         random_conjunctions(3, 50_000_001, 0, schema, everything(schema))
@@ -288,9 +279,7 @@ def test_too_many_cells_are_refused_with_their_number_before_anything_is_built()
     with pytest.raises(WorkloadError, match="50,000,001 parities"):
         random_parities(3, 50_000_001, 0, schema, everything(schema))
     bits = schema_of(*[2] * 60)
-    with pytest.raises(
-        WorkloadError, match="386,206,920 parities over 7 of 60 attributes, more than the 50,0"
-    ):
+    with pytest.raises(WorkloadError, match="386,206,920 parities over 7 of 60 attributes, more"):
         all_parities(7, bits, everything(bits))
     with pytest.raises(WorkloadError, match="marginals, more than the 50,000,000"):
         chosen_marginals(8, 50_000_001, 0, schema, everything(schema))

@@ -157,7 +157,7 @@ def test_blocks_chunks_and_threads_do_not_change_a_count(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_error_while_progress_is_told_ends_the_count(
+def test_an_error_while_progress_is_reported_ends_the_count(
     monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     def stop(share: float) -> None:

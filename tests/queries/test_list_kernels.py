@@ -118,7 +118,7 @@ FAMILIES = {
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_what_a_row_moves_is_the_largest_distance_of_neighbours(kind: str, seed: int) -> None:
+def test_the_sensitivity_to_a_row_is_the_largest_distance_of_neighbours(kind: str, seed: int) -> None:
     """L1 and L2, added rows and pairs of rows, each size; equal but where too few variables keep rows from being apart."""
     family = FAMILIES[kind]
     coefficients = random_coefficients(family, min(2, family.length), seed)
@@ -167,7 +167,7 @@ def test_sizes_without_coefficients_are_not_used() -> None:
     assert coefficients.up_to(1).values.tolist() == values[:, :2, :2].tolist()
 
 
-def test_what_moves_nothing_is_charged_for_one_unit() -> None:
+def test_a_sensitivity_of_zero_is_charged_as_one_unit() -> None:
     empty = ListCoefficients(family_of(2, 2, "disjunctions"), np.zeros((3, 1, 1), dtype=np.int64), 0)
     assert empty.sensitivity(0, replaced=True, squared=True) == 1
 

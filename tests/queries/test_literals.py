@@ -49,7 +49,7 @@ def test_a_record_moves_as_many_conjunctions_as_stated_and_no_more(sizes: tuple[
     )
 
 
-def test_moves_of_bits() -> None:
+def test_sensitivities_of_bits() -> None:
     """Of d bits, one literal each: C(d, j) under both relations; with both signs twice that under replace-one."""
     single, both = LiteralGroups((1,) * 50), LiteralGroups((2,) * 50)
     for size in range(1, 6):
@@ -161,13 +161,9 @@ def test_conditions_on_one_attribute_are_one() -> None:
         positive.conditions("smoker=no,smoker!=yes")[0].false_by
         == positive.conditions("smoker=no")[0].false_by
     )
-    with pytest.raises(
-        WorkloadError, match="age<20 and age>=20 holds for every value of 'age'; leave it out"
-    ):
+    with pytest.raises(WorkloadError, match="age<20 and age>=20 holds for every value of 'age'; leave"):
         every.conditions("age<20,age>=20", "or")
-    with pytest.raises(
-        WorkloadError, match="two conditions on 'age'.*'atleast:2' each condition needs a column"
-    ):
+    with pytest.raises(WorkloadError, match="two conditions on 'age'.*'atleast:2' each condition needs"):
         every.conditions("age<40,age>=20,smoker=yes", "atleast:2")
 
 

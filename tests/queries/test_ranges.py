@@ -252,8 +252,8 @@ def test_levels_begin_with_single_cells_and_end_with_the_whole_grid() -> None:
 
 
 def test_a_level_tells_of_parts_that_are_nowhere_below_it() -> None:
-    told = informative_levels([(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)])
-    assert told.tolist() == [[1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    reported = informative_levels([(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)])
+    assert reported.tolist() == [[1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
 
 
 @settings(max_examples=40)

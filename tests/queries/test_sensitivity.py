@@ -22,9 +22,10 @@ from dpopt.queries.sensitivity.clauses import CountSensitivity, count_sensitivit
 from dpopt.queries.sensitivity.dual import DENOMINATOR, dual_bound, dual_value, largest_entries
 from dpopt.queries.sensitivity.tables import gather
 from dpopt.queries.workloads.families import all_marginals, random_conjunctions, random_parities
-from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema import Schema
 from dpopt.schema.domains import Domains
 from tests.strategies import clause_lists, clauses_of, naive_truth
+from tests.tiny_runs import coded_schema
 
 
 @pytest.fixture(autouse=True)
@@ -130,12 +131,7 @@ def test_a_table_holds_the_number_of_true_clauses_of_each_cell(data: st.DataObje
 
 
 def schema_of(sizes: list[int]) -> Schema:
-    return Schema(
-        tuple(
-            Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(map(str, range(size))))
-            for i, size in enumerate(sizes)
-        )
-    )
+    return coded_schema(*sizes)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])

@@ -210,9 +210,7 @@ def test_a_workload_of_very_many_cells_is_held_but_not_written_out() -> None:
     schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, tuple(range(600))) for name in "abc"))
     workload = parse_workload("marginals:3", schema)
     assert len(workload) == 216_000_000
-    with pytest.raises(
-        WorkloadError, match="216,000,000 cells of marginals .* choose an algorithm that works with"
-    ):
+    with pytest.raises(WorkloadError, match="216,000,000 cells of marginals .* choose an algorithm"):
         _ = workload.clauses
     assert workload.describe(600**2 + 2 * 600 + 3) == "a = 1 and b = 2 and c = 3"
     assert workload_from_json(workload.to_json(), schema).fingerprint == workload.fingerprint
@@ -391,10 +389,7 @@ def test_an_object_that_names_no_workload_is_refused(changes: dict[str, object],
         ([[["age", "=", {"bin": True}]]], "has no value"),
         ([{"literals": [["sex", "=", "F"]]}], "needs both 'literals' and 'accepted'"),
         ([{"literals": [["sex", "=", "F"]], "accept": [0]}], "unknown key 'accept'; did you mean 'accepted'"),
-        (
-            [{"literals": [["sex", "=", "F"]], "accepted": [2]}],
-            r"numbers of true literals, 0 \.\. 1; found 2",
-        ),
+        ([{"literals": [["sex", "=", "F"]], "accepted": [2]}], r"numbers of true literals, 0 \.\. 1; found"),
         ([{"literals": [["sex", "=", "F"]], "accepted": 1}], "'accepted': expected a list"),
     ],
 )

@@ -28,13 +28,9 @@ def test_a_folder_whose_run_never_began_says_that_nothing_was_spent(tmp_path: Pa
     for name in ("transcript.jsonl", ".plan.json.3-0.tmp", "schema.json"):
         (out / name).write_text("")
     assert never_began(out)
-    with pytest.raises(
-        ReleaseFolderError, match="nothing has been spent. Remove the folder and release again"
-    ):
+    with pytest.raises(ReleaseFolderError, match="nothing has been spent. Remove the folder and release"):
         continue_run(out, table)
-    with pytest.raises(
-        ReleaseFolderError, match="or remove it: a run in it was killed before anything was spent"
-    ):
+    with pytest.raises(ReleaseFolderError, match="or remove it: a run in it was killed before anything was"):
         check_empty(out)
 
 

@@ -90,10 +90,7 @@ RELEASES: dict[str, tuple[str, Paid]] = {
             **SHARES,
         ),
     ),
-    "sanitizer": (
-        "sanitizer",
-        lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, **SHARES),
-    ),
+    "sanitizer": ("sanitizer", lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, **SHARES)),
     "net": (
         "net",
         lambda table, b: select_from_net(

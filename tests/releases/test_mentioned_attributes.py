@@ -11,7 +11,8 @@ from dpopt.releases.public_population import mentioned_attributes
 from dpopt.releases.public_population.mentioned_attributes import random_bits, random_codes
 from dpopt.releases.public_population.public_choice import public_stream
 from dpopt.schema.domains import Domains
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.schema import Schema
+from tests.tiny_runs import coded_schema
 
 
 def one_by_one(
@@ -29,12 +30,7 @@ def one_by_one(
 def test_codes_are_those_drawn_attribute_by_attribute(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mentioned_attributes, "_CODES_AT_ONCE", at_once)
     sizes = [2, 5, 3, 1, 7, 2, 11]
-    schema = Schema(
-        tuple(
-            Attribute(f"a{number}", AttributeKind.CATEGORICAL, tuple(range(size)))
-            for number, size in enumerate(sizes)
-        )
-    )
+    schema = coded_schema(*sizes)
     domains = Domains.of(schema, occurring=False)
     records = np.zeros((13, len(sizes)), dtype=np.int32)
     for left_out in ([], [4], [0, 1, 3, 4, 6]):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dpopt.errors import PlanError, SolverUnavailableError
-from dpopt.models.best_responses.row_blocks import Formulation
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.releases.solver_choice import (
     clause_solver,
@@ -36,9 +36,7 @@ def test_a_formulation_is_found_by_its_name_and_the_tightest_without_one() -> No
 def test_a_solver_with_duals_is_found_by_name_or_without_one() -> None:
     assert solver_with_duals("highs") is get_solver("highs")
     assert gives_duals(solver_with_duals(None))
-    with pytest.raises(
-        PlanError, match="local-search gives no dual values of linear programs; one of .*highs"
-    ):
+    with pytest.raises(PlanError, match="local-search gives no dual values of linear programs; one"):
         solver_with_duals("local-search")
 
 

@@ -209,10 +209,7 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda records: records[:, :3],
-            r"expected records of shape \(r, 8\) and type int32, found \(2, 3\)",
-        ),
+        (lambda records: records[:, :3], r"expected records of shape \(r, 8\) and type int32, found"),
         (lambda records: records[0], r"found \(8,\)"),
         (lambda records: records.astype(np.int64), "int64"),
         (lambda records: records + np.int32(1), "record 0 has code 2 in 'height'|record 0 has code"),

@@ -258,7 +258,7 @@ Change = Callable[[str], str]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "found_wrong"),
     [
         (lambda page: page.replace("### C5.", "### C55."), "C55: expected C5"),
         (lambda page: page.replace("| D1 |", "| D7 |"), "the table and the entries"),
@@ -288,20 +288,20 @@ Change = Callable[[str], str]
         ),
     ],
 )
-def test_a_page_that_is_wrong_is_found(change: Change, told: str) -> None:
+def test_a_page_that_is_wrong_is_found(change: Change, found_wrong: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert change(page) != page
-    assert any(told in problem for problem in problems(change(page), _docstrings()))
+    assert any(found_wrong in problem for problem in problems(change(page), _docstrings()))
 
 
 @pytest.mark.parametrize(
-    ("numbers", "told"), [((), "its docstring names no entry"), (("Z9",), "there is no Z9")]
+    ("numbers", "found_wrong"), [((), "its docstring names no entry"), (("Z9",), "there is no Z9")]
 )
-def test_a_docstring_that_is_wrong_is_found(numbers: tuple[str, ...], told: str) -> None:
+def test_a_docstring_that_is_wrong_is_found(numbers: tuple[str, ...], found_wrong: str) -> None:
     chosen = next(place for place, one in enumerate(_docstrings()) if one.must_point)
     changed = [*_docstrings()]
     changed[chosen] = replace_numbers(changed[chosen], numbers)
-    assert any(told in problem for problem in problems(PAGE.read_text(encoding="utf-8"), changed))
+    assert any(found_wrong in problem for problem in problems(PAGE.read_text(encoding="utf-8"), changed))
 
 
 def replace_numbers(docstring: Docstring, numbers: tuple[str, ...]) -> Docstring:

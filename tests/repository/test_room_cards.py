@@ -76,11 +76,11 @@ def test_a_complete_card_has_no_problems(made_up: Path) -> None:
     assert problems_of_card(made_up, made_up.parent) == []
 
 
-@pytest.mark.parametrize(("added", "told"), [("new.py", "new.py"), ("poems/__init__.py", "poems/")])
-def test_a_file_or_folder_without_a_row_is_found(made_up: Path, added: str, told: str) -> None:
+@pytest.mark.parametrize(("added", "expected"), [("new.py", "new.py"), ("poems/__init__.py", "poems/")])
+def test_a_file_or_folder_without_a_row_is_found(made_up: Path, added: str, expected: str) -> None:
     (made_up / added).parent.mkdir(exist_ok=True)
     (made_up / added).touch()
-    assert problems_of_card(made_up, made_up.parent) == [f"no row: {told}"]
+    assert problems_of_card(made_up, made_up.parent) == [f"no row: {expected}"]
 
 
 def test_a_row_for_a_file_that_is_gone_is_found(made_up: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_row_for_a_file_that_is_gone_is_found(made_up: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("| letters/ |", "| letters/, greet.py |", "2 rows: greet.py"),
         ("| greet.py, names.py |", "| greet.py, names.py, greet.py |", "2 rows: greet.py"),
@@ -98,10 +98,10 @@ def test_a_row_for_a_file_that_is_gone_is_found(made_up: Path) -> None:
         (TABLE, "", f"one table is expected, which begins with {TABLE!r}"),
     ],
 )
-def test_a_card_that_is_wrong_is_found(made_up: Path, old: str, new: str, told: str) -> None:
+def test_a_card_that_is_wrong_is_found(made_up: Path, old: str, new: str, expected: str) -> None:
     assert CARD.count(old) == 1
     _write_card(made_up, CARD.replace(old, new))
-    assert problems_of_card(made_up, made_up.parent) == [told]
+    assert problems_of_card(made_up, made_up.parent) == [expected]
 
 
 def test_a_file_that_only_a_sentence_names_has_no_row(made_up: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_code_that_does_not_exist_has_no_label(code: int) -> None:
         ((None,), "None cannot be a value"),
     ],
 )
-def test_values_that_cannot_be_told_apart_or_read_are_refused(
+def test_values_that_cannot_be_distinguished_or_read_are_refused(
     values: tuple[Value, ...], message: str
 ) -> None:
     with pytest.raises(SchemaError, match=f"attribute 'x': .*{message}"):

@@ -221,15 +221,9 @@ def test_occurring_names_bins_by_index_and_missing_by_its_text() -> None:
         ({"type": "categorical", "edges": None}, "the key 'values' is missing"),
         ({"type": "categorical", "edges": None, "values": []}, "no values are declared"),
         ({"type": "categorical", "edges": None, "values": [None]}, "None cannot be a value"),
-        (
-            {"type": "categorical", "edges": None, "values": [[1]]},
-            "values are text, finite numbers, true or false",
-        ),
+        ({"type": "categorical", "edges": None, "values": [[1]]}, "values are text, finite numbers, true"),
         ({"type": "categorical", "edges": None, "values": [float("inf")]}, "inf cannot be a value"),
-        (
-            {"type": "categorical", "edges": None, "values": ["a"], "other": "b"},
-            "not one of the declared values",
-        ),
+        ({"type": "categorical", "edges": None, "values": ["a"], "other": "b"}, "not one of the declared"),
         (
             {"type": "categorical", "edges": None, "values": ["a"], "occurring": ["b"]},
             "'occurring' names \"b\"; expected a declared value or the missing text",
@@ -254,18 +248,9 @@ def test_an_attribute_that_contradicts_itself_is_refused(changes: dict[str, obje
         ({"dpopt_schema": 1, "attributes": {}}, "'attributes': expected a list"),
         ({"dpopt_schema": 1, "attributes": [3]}, "attribute number 1: expected a JSON object"),
         ({"dpopt_schema": 1, "draft": 0, "attributes": []}, "'draft' is true or false, found 0"),
-        (
-            {"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rules": {}},
-            "schema: 'rules': expected a list",
-        ),
-        (
-            {"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rules": ["r"]},
-            "rule number 1: expected a JSON object",
-        ),
-        (
-            {"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rule": []},
-            "unknown key 'rule'; did you mean 'rules'",
-        ),
+        ({"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rules": {}}, "schema: 'rules': expected"),
+        ({"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rules": ["r"]}, "rule number 1: expected"),
+        ({"dpopt_schema": 1, "attributes": WRITTEN["attributes"], "rule": []}, "unknown key 'rule'; did you"),
         ({"dpopt_schema": 1, "atributes": []}, "unknown key 'atributes'; did you mean 'attributes'"),
     ],
 )

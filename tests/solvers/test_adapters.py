@@ -281,7 +281,7 @@ def test_names_are_made_of_those_of_pulp() -> None:
 
 
 @pytest.mark.solver("pulp-gurobi")
-def test_gurobi_is_told_to_prove_optimality_though_pulp_takes_no_0_for_an_answer() -> None:
+def test_gurobi_is_asked_to_prove_optimality_though_pulp_takes_no_0_for_an_answer() -> None:
     """PuLP passes a gap on only if it is true in the sense of Python."""
     code = (
         "import json, sys; import numpy as np\n"
@@ -378,7 +378,7 @@ def test_lines_of_scip_and_of_highs_are_noted_and_others_are_not() -> None:
 
 
 @pytest.mark.solver("glop")
-def test_an_error_is_told_in_the_words_of_the_solver() -> None:
+def test_an_error_is_reported_in_the_words_of_the_solver() -> None:
     """OR-Tools 9.15 hides it behind an error of its own."""
     code = (
         "import json\n"

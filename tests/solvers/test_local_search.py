@@ -227,24 +227,10 @@ def test_the_answer_is_never_worse_than_the_hint() -> None:
     assert (again.objective or 0) >= program.objective(good)
 
 
-def test_attributes_in_no_clause_keep_the_hint_or_zero() -> None:
-    program = MaxCsp(
-        np.array([3, 4, 5]), clauses_of([([(1, 2, True)], 2), ([(1, 2, False)], 2)]), np.array([2, 1])
-    )
-    assert outcome(SOLVER.solve(program)) == (2.0, [0, 2, 0])
-    assert outcome(SOLVER.solve(program, hint=np.array([2, 0, 4], dtype=np.int32))) == (2.0, [2, 2, 4])
-
-
 def test_meeting_every_reward_and_no_penalty_is_proven_optimal() -> None:
     clauses = clauses_of([([(0, 1, True), (1, 2, True)], 4), ([(1, 0, True)], 2)])
     result = SOLVER.solve(MaxCsp(np.array([2, 3]), clauses, np.array([4, -3])))
     assert (result.termination, result.objective, result.bound) == (Termination.OPTIMAL, 4.0, 4.0)
-
-
-def test_without_a_clause_every_record_is_optimal() -> None:
-    empty = MaxCsp(np.array([2, 3]), clauses_of([([(0, 1, True)], 2)]).take([]), np.array([], dtype=np.int64))
-    result = SOLVER.solve(empty, hint=np.array([1, 2], dtype=np.int32))
-    assert (result.termination, outcome(result)) == (Termination.OPTIMAL, (0.0, [1, 2]))
 
 
 def test_a_limit_of_seconds_ends_the_search_with_a_record() -> None:

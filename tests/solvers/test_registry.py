@@ -198,7 +198,7 @@ def test_a_version_out_of_bounds_is_named(at_least: tuple[int, ...], below: tupl
     assert "is installed; run: python -m pip install 'numpy" in availability.explanation
 
 
-def test_what_is_wrong_with_a_version_is_told() -> None:
+def test_what_is_wrong_with_a_version_is_reported() -> None:
     availability = Library("numpy", "numpy", (999,), why="and it cannot count").availability()
     assert "is installed, and it cannot count; run:" in availability.explanation
 
@@ -238,7 +238,7 @@ def test_a_program_on_the_path_is_available_with_its_place(
     assert (availability.available, availability.explanation) == (True, str(tmp_path / "tool"))
 
 
-def test_a_licence_that_is_not_found_is_told_in_the_words_of_the_library() -> None:
+def test_a_licence_that_is_not_found_is_reported_in_the_words_of_the_library() -> None:
     availability = Licence("example", "raise SystemExit('no licence file')").availability()
     assert availability.status is AvailabilityStatus.NO_LICENCE
     assert availability.explanation == "example finds no licence: no licence file"
@@ -252,7 +252,7 @@ def test_a_licence_server_that_does_not_answer_is_no_licence(monkeypatch: pytest
     assert "no answer within 0.5 s" in availability.explanation
 
 
-def test_the_first_requirement_that_is_missing_is_the_one_that_is_told() -> None:
+def test_the_first_requirement_that_is_missing_is_the_one_that_is_reported() -> None:
     there, missing = Library("numpy", "numpy"), Library("no_such_module", "no-such-thing")
     never = Licence("example", "raise SystemExit('asked')")
     found = availability_of((there, missing, never))

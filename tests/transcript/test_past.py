@@ -244,11 +244,7 @@ NOT_OF_THE_PLAN: dict[str, tuple[str, Change, str]] = {
     "a candidate far away": ("adaptive", edit("selection", candidate=2**70), "no candidate"),
     "a selection for a measurement": ("adaptive", exchanged, "found 'selection'"),
     "a measurement for a selection": ("adaptive", disguised, "found 'measurement'"),
-    "records too early": (
-        "adaptive",
-        lambda e: e.insert(5, e[of_kind(e, "records")]),
-        "found 'records', expected the charge",
-    ),
+    "records too early": ("adaptive", lambda e: e.insert(5, e[of_kind(e, "records")]), "found 'records'"),
     "records twice": ("adaptive", records_twice, "found 'records'"),
     "a query that is none": (QUERIES, edit("query selection", query=7_000), "numbered from 0"),
     "a marginal that is none": (MARGINALS, edit("selection", candidate=7), "numbered from 0"),

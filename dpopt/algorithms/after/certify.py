@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
 from dpopt.files.codec import decode, encode
-from dpopt.models.best_responses.best_response import best_response
+from dpopt.models.best_responses.best_response import round_program
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
-from dpopt.models.best_responses.row_blocks import Formulation
 from dpopt.programs.certificate import certify
 from dpopt.programs.limits import SolveLimits
 from dpopt.programs.max_csp import MaxCsp
@@ -271,7 +271,7 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
                 f"round {one.round} on file is worth {one.objective}, which is not what the transcript gives; it belongs to "
                 "another run"
             )
-        wrong = _wrong_in(one, best_response(clauses, sizes, played.sampled, rules))
+        wrong = _wrong_in(one, round_program(clauses, sizes, played.sampled, rules))
         if wrong is not None:
             raise PlanError(f"round {one.round} on file {wrong}")
 
@@ -337,7 +337,7 @@ def certify_rounds(
     clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
     for number in certifier.left(wanted, done.values()):
         played = by_number[number]
-        problem = best_response(clauses, sizes, played.sampled, rules)
+        problem = round_program(clauses, sizes, played.sampled, rules)
         done[number] = certifier.bound(problem, played.record, number)
         on_round(sorted(done.values(), key=lambda one: one.round))
     return sorted(done.values(), key=lambda one: one.round)

@@ -21,7 +21,7 @@ from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.statement import dualquery_sections
 from dpopt.errors import TranscriptError
-from dpopt.models.best_responses.best_response import best_response, read_record
+from dpopt.models.best_responses.best_response import read_record, round_program
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify
@@ -82,7 +82,7 @@ class BestResponder:
 
     def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
         """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
-        problem = best_response(self.clauses, self.sizes, sampled, self.rules)
+        problem = round_program(self.clauses, self.sizes, sampled, self.rules)
         hint = self.feasible if hint is None else hint
         limits = self.limits.with_seed((self.limits.seed + sampled.round) % 2**31)
         asked = time.perf_counter()
@@ -173,7 +173,7 @@ def recertify(
         raise TranscriptError(f"round {sampled.round}: the record on file is damaged: {error!r}") from error
     if number != sampled.round:
         raise TranscriptError(f"the record of round {number} follows the draw of round {sampled.round}")
-    problem = best_response(clauses, sizes, sampled, rules)
+    problem = round_program(clauses, sizes, sampled, rules)
     certificate = certify(problem, codes_of(found))
     if certificate.broken_rules:
         raise TranscriptError(

@@ -23,7 +23,7 @@ from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.released import SampledQueries
 
 
-def best_response(
+def round_program(
     workload: Clauses,
     sizes: NDArray[np.int32],
     sampled: SampledQueries,

@@ -39,9 +39,9 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import RewardedClauses, rewarded_clauses
-from dpopt.models.best_responses.row_blocks import Formulation, RowBlock, Variables, assembled
 from dpopt.models.best_responses.rows.clause_rows import (
     counted_columns,
     counted_rows,
@@ -51,6 +51,7 @@ from dpopt.models.best_responses.rows.clause_rows import (
 from dpopt.models.best_responses.rows.clique_rows import clique_rows
 from dpopt.models.best_responses.rows.parity_rows import parity_columns, parity_rows, parity_values
 from dpopt.models.best_responses.rows.rule_rows import gate_variables, rule_rows
+from dpopt.programs.building import RowBlock, Variables, assembled
 from dpopt.programs.limits import NO_LIMITS, SolveLimits
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram

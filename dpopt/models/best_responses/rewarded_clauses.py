@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.models.best_responses.row_blocks import Flags, Indices, Numbers
+from dpopt.programs.building import Flags, Indices, Numbers
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import EVEN, ODD
 

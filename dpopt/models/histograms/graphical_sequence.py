@@ -19,7 +19,7 @@ What the fast method (`dpopt.inference.histograms.sorted.degree_sequences`) rest
     the best whole sequence of the other parity under GS-1 and GS-2 has an odd number of entries at the front of one stretch
     of equal entries raised by 1, or at its back lowered                                               GS-8
 
-Reference programs, for sizes that a test needs: n (n - 1) / 2 variables m, n (n - 1) variables x.
+Sizes: n (n - 1) / 2 variables m, n (n - 1) variables x.
 
 Source: Erdos and Gallai (1960); linear form: Koren (1973), Peled and Srinivasan (1989).
 """
@@ -27,131 +27,99 @@ Source: Erdos and Gallai (1960); linear form: Koren (1973), Peled and Srinivasan
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
-
-_Entries = tuple[NDArray[np.int64], NDArray[np.int64], float]
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder, Numbers
 
 
-def graphical_relaxation(values: NDArray[np.float64]) -> QuadraticProgram:
-    """Return the program GS-1 to GS-4 whose first n variables are d, for falling values (n,), n >= 1.
+def graphical_relaxation(values: ArrayLike) -> Model:
+    """Return GS-1 to GS-4: falling degrees d (n,) nearest to noisy ones, no whole numbers asked for.
+
+    Parameters
+    ----------
+    values : (n,)
+        y, falling or thereabouts, n >= 1.
 
     Raises
     ------
     ProgramError
         No row of at least one value, or whatever programs refuse.
     """
-    size = _size(values)
-    nodes = np.arange(size)
+    noisy = _checked(values)
+    size = noisy.size
     ranks, others = np.triu_indices(size, 1)  # m_ir for r = ranks + 1 and i = others + 1
-    free = size + np.arange(ranks.size)
+    pairs, each = np.arange(ranks.size), np.arange(size - 1)
     front, summed = np.tril_indices(size)
-    falling = np.arange(size - 1)
-    rows = _stacked(
-        size + ranks.size,
-        [
-            (size - 1, [(falling, falling, 1.0), (falling, falling + 1, -1.0)]),  # GS-2
-            (size, [(front, summed, -1.0), (ranks, free, 1.0)]),  # GS-3
-            (ranks.size, [(free - size, others, 1.0), (free - size, free, -1.0)]),  # GS-4
-        ],
+    build = Builder()
+    d = build.variables("d", size, upper=size - 1.0)
+    m = build.variables("m", ranks.size, upper=ranks + 1.0, inside=lambda: _pairs(others + 1, ranks + 1))
+    build.rows("GS-2", size - 1, (each, d[:-1], 1.0), (each, d[1:], -1.0), lower=0.0)
+    build.rows(
+        "GS-3",
+        size,
+        (front, d[summed], -1.0),
+        (ranks, m, 1.0),
+        lower=-np.arange(1.0, size + 1) * np.arange(size),
     )
-    low = np.concatenate([np.zeros(size - 1), -(nodes + 1.0) * nodes, np.zeros(ranks.size)])
-    upper = np.concatenate([np.full(size, size - 1.0), ranks + 1.0])
-    linear = _program(np.zeros(upper.size), rows, (low, np.full(low.size, np.inf)), upper, whole=False)
-    return QuadraticProgram(
-        linear,
-        np.arange(size + 1, dtype=np.int64),
-        np.arange(size, dtype=np.int32),
-        np.ones(size),
-        values,
-        np.ones(size),
+    build.rows(
+        "GS-4",
+        ranks.size,
+        (pairs, d[others], 1.0),
+        (pairs, m, -1.0),
+        lower=0.0,
+        inside=lambda: _pairs(others + 1, ranks + 1),
     )
+    build.squares("GS-1", size, (np.arange(size), d, 1.0), targets=noisy)
+    return Model.of("graphical_sequences", build)
 
 
-def graphical_program(values: NDArray[np.float64]) -> MixedIntegerProgram:
-    """Return GS-1 to GS-5 for falling values (n,), n >= 1: variables x_11, ..., x_1(n-1), x_21, ..., and E at the end.
+def graphical_sequence(values: ArrayLike) -> Model:
+    """Return GS-1 to GS-5: x (n, n - 1), whether d_i >= v, and E, half the sum of the degrees.
 
-    The objective lacks the constant 1/2 sum y_i^2 of GS-1. Errors as for `graphical_relaxation`.
+    The objective lacks the constant 1/2 sum y_i^2 of GS-1. Parameters and errors as for `graphical_relaxation`.
     """
-    size = _size(values)
+    noisy = _checked(values)
+    size = noisy.size
     most = size - 1
-    number = size * most
-    places = np.arange(number).reshape(size, most)
-    node, level = np.divmod(np.arange(number), max(most, 1))
-    longer, shorter = places[:, :-1].ravel(), places[:, 1:].ravel()
-    above, below = places[:-1].ravel(), places[1:].ravel()
-    rank = np.repeat(np.arange(size), number)
-    column = np.tile(np.arange(number), size)
+    build = Builder()
+    objective = np.arange(1.0, size) - 0.5 - noisy[:, None]
+    x = build.variables("x", size, most, upper=1.0, whole=True, objective=objective)
+    edges = build.variables("E", upper=size * most / 2, whole=True)
+    longer, shorter = x[:, :-1].ravel(), x[:, 1:].ravel()
+    above, below = x[:-1].ravel(), x[1:].ravel()
+    each, pairs = np.arange(longer.size), np.arange(above.size)
+    node, level = np.divmod(np.arange(x.size), max(most, 1))
+    rank = np.repeat(np.arange(size), x.size)
+    column = np.tile(np.arange(x.size), size)
     front = node[column] <= rank
     counted = ~front & (level[column] <= rank)  # m_ir = sum_{v <= r} x_iv
-    rows = _stacked(
-        number + 1,
-        [
-            (longer.size, [(np.arange(longer.size), longer, 1.0), (np.arange(longer.size), shorter, -1.0)]),
-            (above.size, [(np.arange(above.size), above, 1.0), (np.arange(above.size), below, -1.0)]),  # GS-2
-            (size, [(rank[front], column[front], -1.0), (rank[counted], column[counted], 1.0)]),  # GS-3, GS-4
-            (
-                1,
-                [
-                    (np.zeros(number, np.int64), np.arange(number), -1.0),
-                    (np.zeros(1, np.int64), np.full(1, number), 2.0),
-                ],
-            ),  # GS-5
-        ],
+    build.rows("GS-5", longer.size, (each, longer, 1.0), (each, shorter, -1.0), lower=0.0)
+    build.rows("GS-2", above.size, (pairs, above, 1.0), (pairs, below, -1.0), lower=0.0)
+    build.rows(  # with GS-4
+        "GS-3",
+        size,
+        (rank[front], column[front], -1.0),
+        (rank[counted], column[counted], 1.0),
+        lower=-np.arange(1.0, size + 1) * np.arange(size),
     )
-    sides = -np.arange(1.0, size + 1) * np.arange(size)
-    low = np.concatenate([np.zeros(longer.size + above.size), sides, [0.0]])
-    high = np.append(np.full(low.size - 1, np.inf), 0.0)
-    objective = np.append(level + 0.5 - values[node], 0.0)
-    return _program(objective, rows, (low, high), np.append(np.ones(number), size * most / 2), whole=True)
+    build.rows("GS-5.sum", 1, (0, x.ravel(), -1.0), (0, edges, 2.0), lower=0.0, upper=0.0, single=True)
+    return Model.of("graphical_sequences", build)
 
 
 def degrees_of(point: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Return falling d (n,) of a point of `graphical_program` for n = `size`."""
+    """Return falling d (n,) of a point of `graphical_sequence` for n = `size`."""
     degrees: NDArray[np.int64] = np.rint(point[:-1]).astype(np.int64).reshape(size, size - 1).sum(axis=1)
     return degrees
 
 
-def _size(values: NDArray[np.float64]) -> int:
-    if values.ndim != 1 or values.size == 0:
-        raise ProgramError(f"values are one row of at least one number; found shape {values.shape}")
-    return values.size
+def _checked(values: ArrayLike) -> Numbers:
+    noisy = np.asarray(values, dtype=np.float64)
+    if noisy.ndim != 1 or noisy.size == 0:
+        raise ProgramError(f"values are one row of at least one number; found shape {noisy.shape}")
+    return noisy
 
 
-def _stacked(columns: int, blocks: list[tuple[int, list[_Entries]]]) -> csr_array[np.float64]:
-    """Return blocks of rows on top of each other; each is its number of rows and its entries (rows, columns, coefficient)."""
-    first, rows, places, coefficients = 0, [], [], []
-    for number, entries in blocks:
-        for row, column, coefficient in entries:
-            rows.append(first + row)
-            places.append(column)
-            coefficients.append(np.full(row.size, coefficient))
-        first += number
-    where = np.concatenate(rows), np.concatenate(places)
-    return csr_array(coo_array((np.concatenate(coefficients), where), shape=(first, columns)))
-
-
-def _program(
-    objective: NDArray[np.float64],
-    rows: csr_array[np.float64],
-    row_bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
-    upper: NDArray[np.float64],
-    *,
-    whole: bool,
-) -> MixedIntegerProgram:
-    return MixedIntegerProgram(
-        objective=objective,
-        maximize=False,
-        row_starts=rows.indptr.astype(np.int64),
-        columns=rows.indices.astype(np.int32),
-        coefficients=rows.data,
-        row_lower=row_bounds[0],
-        row_upper=row_bounds[1],
-        lower=np.zeros(objective.size),
-        upper=upper,
-        integrality=np.full(objective.size, whole),
-    )
+def _pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> list[str]:
+    return [f"{i},{r}" for i, r in zip(one.tolist(), other.tolist(), strict=True)]

@@ -10,8 +10,8 @@ values i + 1, ..., j,
     w(i, j) = (sum_(i < b <= j) x_b)^2                                   (by depth)       IV-4
 
 The rows are those of a flow in a network without cycles, so that a vertex is a path and y is whole. w grows with the interval
-(IV-5), which is why dynamic programming (IV-6, `dpopt.inference.histograms.interval_partition`) is quick; that is what runs.
-This program is what it is compared with, and what other conditions on intervals would be added to.
+(IV-5), which is why dynamic programming (IV-6, `dpopt.inference.histograms.interval_partition`) is quick: the
+closed form. Other conditions on intervals can be added to the program.
 
 Source: Jagadish et al. 1998 for the v-optimal histogram; the network is textbook material.
 """
@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.models.model import Model, computed_by
+from dpopt.programs.building import Builder
 
 MOST_VARIABLES = 2_000_000
 
@@ -39,36 +40,60 @@ def interval_costs(values: ArrayLike, *, by_depth: bool = False) -> NDArray[np.f
     return np.where(lengths > 0, np.maximum(costs, 0.0), np.inf)
 
 
-def interval_program(values: ArrayLike, intervals: int, *, by_depth: bool = False) -> MixedIntegerProgram:
-    """Return the linear program of IV-1 and IV-2; `interval_arcs` says what its variables are.
+def interval_partition(values: ArrayLike, intervals: int, *, by_depth: bool = False) -> Model:
+    """Return IV-1 and IV-2 in the variables y_ijk that lie on a path from 0 to n; see `interval_arcs`.
+
+    Parameters
+    ----------
+    values : (n,)
+        x.
+    intervals
+        K, from 1 to n.
+    by_depth
+        Whether IV-4 is the cost, and not IV-3.
 
     Raises
     ------
     ProgramError
         If there are fewer values than intervals, or the program would be too large.
+
+    Examples
+    --------
+    >>> interval_partition([1, 1, 5, 6], 2).solve().objective
+    0.5
     """
-    number = np.asarray(values).size
+    given = np.asarray(values, dtype=np.float64)
+    number = given.size
     first, last, place = interval_arcs(number, intervals)
-    costs = interval_costs(values, by_depth=by_depth)
-    # A row for each place and number of intervals so far: what reaches it less what leaves it.
-    rows = np.concatenate((place * (number + 1) + last, (place - 1) * (number + 1) + first))
-    columns = np.tile(np.arange(first.size), 2)
-    signs = np.repeat([1.0, -1.0], first.size)
-    order = np.argsort(rows, kind="stable")
+    costs = interval_costs(given, by_depth=by_depth)
     size = (intervals + 1) * (number + 1)
-    balance = np.zeros(size)
+    balance = np.zeros(
+        size
+    )  # a row for each place and number of intervals so far: what reaches it less what leaves it
     balance[0], balance[-1] = -1.0, 1.0
-    return MixedIntegerProgram(
-        maximize=False,
+    build = Builder()
+    y = build.variables(
+        "y",
+        first.size,
+        upper=1.0,
         objective=costs[first, last],
-        row_starts=np.searchsorted(rows[order], np.arange(size + 1)),
-        columns=columns[order].astype(np.int32),
-        coefficients=signs[order],
-        row_lower=balance,
-        row_upper=balance,
-        lower=np.zeros(first.size),
-        upper=np.ones(first.size),
-        integrality=np.zeros(first.size, dtype=np.bool_),
+        inside=lambda: (f"{i},{j},{k}" for i, j, k in np.stack((first, last, place), axis=1).tolist()),
+    )
+    build.rows(
+        "IV-2",
+        size,
+        (place * (number + 1) + last, y, 1.0),
+        ((place - 1) * (number + 1) + first, y, -1.0),
+        lower=balance,
+        upper=balance,
+        inside=lambda: [f"{j},{k}" for k in range(intervals + 1) for j in range(number + 1)],
+    )
+    return Model.of(
+        "interval_partition",
+        build,
+        closed_form=computed_by(
+            "dpopt.inference.histograms.closed_forms:interval_partition", given, intervals, by_depth=by_depth
+        ),
     )
 
 

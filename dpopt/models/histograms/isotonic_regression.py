@@ -1,4 +1,4 @@
-"""Nondecreasing sequences nearest to noisy ones as general programs: quadratic for squares, linear for absolute differences.
+"""Nondecreasing sequences nearest to noisy ones: quadratic programs for squares, linear ones for absolute differences.
 
 Problem (models/isotonic_regression): for noisy values y_1, ..., y_n with weights w_k > 0,
 
@@ -8,8 +8,8 @@ Problem (models/isotonic_regression): for noisy values y_1, ..., y_n with weight
                 lower <= s_k <= upper        if bounds are known                IR-4
                 sum_k s_k = total            if the total is known              IR-5
 
-Reference programs, for solvers of any size that a test needs. `dpopt.inference.histograms.sorted.isotonic` solves the same in
-n log n steps; what it rests on, with M_ij the weighted mean of y_i, ..., y_j:
+The closed form takes n log n steps (`dpopt.inference.histograms.sorted.isotonic`); what it rests on, with M_ij the weighted
+mean of y_i, ..., y_j:
 
     without IR-4 and IR-5, s_k = min_{j >= k} max_{i <= j} M_ij = max_{i <= k} min_{j >= i} M_ij       IR-6
     p_k = sum_{i <= k} (w_i (y_i - s_i) + shift) >= 0, p_n = 0, p_k (s_{k+1} - s_k) = 0                 IR-7
@@ -23,118 +23,106 @@ Source: Hay, Rastogi, Miklau and Suciu (2010), section 3.2 and Theorem 1.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from numpy.typing import ArrayLike
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.models.model import Model, computed_by
+from dpopt.programs.building import Builder, Indices, Numbers
+
+_CLOSED_FORMS = "dpopt.inference.histograms.closed_forms"
 
 
-def isotonic_program(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
+def isotonic_regression(
+    values: ArrayLike,
+    weights: ArrayLike | None = None,
     *,
-    lower: float = -np.inf,
-    upper: float = np.inf,
+    lower: float | None = None,
+    upper: float | None = None,
     total: float | None = None,
-) -> QuadraticProgram:
-    """Return the quadratic program whose variables are s (n,).
+) -> Model:
+    """Return IR-1, IR-3 to IR-5: the nearest nondecreasing sequence s (n,) by squares.
 
     Parameters
     ----------
-    values, weights : (n,) float64
-        y, finite, and w > 0.
+    values : (n,)
+        y, finite, n >= 1.
+    weights : (n,), optional
+        w > 0; 1 if left out.
     lower, upper
-        Bounds of every entry.
+        Bounds of every entry, if they are known (IR-4).
     total
-        What the entries add up to, if that is known.
+        What the entries add up to, if that is known (IR-5).
 
     Raises
     ------
     ProgramError
         Shapes that do not fit, or whatever programs refuse.
+
+    Examples
+    --------
+    >>> isotonic_regression([14, 9, 10, 15]).solve("clarabel").value["s"].round(6).tolist()
+    [11.0, 11.0, 11.0, 15.0]
     """
-    size = _size(values, weights)
-    rows, low, high = _rows(size, total)
-    linear = _linear(np.zeros(size), rows, (low, high), (np.full(size, lower), np.full(size, upper)))  # IR-4
-    return QuadraticProgram(  # IR-1
-        linear,
-        np.arange(size + 1, dtype=np.int64),
-        np.arange(size, dtype=np.int32),
-        np.ones(size),
-        values,
-        weights,
+    noisy, heft = _checked(values, weights)
+    build = Builder()
+    s = _sequence(build, noisy.size, lower, upper, total)
+    build.squares("IR-1", noisy.size, (np.arange(noisy.size), s, 1.0), targets=noisy, weights=heft)
+    closed_form = computed_by(
+        f"{_CLOSED_FORMS}:isotonic_regression", noisy, heft, lower=lower, upper=upper, total=total
     )
+    return Model.of("isotonic_regression", build, closed_form=closed_form)
 
 
-def isotonic_median_program(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
+def isotonic_median_regression(
+    values: ArrayLike,
+    weights: ArrayLike | None = None,
     *,
-    lower: float = -np.inf,
-    upper: float = np.inf,
+    lower: float | None = None,
+    upper: float | None = None,
     total: float | None = None,
-) -> MixedIntegerProgram:
-    """Return the linear program whose variables are s (n,), then t (n,); parameters as for `isotonic_program`."""
-    size = _size(values, weights)
-    chain, low, high = _rows(size, total)
-    one = eye_array(size, format="csr")
-    rows = vstack([hstack([chain, csr_array(chain.shape)]), hstack([one, one]), hstack([one, -one])])  # IR-2
-    return _linear(
-        np.concatenate([np.zeros(size), weights]),
-        csr_array(rows),
-        (
-            np.concatenate([low, values, np.full(size, -np.inf)]),
-            np.concatenate([high, np.full(size, np.inf), values]),
-        ),
-        (
-            np.concatenate([np.full(size, lower), np.zeros(size)]),
-            np.concatenate([np.full(size, upper), np.full(size, np.inf)]),
-        ),
-    )
+) -> Model:
+    """Return IR-2 to IR-5: the nearest nondecreasing sequence s (n,) by absolute differences t (n,).
+
+    Parameters and errors as for `isotonic_regression`. There is a closed form where no total is given.
+
+    Examples
+    --------
+    >>> isotonic_median_regression([14, 9, 10, 15]).solve().objective
+    5.0
+    """
+    noisy, heft = _checked(values, weights)
+    build = Builder()
+    s = _sequence(build, noisy.size, lower, upper, total)
+    t = build.variables("t", noisy.size, objective=heft)
+    each = np.arange(noisy.size)
+    build.rows("IR-2", 2 * noisy.size, (each, s, 1.0), (each, t, 1.0), (each + noisy.size, s, 1.0),
+               (each + noisy.size, t, -1.0), lower=np.concatenate([noisy, np.full(noisy.size, -np.inf)]),
+               upper=np.concatenate([np.full(noisy.size, np.inf), noisy]))  # fmt: skip
+    closed_form = computed_by(f"{_CLOSED_FORMS}:isotonic_median", noisy, heft, lower=lower, upper=upper)
+    return Model.of("isotonic_regression", build, closed_form=None if total is not None else closed_form)
 
 
-def _size(values: NDArray[np.float64], weights: NDArray[np.float64]) -> int:
-    if values.ndim != 1 or values.size == 0 or weights.shape != values.shape:
+def _checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[Numbers, Numbers]:
+    noisy = np.asarray(values, dtype=np.float64)
+    heft = np.ones(noisy.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if noisy.ndim != 1 or noisy.size == 0 or heft.shape != noisy.shape:
         raise ProgramError(
-            f"values and weights are two rows of one length, at least 1; found shapes {values.shape} and "
-            f"{weights.shape}"
+            f"values and weights are two rows of one length, at least 1; found shapes {noisy.shape} and {heft.shape}"
         )
-    if not (weights > 0).all():
+    if not (heft > 0).all():
         raise ProgramError("weights must be positive")
-    return values.size
+    return noisy, heft
 
 
-def _rows(
-    size: int, total: float | None
-) -> tuple[csr_array[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the rows IR-3 and IR-5 with their bounds."""
-    first = np.arange(size - 1)
-    columns = np.column_stack([first, first + 1]).ravel()
-    coefficients, ends = np.tile([-1.0, 1.0], size - 1), 2 * np.arange(size)
-    low, high = np.zeros(size - 1), np.full(size - 1, np.inf)
-    if total is not None:
-        columns, coefficients = np.append(columns, np.arange(size)), np.append(coefficients, np.ones(size))
-        ends, low, high = np.append(ends, columns.size), np.append(low, total), np.append(high, total)
-    return csr_array((coefficients, columns, ends), shape=(low.size, size)), low, high
-
-
-def _linear(
-    objective: NDArray[np.float64],
-    rows: csr_array[np.float64],
-    row_bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
-    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> MixedIntegerProgram:
-    return MixedIntegerProgram(
-        objective=objective,
-        maximize=False,
-        row_starts=rows.indptr.astype(np.int64),
-        columns=rows.indices.astype(np.int32),
-        coefficients=rows.data,
-        row_lower=row_bounds[0],
-        row_upper=row_bounds[1],
-        lower=bounds[0],
-        upper=bounds[1],
-        integrality=np.zeros(objective.size, dtype=np.bool_),
+def _sequence(
+    build: Builder, size: int, lower: float | None, upper: float | None, total: float | None
+) -> Indices:
+    """Add s with IR-3 to IR-5."""
+    s = build.variables(
+        "s", size, lower=-np.inf if lower is None else lower, upper=np.inf if upper is None else upper
     )
+    each = np.arange(size - 1)
+    build.rows("IR-3", size - 1, (each, s[:-1], -1.0), (each, s[1:], 1.0), lower=0.0)
+    if total is not None:
+        build.rows("IR-5", 1, (0, s, 1.0), lower=total, upper=total, single=True)
+    return s

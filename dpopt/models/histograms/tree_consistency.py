@@ -15,7 +15,7 @@ In whole numbers between 0 and M the cost of a node is the largest of its M seca
 TC-2 is a matrix of flows along the tree, which is totally unimodular, and the secants bend at whole numbers only: the linear
 relaxation has a whole optimum.
 
-These programs serve any size that a test needs. What solves them fast is in `dpopt.inference.histograms`:
+The closed forms are in `dpopt.inference.histograms`:
 
     TC-1, TC-2      two passes over the levels (`tree_least_squares`);
     TC-1 to TC-4    curves T_v, the total of v at the price p, where p is half the slope of its subtree's least cost:
@@ -31,67 +31,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.models.model import Model, computed_by
+from dpopt.programs.building import Builder, Indices
 from dpopt.queries.ranges.tree import Tree
 
-Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+_CLOSED_FORMS = "dpopt.inference.histograms.closed_forms"
 
 
-def tree_program(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], *, nonnegative: bool
-) -> QuadraticProgram:
-    """Return the program whose variables are the values of the nodes, (v,): TC-1, TC-2, TC-4, and TC-3 if asked for.
+def tree_consistency(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], *, nonnegative: bool = False
+) -> Model:
+    """Return TC-1, TC-2, TC-4, and TC-3 if asked for: the values x (v,) of the nodes, consistent and nearest to noisy ones.
 
     Parameters
     ----------
+    tree
+        The nodes and their children.
     values, variances : (v,) float64
         y and s >= 0; y does not matter where s is inf.
+    nonnegative
+        Whether no bin may be below 0.
 
     Raises
     ------
     ProgramError
         If shapes do not fit, or a variance is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpopt.queries.ranges.tree import Tree
+    >>> model = tree_consistency(Tree.balanced(2, 2), np.array([7.0, 3.0, 1.0]), np.ones(3))
+    >>> model.solve().value["x"].tolist()
+    [6.0, 4.0, 2.0]
     """
     _check(tree, values, variances)
-    starts, columns, coefficients = _consistency(tree)
     exact = variances == 0
     lower = np.where((tree.children == 0) & nonnegative, 0.0, -np.inf)  # TC-3
     upper = np.full(len(tree), np.inf)
     lower[exact], upper[exact] = values[exact], values[exact]  # TC-4
-    zeros = np.zeros(starts.size - 1)
-    linear = MixedIntegerProgram(
-        objective=np.zeros(len(tree)),
-        maximize=False,
-        row_starts=starts,
-        columns=columns,
-        coefficients=coefficients,
-        row_lower=zeros,
-        row_upper=zeros,
-        lower=lower,
-        upper=upper,
-        integrality=np.zeros(len(tree), dtype=np.bool_),
-    )
+    build = Builder()
+    x = build.variables("x", len(tree), lower=lower, upper=upper, start=0)
+    _consistency(build, tree, x)
     measured = np.flatnonzero(~exact & np.isfinite(variances))
-    return QuadraticProgram(  # TC-1
-        linear,
-        np.arange(measured.size + 1, dtype=np.int64),
-        measured.astype(np.int32),
-        np.ones(measured.size),
-        values[measured],
-        2.0 / variances[measured],  # a quadratic program halves its squares
+    build.squares(
+        "TC-1",
+        measured.size,
+        (np.arange(measured.size), measured, 1.0),
+        targets=values[measured],
+        weights=2.0 / variances[measured],
+        inside=measured.tolist,
     )
+    closed_form = computed_by(
+        f"{_CLOSED_FORMS}:tree_consistency", tree, values, variances, nonnegative=nonnegative
+    )
+    return Model.of("tree_consistency", build, closed_form=closed_form)
 
 
-def whole_tree_program(
+def whole_tree_consistency(
     tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], most: int
-) -> MixedIntegerProgram:
-    """Return the program whose first v variables are the whole values of the nodes, 0 to `most`: TC-2 to TC-6.
+) -> Model:
+    """Return TC-2 to TC-6: whole values x (v,) of the nodes, 0 to `most`, with the cost c of each measured one.
 
     Parameters
     ----------
-    values, variances : (v,) float64
-        y and s >= 0; y does not matter where s is inf.
+    tree, values, variances
+        As for `tree_consistency`.
     most : int
         M, at least the largest value of any node that may be best.
 
@@ -103,33 +108,27 @@ def whole_tree_program(
     _check(tree, values, variances)
     if most < 1:
         raise ProgramError(f"expected a largest value of at least 1, found {most}")
-    starts, columns, coefficients = _consistency(tree)
     exact = variances == 0
     lower, upper = np.zeros(len(tree)), np.full(len(tree), float(most))  # TC-3
     lower[exact], upper[exact] = values[exact], values[exact]  # TC-4
     measured = np.flatnonzero(~exact & np.isfinite(variances))
     steps = np.arange(most, dtype=np.float64)
     target, spread = values[measured][:, None], variances[measured][:, None]
-    rises = ((2 * steps + 1 - 2 * target) / spread).ravel()
-    bounds = ((steps - target) ** 2 / spread).ravel() - rises * np.tile(steps, measured.size)
-    costs = np.repeat(np.arange(measured.size) + len(tree), most)
-    secants = np.stack((costs, np.repeat(measured, most)), axis=1)  # TC-6: c_v - rise x_v >= bound
-    weights = np.stack((np.ones(costs.size), -rises), axis=1)
-    kept = weights.ravel() != 0  # a program holds no entry that is 0
-    lengths = kept.reshape(-1, 2).sum(axis=1)
-    zeros = np.zeros(starts.size - 1)
-    return MixedIntegerProgram(
-        objective=np.concatenate((np.zeros(len(tree)), np.ones(measured.size))),
-        maximize=False,
-        row_starts=np.concatenate((starts, starts[-1] + np.cumsum(lengths))),
-        columns=np.concatenate((columns, secants.ravel()[kept].astype(np.int32))),
-        coefficients=np.concatenate((coefficients, weights.ravel()[kept])),
-        row_lower=np.concatenate((zeros, bounds)),
-        row_upper=np.concatenate((zeros, np.full(bounds.size, np.inf))),
-        lower=np.concatenate((lower, np.zeros(measured.size))),
-        upper=np.concatenate((upper, np.full(measured.size, np.inf))),
-        integrality=np.arange(len(tree) + measured.size) < len(tree),  # TC-5
+    rises = (2 * steps + 1 - 2 * target) / spread
+    build = Builder()
+    x = build.variables("x", len(tree), lower=lower, upper=upper, whole=True, start=0)  # TC-5
+    c = build.variables("c", measured.size, objective=1.0, inside=measured.tolist)
+    _consistency(build, tree, x)
+    each = np.arange(rises.size).reshape(rises.shape)
+    build.rows(  # c_v - rise x_v >= bound
+        "TC-6",
+        rises.size,
+        (each, c[:, None], 1.0),
+        (each, measured[:, None], -rises),
+        lower=((steps - target) ** 2 / spread - rises * steps).ravel(),
+        inside=lambda: (f"{node},{step}" for node in measured.tolist() for step in range(most)),
     )
+    return Model.of("tree_consistency", build)
 
 
 def _check(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> None:
@@ -140,14 +139,17 @@ def _check(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float6
         )
 
 
-def _consistency(tree: Tree) -> Rows:
-    """Return TC-2 row by row: each node with children minus these, which is 0."""
+def _consistency(build: Builder, tree: Tree, x: Indices) -> None:
+    """Add TC-2: each node with children minus these, which is 0."""
     inner = np.flatnonzero(tree.children)
-    lengths = tree.children[inner] + 1
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-    columns = np.empty(int(starts[-1]), dtype=np.int32)
-    own = np.zeros(columns.size, dtype=np.bool_)
-    own[starts[:-1]] = True
-    columns[own] = inner
-    columns[~own] = np.arange(1, len(tree))  # children stand in the order of their parents
-    return starts, columns, np.where(own, 1.0, -1.0)
+    each = np.arange(inner.size)
+    owner = np.repeat(each, tree.children[inner])  # children stand in the order of their parents
+    build.rows(
+        "TC-2",
+        inner.size,
+        (each, x[inner], 1.0),
+        (owner, x[1:], -1.0),
+        lower=0.0,
+        upper=0.0,
+        inside=inner.tolist,
+    )

@@ -26,20 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.models.model import Model
 from dpopt.models.polynomials.coefficient_budget import binomial_shares, largest_binomials
-from dpopt.models.polynomials.minimax_polynomial import linear_program
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.building import Builder, dense
 
 
-def noise_program(values: NDArray[np.float64], weights: NDArray[np.float64]) -> MixedIntegerProgram:
-    """Return the linear program of AN-1 and AN-2 whose variables are x_0^+, ..., x_k^+, x_0^-, ..., x_k^- and E.
+def approximation_plus_noise(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Model:
+    """Return AN-1 and AN-2 in x_plus and x_minus (k + 1,), of which `read_split` makes the coefficients, and E.
 
     Parameters
     ----------
     values : (k + 1,) float64
         f(0), ..., f(k).
     weights : (k + 1,) float64
-        zeta w_j, >= 0.
+        zeta w_j, >= 0; see `noise_weights`.
 
     Raises
     ------
@@ -52,16 +52,16 @@ def noise_program(values: NDArray[np.float64], weights: NDArray[np.float64]) -> 
         )
     shares = binomial_shares(values.size - 1, values.size - 1)
     costs = weights / largest_binomials(values.size - 1, values.size - 1)
-    ones = np.ones((values.size, 1))
-    rows = np.vstack((np.hstack((shares, -shares, ones)), np.hstack((shares, -shares, -ones))))  # AN-2
-    unbounded = np.full(values.size, np.inf)
-    return linear_program(
-        np.append(np.tile(costs, 2), 1.0),  # AN-1
-        rows,
-        np.append(values, -unbounded),
-        np.append(unbounded, values),
-        np.zeros(2 * values.size + 1),
+    each = np.arange(values.size)
+    build = Builder()
+    plus, minus = (
+        build.variables(name, values.size, objective=costs, start=0) for name in ("x_plus", "x_minus")
     )
+    error = build.variables("E", objective=1.0)
+    near = dense(shares, plus), dense(-shares, minus)
+    build.rows("AN-2.above", values.size, *near, (each, error, 1.0), lower=values, start=0)
+    build.rows("AN-2.below", values.size, *near, (each, error, -1.0), upper=values, start=0)
+    return Model.of("approximation_plus_noise", build)
 
 
 def noise_weights(

@@ -28,14 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.polynomials.minimax_polynomial import linear_program
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder, dense
 
 
-def coefficient_program(
-    values: NDArray[np.float64], weights: NDArray[np.float64], error: float, *, keeps_zero: bool
-) -> MixedIntegerProgram:
-    """Return the linear program of CB-1 to CB-3 whose variables are x_0^+, ..., x_t^+, x_0^-, ..., x_t^-.
+def coefficient_budget(
+    values: NDArray[np.float64], weights: NDArray[np.float64], error: float, *, keeps_zero: bool = False
+) -> Model:
+    """Return CB-1 to CB-3 in x_plus and x_minus (t + 1,), of which `read_split` makes the coefficients.
 
     Parameters
     ----------
@@ -55,17 +55,30 @@ def coefficient_program(
     """
     shares = binomial_shares(values.size - 1, weights.size - 1)
     costs = scaled_weights(weights, values.size - 1)  # CB-5
-    split = np.hstack((shares, -shares))
-    low, high = values - error, values + error  # CB-2
+    first = int(keeps_zero)
+    build = Builder()
+    plus, minus = (
+        build.variables(name, weights.size, objective=costs, start=0) for name in ("x_plus", "x_minus")
+    )
     if keeps_zero:
-        low[0] = high[0] = values[0]  # CB-3
-    return linear_program(np.tile(costs, 2), split, low, high, np.zeros(2 * weights.size))
+        zero = dense(shares[:1], plus), dense(-shares[:1], minus)
+        build.rows("CB-3", 1, *zero, lower=values[0], upper=values[0], single=True)
+    build.rows(
+        "CB-2",
+        values.size - first,
+        dense(shares[first:], plus),
+        dense(-shares[first:], minus),
+        lower=values[first:] - error,
+        upper=values[first:] + error,
+        start=first,
+    )
+    return Model.of("coefficient_budget", build)
 
 
-def limited_program(
+def limited_coefficients(
     values: NDArray[np.float64], degree: int, limit: float, basis: NDArray[np.float64], *, keeps_zero: bool
-) -> MixedIntegerProgram:
-    """Return the linear program of CB-4 whose variables are x_0, ..., x_t and E.
+) -> Model:
+    """Return CB-4 in x (t + 1,), of which `read_limited` makes the coefficients, and E.
 
     Parameters
     ----------
@@ -90,22 +103,17 @@ def limited_program(
         )
     largest = np.abs(basis).max(axis=0)
     shares, first = basis / largest, int(keeps_zero)
-    ones = np.ones((values.size - first, 1))
-    rows = np.vstack((np.hstack((shares[first:], ones)), np.hstack((shares[first:], -ones))))
-    unbounded = np.full(values.size - first, np.inf)
-    low, high = np.append(values[first:], -unbounded), np.append(unbounded, values[first:])
+    number = values.size - first
+    each = np.arange(number)
+    build = Builder()
+    x = build.variables("x", degree + 1, lower=-limit * largest, upper=limit * largest, start=0)
+    error = build.variables("E", objective=1.0)
+    near = dense(shares[first:], x)
+    build.rows("CB-4.above", number, near, (each, error, 1.0), lower=values[first:], start=first)
+    build.rows("CB-4.below", number, near, (each, error, -1.0), upper=values[first:], start=first)
     if keeps_zero:
-        rows = np.vstack((rows, np.append(shares[0], 0.0)))
-        low, high = np.append(low, values[0]), np.append(high, values[0])
-    bounds = limit * largest
-    return linear_program(
-        np.append(np.zeros(degree + 1), 1.0),
-        rows,
-        low,
-        high,
-        np.append(-bounds, 0.0),
-        np.append(bounds, np.inf),
-    )
+        build.rows("CB-3", 1, dense(shares[:1], x), lower=values[0], upper=values[0], single=True)
+    return Model.of("coefficient_budget", build)
 
 
 def read_split(point: NDArray[np.float64], width: int) -> NDArray[np.float64]:
@@ -115,7 +123,7 @@ def read_split(point: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 
 def read_limited(point: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return c_0, ..., c_t of a point of `limited_program`, (t + 1,)."""
+    """Return c_0, ..., c_t of a point of `limited_coefficients`, (t + 1,)."""
     return np.asarray(point[:-1] / np.abs(basis).max(axis=0))
 
 

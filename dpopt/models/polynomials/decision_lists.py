@@ -27,13 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import comb, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder
 
 _SIGNS = (1, -1)
 Terms = dict[int, float]
@@ -45,7 +47,7 @@ class ListProgram:
 
     Attributes
     ----------
-    program : MixedIntegerProgram
+    model : Model
         A minimization.
     places : tuple of tuples
         (i, a, b) of the first variables, in their order.
@@ -53,7 +55,7 @@ class ListProgram:
         k and t.
     """
 
-    program: MixedIntegerProgram
+    model: Model
     places: tuple[tuple[int, int, int], ...]
     length: int
     size: int
@@ -65,7 +67,7 @@ class ListProgram:
         return found
 
 
-def list_program(
+def decision_lists(
     length: int,
     changes: int,
     weights: NDArray[np.float64],
@@ -109,7 +111,11 @@ def list_program(
     for j in range(size + 1):
         if np.isfinite(weights[j]):
             rows.sensitivity(j, replaced=replaced)
-    return ListProgram(rows.program(), tuple(rows.places), length, size)
+    return ListProgram(rows.model(), tuple(rows.places), length, size)
+
+
+def _joined(names: list[tuple[object, ...]]) -> list[str]:
+    return [",".join(map(str, name)) for name in names]
 
 
 @dataclass
@@ -124,8 +130,7 @@ class _Rows:
     negations: bool
     places: list[tuple[int, int, int]] = field(init=False)
     _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
-    _terms: list[Terms] = field(default_factory=list)
-    _bounds: list[float] = field(default_factory=list)
+    _rows: dict[str, list[tuple[Terms, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.places = [
@@ -147,13 +152,13 @@ class _Rows:
                     for left in self._left():
                         here = self._number("V", i - 1, s, sign, left)
                         for true in (s, s + 1):
-                            self._at_least({here: 1.0}, self._later("V", i, true, sign, left))
+                            self._at_least("DL-2", {here: 1.0}, self._later("V", i, true, sign, left))
                             change = self._later("V", i, true, -sign, self._after(left))
                             for number, value in self._values(i, true):
                                 change[number] = sign * value
-                            self._at_least({here: 1.0}, change, -float(sign) if true == 0 else 0.0)
+                            self._at_least("DL-2", {here: 1.0}, change, -float(sign) if true == 0 else 0.0)
         for sign in _SIGNS:
-            self._at_least({self._number("E"): 1.0}, self._later("V", 0, 0, sign, self._most))
+            self._at_least("DL-3", {self._number("E"): 1.0}, self._later("V", 0, 0, sign, self._most))
 
     def sensitivity(self, j: int, *, replaced: bool) -> None:
         """DL-4 to DL-7 for conjunctions of j literals."""
@@ -168,18 +173,18 @@ class _Rows:
                 (down, falling, 0.0),
                 (down, rising, -1.0),
             ):
-                self._at_least({bound: 1.0}, sums, more)
+                self._at_least("DL-7", {bound: 1.0}, sums, more)
             for part in ({up: 1.0, down: 1.0},) if replaced else ({up: 1.0}, {down: 1.0}):
-                self._at_least(total, part)
+                self._at_least("DL-7", total, part)
         elif self.changes == 1:
             for i in range(j, self.length + 1):
                 part = {}
                 for a in self._positive(j):
                     bound, one = self._number("M", j, a, i), self._number("c", i, a, j - a)
                     for sign in _SIGNS:
-                        self._at_least({bound: 1.0}, {one: float(sign)})
+                        self._at_least("DL-6", {bound: 1.0}, {one: float(sign)})
                     part[bound] = self._h(comb(i, j)) * self._h(comb(j, a))
-                self._at_least(total, part)
+                self._at_least("DL-6", total, part)
         else:
             part = {}
             for a in self._positive(j):
@@ -187,32 +192,34 @@ class _Rows:
                 for p in range(j, self.length + 1):
                     bound = self._number("M", j, a, p)
                     for sign in _SIGNS:
-                        self._at_least({bound: 1.0}, self._later("W", j, a, p, sign, self._most))
+                        self._at_least("DL-4", {bound: 1.0}, self._later("W", j, a, p, sign, self._most))
                     part[bound] = self._h(comb(j, a)) * (self._h(comb(p, j)) - self._h(comb(p - 1, j)))
-            self._at_least(total, part)
+            self._at_least("DL-5", total, part)
 
-    def program(self) -> MixedIntegerProgram:
-        """Return the program."""
-        number = len(self._numbers)
-        objective, lower = np.zeros(number), np.zeros(number)
-        objective[self._number("E")] = 1.0
-        for j in range(self.size + 1):
-            if np.isfinite(self.weights[j]):
-                objective[self._number("S", j)] = self.weights[j]
-        lower[: len(self.places)] = -np.inf
-        widths = [len(terms) for terms in self._terms]
-        return MixedIntegerProgram(
-            objective=objective,
-            maximize=False,
-            row_starts=np.append(0, np.cumsum(widths)).astype(np.int64),
-            columns=np.array([column for terms in self._terms for column in terms], dtype=np.int32),
-            coefficients=np.array([value for terms in self._terms for value in terms.values()]),
-            row_lower=np.array(self._bounds),
-            row_upper=np.full(len(self._bounds), np.inf),
-            lower=lower,
-            upper=np.full(number, np.inf),
-            integrality=np.zeros(number, dtype=np.bool_),
-        )
+    def model(self) -> Model:
+        """Return the model: a block of variables for each letter, and one of rows for each label."""
+        build = Builder()
+        place: dict[int, int] = {}
+        for symbol in dict.fromkeys(str(name[0]) for name in self._numbers):
+            kept = {name[1:]: number for name, number in self._numbers.items() if name[0] == symbol}
+            weights = [self.weights[int(str(name[0]))] if symbol == "S" else symbol == "E" for name in kept]
+            numbers = build.variables(
+                symbol,
+                *(() if symbol in "EUL" else (len(kept),)),
+                lower=-np.inf if symbol == "c" else 0.0,
+                objective=weights[0] if symbol in "EUL" else weights,
+                inside=partial(_joined, list(kept)),
+            )
+            place |= dict(zip(kept.values(), numbers.ravel().tolist(), strict=True))
+        for label, rows in self._rows.items():
+            entries = [
+                (row, place[number], value)
+                for row, (terms, _) in enumerate(rows)
+                for number, value in terms.items()
+            ]
+            row, column, value = (list(part) for part in zip(*entries, strict=True))
+            build.rows(label, len(rows), (row, column, value), lower=[bound for _, bound in rows])
+        return Model.of("decision_lists", build)
 
     def _sums(self, j: int, a: int) -> None:
         """W of DL-4 for c_{a, j - a}."""
@@ -220,10 +227,10 @@ class _Rows:
             for sign in _SIGNS:
                 for left in self._left():
                     here = self._number("W", j, a, p, sign, left)
-                    self._at_least({here: 1.0}, self._later("W", j, a, p + 1, sign, left))
+                    self._at_least("DL-4", {here: 1.0}, self._later("W", j, a, p + 1, sign, left))
                     change = self._later("W", j, a, p + 1, -sign, self._after(left))
                     change[self._number("c", p, a, j - a)] = float(sign)
-                    self._at_least({here: 1.0}, change)
+                    self._at_least("DL-4", {here: 1.0}, change)
 
     def _positive(self, j: int) -> range:
         """Return how many of j literals stand as in the row."""
@@ -253,13 +260,13 @@ class _Rows:
         place = state[0] if kind == "V" else state[2] - 1
         return {} if place == self.length or state[-1] == 0 else {self._number(kind, *state): 1.0}
 
-    def _at_least(self, greater: Terms, less: Terms, more: float = 0.0) -> None:
+    def _at_least(self, label: str, greater: Terms, less: Terms, more: float = 0.0) -> None:
         """Greater >= less + more."""
         terms = dict(greater)
         for number, value in less.items():
             terms[number] = terms.get(number, 0.0) - value
-        self._terms.append({number: value for number, value in terms.items() if value})
-        self._bounds.append(more)
+        kept = {number: value for number, value in terms.items() if value}
+        self._rows.setdefault(label, []).append((kept, more))
 
     def _number(self, *name: object) -> int:
         return self._numbers.setdefault(name, len(self._numbers))

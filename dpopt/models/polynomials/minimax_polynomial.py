@@ -22,22 +22,24 @@ in [-1, 1].
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-
-SMALLEST = 1e-15
-"""Entries below are rounding errors of zeros."""
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder, dense
 
 
-def minimax_program(values: NDArray[np.float64], degree: int, *, keeps_zero: bool) -> MixedIntegerProgram:
-    """Return the linear program whose variables are x_0, ..., x_t and E.
+def minimax_polynomial(
+    target: str | ArrayLike, k: int | None = None, *, degree: int, keeps_zero: bool = False
+) -> Model:
+    """Return MP-1 to MP-4: coefficients x (t + 1,) of Chebyshev polynomials, and the error E.
 
     Parameters
     ----------
-    values : (k + 1,) float64
-        f(0), ..., f(k), k >= 1.
+    target
+        f(0), ..., f(k), k >= 1; or the predicate "or", "and" or "atleast:r" of k conditions.
+    k
+        Conditions, for a predicate by name.
     degree
         t, from 0 to k.
     keeps_zero
@@ -46,26 +48,60 @@ def minimax_program(values: NDArray[np.float64], degree: int, *, keeps_zero: boo
     Raises
     ------
     ProgramError
-        Fewer than two values, or a degree out of range.
+        Fewer than two values, another predicate, or a degree out of range.
+
+    Examples
+    --------
+    >>> model = minimax_polynomial("or", k=8, degree=4)
+    >>> round(model.solve("highs").objective, 6)
+    0.091837
     """
+    values = predicate_values(target, k)
     chebyshev = chebyshev_values(values.size - 1, degree)
     first = int(keeps_zero)
-    counted = chebyshev[first:]
-    ones = np.ones((len(counted), 1))
-    rows = [np.hstack((counted, ones)), np.hstack((counted, -ones))]  # MP-2, MP-3
-    low = [values[first:], np.full(len(counted), -np.inf)]
-    high = [np.full(len(counted), np.inf), values[first:]]
+    number = values.size - first
+    build = Builder()
+    x = build.variables("x", degree + 1, lower=-np.inf, start=0)
+    error = build.variables("E", objective=1.0)  # MP-1
+    each = np.arange(number)
+    above, below = (each, error, 1.0), (each, error, -1.0)
+    build.rows("MP-2", number, dense(chebyshev[first:], x), above, lower=values[first:], start=first)
+    build.rows("MP-3", number, dense(chebyshev[first:], x), below, upper=values[first:], start=first)
     if keeps_zero:
-        rows.append(np.append(chebyshev[0], 0.0)[None, :])  # MP-4
-        low.append(values[:1])
-        high.append(values[:1])
-    objective = np.append(np.zeros(degree + 1), 1.0)  # MP-1
-    lower = np.append(np.full(degree + 1, -np.inf), 0.0)
-    return linear_program(objective, np.vstack(rows), np.concatenate(low), np.concatenate(high), lower)
+        build.rows("MP-4", 1, dense(chebyshev[:1], x), lower=values[0], upper=values[0], single=True)
+    return Model.of("minimax_polynomial", build)
+
+
+def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[np.float64]:
+    """Return f(0), ..., f(k) of a predicate by name, or of given values.
+
+    Raises
+    ------
+    ProgramError
+        Another name, no k with a name, or another with values.
+    """
+    if not isinstance(target, str):
+        values = np.asarray(target, dtype=np.float64)
+        if values.ndim != 1 or k not in {None, values.size - 1}:
+            raise ProgramError(
+                f"found values of shape {values.shape} and k = {k}; expected f(0), ..., f(k), and no other k"
+            )
+        return values
+    if k is None or k < 1:
+        raise ProgramError(
+            f"found k = {k} for the predicate {target!r}; give the number of conditions, at least 1"
+        )
+    name, _, number = target.partition(":")
+    least = {"or": "1", "and": str(k), "atleast": number}.get(name, "")
+    if not least.isdecimal() or (number and name != "atleast") or not 1 <= int(least) <= k:
+        raise ProgramError(
+            f"found the predicate {target!r}; expected or, and, or atleast:r with r from 1 to k = {k}"
+        )
+    return (np.arange(k + 1) >= int(least)).astype(np.float64)
 
 
 def minimax_values(point: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return p(0), ..., p(k) of a point of `minimax_program`, (k + 1,)."""
+    """Return p(0), ..., p(k) of a point of `minimax_polynomial`, (k + 1,)."""
     return np.asarray(chebyshev_values(width, point.size - 2) @ point[:-1])
 
 
@@ -81,27 +117,3 @@ def chebyshev_values(width: int, degree: int) -> NDArray[np.float64]:
         raise ProgramError(f"found k = {width} and degree {degree}; expected k >= 1 and a degree from 0 to k")
     points = 2.0 * np.arange(width + 1) / width - 1.0
     return np.asarray(np.polynomial.chebyshev.chebvander(points, degree))
-
-
-def linear_program(
-    objective: NDArray[np.float64],
-    matrix: NDArray[np.float64],
-    row_lower: NDArray[np.float64],
-    row_upper: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64] | None = None,
-) -> MixedIntegerProgram:
-    """Return a minimization over a dense matrix (r, n), entries that are zero up to rounding left out."""
-    kept = np.abs(matrix) >= SMALLEST
-    return MixedIntegerProgram(
-        objective=objective,
-        maximize=False,
-        row_starts=np.append(0, np.cumsum(kept.sum(axis=1))),
-        columns=np.nonzero(kept)[1].astype(np.int32),
-        coefficients=matrix[kept],
-        row_lower=row_lower,
-        row_upper=row_upper,
-        lower=lower,
-        upper=np.full(objective.size, np.inf) if upper is None else upper,
-        integrality=np.zeros(objective.size, dtype=np.bool_),
-    )

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder
 from dpopt.programs.duality import GRID, LARGEST_MULTIPLIER, dual_bound
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 
@@ -104,7 +106,7 @@ def pattern_rows(counted: int, negated: int, sizes: tuple[int, ...], always: int
     return PatternRows(freeze(held), sets, pairs, freeze(units), freeze(rows / units[:, None]))
 
 
-def consistency_program(
+def consistent_records(
     rows: NDArray[np.float64],
     answers: NDArray[np.float64],
     low: NDArray[np.float64],
@@ -112,8 +114,8 @@ def consistency_program(
     records: float,
     *,
     maximize: bool,
-) -> MixedIntegerProgram:
-    """Return CR-1 to CR-4 for patterns that may occur; the row of CR-2 is the last one.
+) -> Model:
+    """Return CR-1 to CR-4 for patterns that may occur, in x (P,); the row of CR-2 is the last one.
 
     Parameters
     ----------
@@ -125,26 +127,25 @@ def consistency_program(
         The bands, in records, divided as the rows are.
     records : float
         n.
+    maximize
+        Whether the largest answer is asked for, and not the least.
 
     Raises
     ------
     ProgramError
         If shapes do not fit, or a band is empty.
     """
-    matrix = np.vstack((rows, np.ones((1, answers.size))))
-    kept = matrix != 0
-    return MixedIntegerProgram(
-        objective=answers,
-        maximize=maximize,
-        row_starts=np.append(0, np.cumsum(kept.sum(axis=1))),
-        columns=np.nonzero(kept)[1].astype(np.int32),
-        coefficients=matrix[kept],
-        row_lower=np.append(low, records),
-        row_upper=np.append(high, records),
-        lower=np.zeros(answers.size),
-        upper=np.full(answers.size, float(records)),
-        integrality=np.zeros(answers.size, dtype=np.bool_),
-    )
+    if rows.shape != (low.size, answers.size) or high.shape != low.shape:
+        raise ProgramError(
+            f"rows of shape {rows.shape} need {rows.shape[-1]} answers and {len(rows)} bands; found {answers.size} answers "
+            f"and bands of shapes {low.shape} and {high.shape}"
+        )
+    build = Builder(maximize=maximize)
+    x = build.variables("x", answers.size, upper=float(records), objective=answers)
+    row, pattern = np.nonzero(rows)
+    build.rows("CR-3", len(rows), (row, x[pattern], rows[row, pattern]), lower=low, upper=high)  # and CR-4
+    build.rows("CR-2", 1, (0, x, 1.0), lower=records, upper=records, single=True)
+    return Model.of("consistent_records", build)
 
 
 def proven_end(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> float | None:
@@ -153,7 +154,7 @@ def proven_end(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> floa
     Parameters
     ----------
     program : MixedIntegerProgram
-        From `consistency_program`.
+        That of `consistent_records`.
     duals : (R + 1,) float64
         Multipliers; not trusted. The last one is replaced.
     """

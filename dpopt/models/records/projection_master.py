@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder
 
 
-def projection_master(
+def projection(
     answers: NDArray[np.bool_], values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> QuadraticProgram:
-    """Return the program whose variables are the weights of the records.
+) -> Model:
+    """Return PJ-1 to PJ-3 in the weights w (r,) of the given records.
 
     Parameters
     ----------
@@ -39,6 +38,13 @@ def projection_master(
     ------
     ProgramError
         Shapes that do not fit, or no record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = projection(np.eye(2, dtype=bool), np.array([0.3, 0.9]), np.ones(2))
+    >>> model.solve("clarabel").value["w"].round(6).tolist()
+    [0.2, 0.8]
     """
     queries, records = answers.shape
     if values.shape != (queries,) or weights.shape != (queries,) or records == 0:
@@ -46,24 +52,9 @@ def projection_master(
             f"answers of shape {answers.shape} need {queries} values and weights and at least one record; found "
             f"{values.shape} and {weights.shape}"
         )
-    squares = csr_array(answers.astype(np.float64))
-    linear = MixedIntegerProgram(  # PJ-2 and PJ-3
-        objective=np.zeros(records),
-        maximize=False,
-        row_starts=np.array([0, records], dtype=np.int64),
-        columns=np.arange(records, dtype=np.int32),
-        coefficients=np.ones(records),
-        row_lower=np.ones(1),
-        row_upper=np.ones(1),
-        lower=np.zeros(records),
-        upper=np.full(records, np.inf),
-        integrality=np.zeros(records, dtype=np.bool_),
-    )
-    return QuadraticProgram(  # PJ-1
-        linear,
-        squares.indptr.astype(np.int64),
-        squares.indices.astype(np.int32),
-        squares.data,
-        values,
-        weights,
-    )
+    build = Builder()
+    w = build.variables("w", records, upper=1.0)  # PJ-3; 1 follows from PJ-2, and bounds what duals prove
+    build.rows("PJ-2", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
+    query, record = np.nonzero(answers)
+    build.squares("PJ-1", queries, (query, w[record], 1.0), targets=values, weights=weights)
+    return Model.of("projection", build)

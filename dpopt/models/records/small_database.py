@@ -31,13 +31,13 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, vstack
 
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder
 
 
-def nearest_database(
+def small_database(
     answers: NDArray[np.int8],
     targets: NDArray[np.float64],
     records: int,
@@ -45,8 +45,8 @@ def nearest_database(
     low: NDArray[np.int64] | None = None,
     high: NDArray[np.int64] | None = None,
     whole: bool = True,
-) -> MixedIntegerProgram:
-    """Return SD-1 to SD-4: variables n_x for every element, and e at the end, in records.
+) -> Model:
+    """Return SD-1 to SD-4: n (A,), the count of every element, and e, in records.
 
     Parameters
     ----------
@@ -68,36 +68,25 @@ def nearest_database(
     """
     _check(answers, targets, records)
     queries, elements = answers.shape
-    column = csr_array(np.ones((queries, 1)))
-    linear = csr_array(answers.astype(np.float64))
-    rows = csr_array(
-        vstack(
-            [
-                hstack([linear, -column]),  # SD-2 from above
-                hstack([linear, column]),  # and from below
-                hstack([csr_array(np.ones((1, elements))), csr_array((1, 1))]),  # SD-3
-            ]
-        )
+    build = Builder()
+    n = build.variables(  # SD-4
+        "n",
+        elements,
+        lower=0.0 if low is None else low,
+        upper=float(records) if high is None else high,
+        whole=whole,
     )
-    sides = records * targets
-    return MixedIntegerProgram(
-        objective=np.append(np.zeros(elements), 1.0),  # SD-1
-        maximize=False,
-        row_starts=rows.indptr.astype(np.int64),
-        columns=rows.indices.astype(np.int32),
-        coefficients=rows.data,
-        row_lower=np.concatenate([np.full(queries, -np.inf), sides, [float(records)]]),
-        row_upper=np.concatenate([sides, np.full(queries, np.inf), [float(records)]]),
-        lower=np.append(np.zeros(elements) if low is None else low, 0.0).astype(np.float64),  # SD-4
-        upper=np.append(np.full(elements, float(records)) if high is None else high, float(records)).astype(
-            np.float64
-        ),
-        integrality=np.append(np.full(elements, whole), False),
-    )
+    error = build.variables("e", upper=float(records), objective=1.0)  # SD-1
+    query, element = np.nonzero(answers)
+    each, sides = np.arange(queries), records * targets
+    build.rows("SD-2.above", queries, (query, n[element], 1.0), (each, error, -1.0), upper=sides)
+    build.rows("SD-2.below", queries, (query, n[element], 1.0), (each, error, 1.0), lower=sides)
+    build.rows("SD-3", 1, (0, n, 1.0), lower=records, upper=records, single=True)
+    return Model.of("small_database", build)
 
 
 def database_of(point: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the counts (A,) of a point of `nearest_database`."""
+    """Return the counts (A,) of a point of `small_database`."""
     counts: NDArray[np.int64] = np.rint(point[:-1]).astype(np.int64)
     return counts
 

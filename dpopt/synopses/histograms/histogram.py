@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.models.histograms.tree_consistency import tree_consistency
+from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
@@ -215,6 +217,18 @@ class Histogram(PlannedSynopsis):
         if sums[-1] <= 0.0:
             raise WorkloadError("the histogram has no records by its own estimate, and so no quantiles")
         return int(np.argmax(sums >= (share - 1e-9) * sums[-1]))
+
+    def model(self, *, nonnegative: bool = False) -> Model:
+        """Return the consistency of the noisy counts as a model: `dpopt.models.tree_consistency`.
+
+        Parameters
+        ----------
+        nonnegative
+            Whether no bin may be below 0.
+        """
+        return tree_consistency(
+            self.plan.tree, self._node_values, self.plan.variances, nonnegative=nonnegative
+        )
 
     def whole_counts(self, estimate: str | Estimate = Estimate.DIVIDED) -> NDArray[np.int64]:
         """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.models.records.consistent_records import (
     PatternRows,
-    consistency_program,
+    consistent_records,
     pattern_rows,
     proven_end,
     reversed_sense,
@@ -84,14 +84,14 @@ def consistent_interval(
     occurring = np.array([value is not None for value in values], dtype=np.bool_)
     answers = np.array([float(value) for value in values if value is not None])
     reach = bands * (1 + _ROUNDING) + _ROUNDING
-    program = consistency_program(
+    program = consistent_records(
         rows.matrix[:, occurring],
         answers,
         np.nextafter(counts - reach, -np.inf) / rows.units,
         np.nextafter(counts + reach, np.inf) / rows.units,
         float(plan.size),
         maximize=False,
-    )
+    ).linear
     low, infeasible = _end(program, solver)
     high, also = _end(reversed_sense(program), solver)
     low, high = max(0.0, low / plan.size), min(1.0, high / plan.size)

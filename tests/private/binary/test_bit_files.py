@@ -82,9 +82,9 @@ def test_a_column_of_another_form_is_refused_and_nothing_is_left(
 ) -> None:
     good = np.ones(65, dtype=np.bool_)
     for take in (bit_table, lambda rows, columns: write_bit_file(tmp_path / "table.bits", rows, columns)):
-        with pytest.raises(PrivateDataError) as told:
+        with pytest.raises(PrivateDataError) as caught:
             take(65, iter([good, column]))
-        assert message in str(told.value)
+        assert message in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""Baskets and pairs: every line is read by itself; what is no item is told with its line."""
+"""Baskets and pairs: every line is read by itself; what is no item is refused with its line."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def test_names_that_differ_in_blanks_only_are_refused() -> None:
         Items.of(Schema.binary(2, ["a", " a"]), None)
 
 
-def test_what_is_no_item_is_told_with_its_line(tmp_path: Path) -> None:
+def test_what_is_no_item_is_reported_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "0 1\n2 3\n-1\n1.0 1e0\nx\n")
-    with pytest.raises(PrivateDataError) as told:
+    with pytest.raises(PrivateDataError) as caught:
         cells(path, Items(3))
-    *lines, remedy = str(told.value).splitlines()
+    *lines, remedy = str(caught.value).splitlines()
     assert "declare as many columns" in remedy
     assert lines == [
         "baskets.txt does not fit the declared columns",
@@ -175,6 +175,6 @@ def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_does_not_fit_is_refused(
     tmp_path: Path, text: str, columns: tuple[int, int] | None, header: bool, message: str
 ) -> None:
-    with pytest.raises(PrivateDataError, match=message) as told:
+    with pytest.raises(PrivateDataError, match=message) as caught:
         read_pairs(written(tmp_path, text, "pairs.csv"), Items(3), pair_columns=columns, header=header)
-    assert str(told.value).startswith("pairs.csv")
+    assert str(caught.value).startswith("pairs.csv")

@@ -191,9 +191,9 @@ def test_a_damaged_npz_file_is_refused(
     np.savez(path, **whole)
     assert cells_of(read_npz(path, 3)) == [[1, 0, 1], [0, 1, 0]]
     np.savez(path, **{name: value for name, value in (whole | changes).items() if value is not None})
-    with pytest.raises(PrivateDataError, match=message) as told:
+    with pytest.raises(PrivateDataError, match=message) as caught:
         read_npz(path, 3)
-    assert str(told.value).startswith("table.npz")
+    assert str(caught.value).startswith("table.npz")
 
 
 def test_a_torn_npz_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
@@ -302,9 +302,9 @@ def test_the_name_of_the_file_says_nothing(tmp_path: Path, suffix: str) -> None:
 def test_a_damaged_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "table.mtx"
     path.write_text(text)
-    with pytest.raises(PrivateDataError, match=message) as told:
+    with pytest.raises(PrivateDataError, match=message) as caught:
         read_matrix_market(path, 2)
-    assert str(told.value).startswith("table.mtx")
+    assert str(caught.value).startswith("table.mtx")
 
 
 def test_a_torn_gzip_file_is_refused(tmp_path: Path) -> None:

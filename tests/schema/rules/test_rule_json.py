@@ -121,10 +121,7 @@ REFUSED: list[tuple[object, str]] = [
     ),
     ({"compare": ["n", "<", True], "by": "representative"}, "expected a finite number"),
     ({"compare": ["n", "<", {"sum": []}], "by": "representative"}, "unknown key 'sum'"),
-    (
-        {"compare": ["n", "<", [1, "m"]], "by": "representative"},
-        "expected a pair .* found 1",
-    ),
+    ({"compare": ["n", "<", [1, "m"]], "by": "representative"}, "expected a pair .* found 1"),
     ({"compare": ["n", "<", [["m", 1]]], "by": "representative"}, "expected a pair"),
     ({"compare": ["n", "<", [[True, "m"]]], "by": "representative"}, "expected a pair"),
     ({"compare": ["n", "<", []], "by": "representative"}, "a sum needs at least one pair"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -12,18 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import (
     PlanError,
     PrivateDataError,
-    ReleaseFolderError,
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_files import (
     read_declaration,
@@ -33,6 +29,7 @@ from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.list_summary import ListSummary
 from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
+from tests.noises import NoNoise
 from tests.tiny_lists import Row, family_of, output_at, points_of, private, rows_of, text_of
 from tests.tiny_runs import REPLACE
 
@@ -41,15 +38,6 @@ PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 
 ROUNDING = 1e-9
 """Of answers, which are double precision."""
-
-
-class NoNoise(OpendpNoise):
-    """The counts as they are."""
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    discrete_laplace = discrete_gaussian
 
 
 @cache
@@ -163,77 +151,20 @@ def made() -> ListSummary:
     return decision_lists(texts(), family_of(3, 3), rho=0.1, n0=50)
 
 
-def test_a_summary_is_read_back_as_it_was(made: ListSummary, tmp_path: Path) -> None:
-    made.write(tmp_path / "lists.npz")
-    again = ListSummary.read(tmp_path / "lists.npz")
-    assert again.statement() == made.statement()
-    assert [noisy.tolist() for noisy in again.noisy] == [noisy.tolist() for noisy in made.noisy]
-    assert again.answer("011") == made.answer("011")
-    assert [path.name for path in tmp_path.iterdir()] == ["lists.npz"]
-    with pytest.raises(ReleaseFolderError, match="exists already"):
-        made.write(tmp_path / "lists.npz")
-    with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        ListSummary.read(tmp_path / "none.npz")
-
-
-def rewritten(path: Path, target: Path, change: Any) -> Path:
-    """Write a file again with another statement or other counts."""
-    with np.load(path) as stored:
-        arrays = dict(stored)
-    statement = json.loads(bytes(arrays["statement"]))
-    change(statement, arrays)
-    arrays["statement"] = np.frombuffer(json.dumps(statement).encode(), dtype=np.uint8)
-    np.savez(target, **arrays)
-    return target
-
-
 CHANGES: list[tuple[Any, str]] = [
-    (lambda statement, arrays: statement.update(dpopt_list_summary=2), "of this version"),
-    (lambda statement, arrays: statement["privacy"].pop("epsilon"), "epsilon missing"),
-    (lambda statement, arrays: statement["plan"].update(scales=[1.0]), "1 scales"),
-    (
-        lambda statement, arrays: statement["plan"]["coefficients"]["values"][1][2].__setitem__(2, 5),
-        "more literals than there are",
-    ),
-    (
-        lambda statement, arrays: statement["plan"]["coefficients"]["values"].pop(),
-        "found coefficients of shape",
-    ),
-    (
-        lambda statement, arrays: statement["plan"]["coefficients"]["family"].update(variables=["a", "b"]),
-        "found k = 3",
-    ),
-    (lambda statement, arrays: arrays.pop("noisy_0"), "longer|shorter"),
-    (
-        lambda statement, arrays: arrays.update(noisy_0=np.zeros(2, dtype=np.int64)),
-        "expected 1",
-    ),
-    (lambda statement, arrays: arrays.update(noisy_0=np.zeros(1)), "of the type float64"),
+    (lambda plan: plan.update(scales=[1.0]), "1 scales"),
+    (lambda plan: plan["coefficients"]["values"][1][2].__setitem__(2, 5), "more literals than there are"),
+    (lambda plan: plan["coefficients"]["values"].pop(), "found coefficients of shape"),
+    (lambda plan: plan["coefficients"]["family"].update(variables=["a", "b"]), "found k = 3"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES)
-def test_damaged_files_are_refused(made: ListSummary, tmp_path: Path, change: Any, message: str) -> None:
-    made.write(tmp_path / "lists.npz")
+def test_damaged_plans_are_refused(made: ListSummary, change: Any, message: str) -> None:
+    given = json.loads(json.dumps(made.to_json()))
+    change(given["plan"])
     with pytest.raises(TranscriptError, match=message):
-        ListSummary.read(rewritten(tmp_path / "lists.npz", tmp_path / "other.npz", change))
-
-
-def test_no_cut_and_no_lost_byte_goes_unexplained(made: ListSummary, tmp_path: Path) -> None:
-    made.write(tmp_path / "lists.npz")
-    raw = (tmp_path / "lists.npz").read_bytes()
-    statement, damaged = json.dumps(made.statement()), tmp_path / "damaged.npz"
-    for place in range(0, len(raw), 7):
-        for changed in (raw[:place], raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :]):
-            damaged.write_bytes(changed)
-            try:
-                again = ListSummary.read(damaged)
-            except TranscriptError as problem:
-                assert "damaged.npz is no summary of decision lists, or damaged" in str(problem)  # noqa: PT017
-                continue
-            assert json.dumps(again.statement()) == statement
-            assert [noisy.tolist() for noisy in again.noisy] == [noisy.tolist() for noisy in made.noisy]
-    assert zipfile.is_zipfile(tmp_path / "lists.npz")
+        ListSummary.from_json(given)
 
 
 def test_declarations_are_words_or_files(tmp_path: Path) -> None:

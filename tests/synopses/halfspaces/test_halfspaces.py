@@ -6,23 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import (
     PlanError,
     PrivateDataError,
-    ReleaseFolderError,
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import halfspaces, release_halfspaces
 from dpopt.synopses.halfspaces.side_sums import SideSums, arc_rows, half_circles
+from tests.noises import NoNoise
 from tests.synopses.halfspaces.small_halfspaces import (
     AMPLE,
     COLUMNS,
@@ -41,17 +40,8 @@ EACH = pytest.mark.parametrize("kind", SHAPES)
 RELATIONS = pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 
 
-class Silent(OpendpNoise):
-    """No noise."""
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    discrete_gaussian = discrete_laplace
-
-
 def silent(kind: str, relation: NeighbouringRelation) -> Halfspaces:
-    return release_halfspaces(read_points(POINTS, COLUMNS), plan(kind, AMPLE, relation), noise=Silent())
+    return release_halfspaces(read_points(POINTS, COLUMNS), plan(kind, AMPLE, relation), noise=NoNoise())
 
 
 @EACH
@@ -172,34 +162,6 @@ def test_questions_out_of_range_are_refused() -> None:
         released.answer("1,2")
     with pytest.raises(WorkloadError, match="confidence"):
         released.answer("1,2,3,4", confidence=1.0)
-
-
-@EACH
-def test_what_is_written_is_read_back(kind: str, tmp_path: Path) -> None:
-    released = release_halfspaces(read_points(POINTS, COLUMNS), plan(kind))
-    released.write(tmp_path / "out.npz")
-    again = Halfspaces.read(tmp_path / "out.npz")
-    assert again.statement() == released.statement()
-    assert again.plan.to_json() == released.plan.to_json()
-    assert again.answer("1,2,3,4") == released.answer("1,2,3,4")
-    with pytest.raises(ReleaseFolderError, match="exists already"):
-        released.write(tmp_path / "out.npz")
-
-
-def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    released = silent("bins", ADD_REMOVE)
-    file = tmp_path / "out.npz"
-    released.write(file)
-    data = file.read_bytes()
-    with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        Halfspaces.read(tmp_path / "none.npz")
-    for damaged in (b"", b"PK", data[:-40], data[: len(data) // 2], b"\x00" * 100):
-        file.write_bytes(damaged)
-        with pytest.raises(TranscriptError, match="no release of halfspaces, or damaged"):
-            Halfspaces.read(file)
-    np.savez(file, statement=np.frombuffer(b'{"dpopt_halfspaces": 2}', dtype=np.uint8))
-    with pytest.raises(TranscriptError, match="of this version"):
-        Halfspaces.read(file)
 
 
 def test_noisy_numbers_of_the_wrong_length_are_refused() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
@@ -30,6 +29,7 @@ from dpopt.synopses.histograms.hierarchy_ranges import (
 )
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
+from tests.noises import NoNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
@@ -38,18 +38,6 @@ UNEVEN = hierarchy_of([[0, [1, 2, 3]], 4, [[5, 6], [7], 8, [9, 10]]], Bins("bins
 COUNTS = np.array([0, 0, 12, 40, 7, 0, 0, 3, 0, 0, 25])
 RELATIONS = [(ADD_REMOVE, None), (REPLACE, int(COUNTS.sum()))]
 EVERYWHERE = pytest.mark.parametrize(("relation", "size"), RELATIONS)
-
-
-class Silence:
-    """Noise of zero, never private."""
-
-    is_private = False
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def measured_everywhere(relation: NeighbouringRelation, size: int | None) -> HierarchyPlan:
@@ -109,7 +97,7 @@ def test_a_record_lies_in_one_group_of_each_measured_level(
 @EVERYWHERE
 def test_without_noise_every_estimate_is_exact(relation: NeighbouringRelation, size: int | None) -> None:
     plan = measured_everywhere(relation, size)
-    found = release_histogram(BinCounts.from_counts(COUNTS), plan, noise=Silence())
+    found = release_histogram(BinCounts.from_counts(COUNTS), plan, noise=NoNoise())
     assert not found.privacy["private"]
     for estimate in Estimate:
         assert found.estimate(estimate) == pytest.approx(COUNTS, abs=1e-9), estimate
@@ -194,8 +182,8 @@ def test_single_bins_always_get_their_share() -> None:
     assert plan.charges()[0].parameter >= 0.02 * 0.5 * (1 - 1e-9)
     alone = plan_hierarchy(hierarchy_of([0], Bins("x", 1)), PURE, relation=REPLACE, size=5)
     assert release_histogram(BinCounts.from_counts([5]), alone).range(0, 1).value == 5
-    told = plan_hierarchy(UNEVEN, PURE, ranges="sizes:11", relation=REPLACE, size=5)
-    assert told.depths == (3,)
+    known = plan_hierarchy(UNEVEN, PURE, ranges="sizes:11", relation=REPLACE, size=5)
+    assert known.depths == (3,)
 
 
 def test_a_balanced_hierarchy_has_the_errors_of_blocks() -> None:

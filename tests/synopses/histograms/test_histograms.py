@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import DpoptError, PlanError, PrivateDataError, TranscriptError, WorkloadError
+from dpopt.errors import DpoptError, PlanError, PrivateDataError, WorkloadError
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
@@ -22,24 +21,13 @@ from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
 from dpopt.synopses.histograms.range_workload import RangeWorkload
 from dpopt.synopses.histograms.release_histogram import release_histogram
+from tests.noises import NoNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 ZCDP = Budget(None, 1e-9, 0.5, Accountant.ZCDP)
 COUNTS = np.array([0, 0, 12, 40, 7, 0, 0, 3, 0, 0, 25])
 RELATIONS = [(ADD_REMOVE, None), (REPLACE, int(COUNTS.sum()))]
-
-
-class Silence:
-    """Noise of zero, never private."""
-
-    is_private = False
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def released(noise: Any = None, budget: Budget = PURE, **options: Any) -> Histogram:
@@ -69,7 +57,7 @@ def test_a_plan_spends_its_budget_and_no_more(
 
 @pytest.mark.parametrize(("relation", "size"), RELATIONS)
 def test_without_noise_the_counts_are_exact(relation: NeighbouringRelation, size: int | None) -> None:
-    found = released(Silence(), relation=relation, size=size)
+    found = released(NoNoise(), relation=relation, size=size)
     assert found.counts == pytest.approx(COUNTS, abs=1e-9)
     assert found.least_squares == pytest.approx(COUNTS, abs=1e-9)
     assert found.total == pytest.approx(COUNTS.sum())
@@ -79,7 +67,7 @@ def test_without_noise_the_counts_are_exact(relation: NeighbouringRelation, size
 
 
 def test_quantiles_are_the_first_bins_with_that_share() -> None:
-    found = released(Silence())
+    found = released(NoNoise())
     sums = np.cumsum(COUNTS)
     for share in (0.0, 0.1, 0.5, 0.9, 1.0):
         assert found.quantile(share) == int(np.argmax(sums >= share * sums[-1]))
@@ -226,21 +214,6 @@ def test_ranges_that_are_none_are_refused() -> None:
         found.quantile(1.5)
     with pytest.raises(WorkloadError, match="no quantiles"):
         found.quantile(0.5)
-
-
-def test_a_damaged_file_is_refused() -> None:
-    good = released().to_json()
-    with pytest.raises(TranscriptError, match="no histogram of this version"):
-        Histogram.from_json({})
-    damages: list[dict[str, Any]] = [
-        {"noisy": [[1]]},
-        {"plan": {}},
-        {"bins": {"name": "x", "number": 3}},
-        {"noisy": None},
-    ]
-    for damage in damages:
-        with pytest.raises(TranscriptError):
-            Histogram.from_json({**good, **damage})
 
 
 def test_sizes_are_held_against_the_best_plain_strategy() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
@@ -19,6 +18,7 @@ from dpopt.inference.histograms.sorted.isotonic import isotonic_integers, isoton
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.sorted.release_sorted import nodes_needed, plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease, SortedEstimate
+from tests.noises import NoNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
@@ -26,18 +26,6 @@ ZCDP = Budget(None, 1e-9, 0.5, Accountant.ZCDP)
 EDGES = [(0, 1), (0, 2), (0, 3), (1, 2), (4, 5)]
 NAMES = [estimate.value for estimate in SortedEstimate]
 DEGREES = np.bincount(np.array(EDGES).reshape(-1), minlength=8).astype(np.int64)
-
-
-class Silence:
-    """Noise of zero, never private."""
-
-    is_private = False
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def graph() -> BinCounts:
@@ -79,7 +67,7 @@ def test_an_edge_costs_twice_a_record_of_a_table() -> None:
 
 
 def test_declared_nodes_without_edges_count_as_zeros_and_the_rest_is_exact_without_noise() -> None:
-    found = released(10, noise=Silence())
+    found = released(10, noise=NoNoise())
     assert found.noisy.tolist() == [0, 0, *sorted(DEGREES.tolist())]
     for name in NAMES[1:]:
         assert found.estimate(name).tolist() == found.noisy.tolist()
@@ -88,7 +76,7 @@ def test_declared_nodes_without_edges_count_as_zeros_and_the_rest_is_exact_witho
 
 
 def test_the_number_of_nodes_is_bought_and_not_read() -> None:
-    exact = released(None, noise=Silence())
+    exact = released(None, noise=NoNoise())
     assert exact.noisy.size == np.count_nonzero(DEGREES)
     assert exact.noisy_length
     sizes = {released(None, Budget(0.05, 0.0, None, Accountant.PURE)).noisy.size for _ in range(10)}
@@ -96,16 +84,13 @@ def test_the_number_of_nodes_is_bought_and_not_read() -> None:
     assert min(sizes) >= 2
 
 
-def test_estimates_do_not_fall_and_stay_within_bounds_and_are_read_back() -> None:
+def test_estimates_do_not_fall_and_stay_within_bounds() -> None:
     found = released(budget=Budget(5.0, 0.0, None, Accountant.PURE))
     for counts in (found.estimate(name) for name in NAMES):
         assert np.all(np.diff(counts) >= 0)
         assert counts.min() >= 0
         assert counts.max() <= 7
     assert found.counts.size == 8
-    again = SortedCountsRelease.from_json(json.loads(json.dumps(found.to_json())))
-    assert again.counts.tolist() == found.counts.tolist()
-    assert repr(again) == repr(found)
     near = found.graphical()
     assert is_graphical(near.degrees)
     assert sorted(np.bincount(near.edges().reshape(-1), minlength=8).tolist()) == near.degrees.tolist()
@@ -121,8 +106,6 @@ def test_what_cannot_be_planned_or_released_is_refused() -> None:
     with pytest.raises(PrivateDataError, match="n = 4"):
         released(relation=REPLACE, size=4)
     good = released().to_json()
-    with pytest.raises(TranscriptError, match="of this version"):
-        SortedCountsRelease.from_json({})
     for damage in ({"noisy": None}, {"total": 9}, {"total": 10**6}):
         with pytest.raises(TranscriptError, match="damaged"):
             SortedCountsRelease.from_json({**good, **damage})
@@ -162,16 +145,14 @@ def test_under_replace_one_the_number_of_edges_is_kept(budget: Budget, length: i
 def test_a_public_number_of_edges_can_be_said_afterwards() -> None:
     found = released()
     assert found.total is None
-    told = found.with_total(10)
+    known = found.with_total(10)
     for name in NAMES:
-        assert told.estimate(name).sum() == told.graphical(name).degrees.sum() == 10
-    assert told.with_total(10).total == 10
+        assert known.estimate(name).sum() == known.graphical(name).degrees.sum() == 10
+    assert known.with_total(10).total == 10
     with pytest.raises(WorkloadError, match="known to be 5, found 6"):
-        told.with_total(12)
+        known.with_total(12)
     for total in (-2, 9, 58):
-        with pytest.raises(
-            WorkloadError, match="8 degrees of at most 7 add up to an even number of at least 0, and not to"
-        ):
+        with pytest.raises(WorkloadError, match="8 degrees of at most 7 add up to an even number"):
             found.with_total(total)
 
 
@@ -183,11 +164,11 @@ def test_a_public_total_brings_no_estimate_farther_from_the_truth(name: str, eps
     plan = plan_sorted(truth.size, Budget(epsilon, 0.0, None, Accountant.PURE), graph=False)
     for _ in range(5):
         found = release_sorted(BinCounts.from_counts(truth), plan)
-        told = found.with_total(int(truth.sum()))
-        before, after = found._estimate(name), told._estimate(name)
+        known = found.with_total(int(truth.sum()))
+        before, after = found._estimate(name), known._estimate(name)
         assert ((after - truth) ** 2).sum() <= ((before - truth) ** 2).sum() * (1 + 1e-9) + 1e-9
-        assert np.abs(told.estimate(name) - after).max() <= 1
-        assert told.estimate(name).sum() == truth.sum()
+        assert np.abs(known.estimate(name) - after).max() <= 1
+        assert known.estimate(name).sum() == truth.sum()
 
 
 def test_counts_of_a_table_have_the_number_of_records_under_replace_one() -> None:

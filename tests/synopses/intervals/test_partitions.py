@@ -26,20 +26,10 @@ from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.partition_table import synthetic_cells, write_boxes, write_records
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_planning import plan_split
+from tests.noises import NoNoise
 
 PURE, RHO = Budget(1.0, 0.0, None, Accountant.PURE), Budget(None, 1e-9, 0.5, Accountant.ZCDP)
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
-
-
-class Exact:
-    """No noise."""
-
-    is_private = True
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts.copy()
-
-    discrete_gaussian = discrete_laplace
 
 
 def column() -> NDArray[np.int64]:
@@ -53,13 +43,13 @@ def grid() -> NDArray[np.int64]:
 def intervals(relation: NeighbouringRelation = ADD_REMOVE, **more: object) -> PartitionRelease:
     counts = column()
     plan = plan_intervals(100, PURE, int(counts.sum()), relation=relation, intervals=6, **more)  # type: ignore[arg-type]
-    return release_partition(BinCounts.from_counts(counts), plan, noise=Exact())
+    return release_partition(BinCounts.from_counts(counts), plan, noise=NoNoise())
 
 
 def boxes(relation: NeighbouringRelation = ADD_REMOVE, budget: Budget = PURE) -> PartitionRelease:
     cells = grid()
     plan = plan_split(cells.shape, budget, int(cells.sum()), relation=relation, rounds=2)
-    return release_partition(BinCounts.from_counts(cells.reshape(-1)), plan, noise=Exact())
+    return release_partition(BinCounts.from_counts(cells.reshape(-1)), plan, noise=NoNoise())
 
 
 def test_without_noise_intervals_end_where_the_threshold_is_reached() -> None:
@@ -169,15 +159,11 @@ def test_ranges_and_boxes_are_named_as_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("make", [intervals, boxes, lambda: intervals(REPLACE, weights="printed")])
-def test_a_release_is_read_back_and_damage_is_noticed(make: object) -> None:
+def test_damage_is_noticed(make: object) -> None:
     released: PartitionRelease = make()  # type: ignore[operator]
     kept = json.loads(json.dumps(released.to_json()))
-    again = PartitionRelease.from_json(kept)
-    assert again.to_json() == released.to_json()
-    assert "PartitionRelease(" in repr(again)
     deeper: list[Any] = [[[one] for one in level] for level in kept["noisy"]]
     for change, message in (
-        ({"dpopt_intervals": 2}, "no release of intervals of this version"),
         ({"noisy": [[1]]}, "found noisy sums"),
         ({"noisy": deeper or [[1]]}, "found noisy sums"),
         ({"partition": {**kept["partition"], "shape": [7]}}, "outside the grid|of 1 axes|found boxes"),

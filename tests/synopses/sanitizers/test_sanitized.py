@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -10,35 +9,26 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.errors import (
     PlanError,
     PrivateDataError,
-    ReleaseFolderError,
     SchemaError,
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
 from tests.exact_sanitizer_loss import FAMILIES, function_family, listed, modest, sums_of, symmetric
 from tests.exact_summary_loss import MIXED, UNIVERSES
+from tests.noises import NoNoise
 from tests.synopses.sanitizers.test_sanitizer_plan import BITS, PURE, RHO
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, dataset_of, universe
 
 TABLE: Table = ((0, 2), (1, 1), (1, 1), (0, 0)) * 5
-
-
-class NoNoise(OpendpNoise):
-    """The exact sums."""
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return counts
 
 
 def released(
@@ -134,51 +124,14 @@ def test_it_says_what_it_is() -> None:
     assert made.privacy["epsilon"] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("kind", ["mixed, sets", "mixed, positive, powers", "table"])
-@pytest.mark.parametrize("name", ["released.npz", "released"])
-def test_a_release_is_read_back_as_it_was(kind: str, name: str, tmp_path: Path) -> None:
-    made, path = released(FAMILIES[kind], budget=RHO, exact=False), tmp_path / name
-    made.write(path)
-    again = SanitizedPolynomial.read(path)
-    assert again.statement() == made.statement()
-    assert again.noisy.tolist() == made.noisy.tolist()
-    assert again.answer([0]) == made.answer([0])
-    assert repr(again) == repr(made)
-    assert not again.noisy.flags.writeable
-    with pytest.raises(ReleaseFolderError, match="exists already"):
-        made.write(path)
-    assert [one.name for one in tmp_path.iterdir()] == [name]
-
-
-def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    made, path = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0))), tmp_path / "released.npz"
-    with pytest.raises(ReleaseFolderError, match="there is no such file"):
-        SanitizedPolynomial.read(path)
-    made.write(path)
-    whole = path.read_bytes()
-    for place in range(0, len(whole), 7):
-        path.write_bytes(whole[:place])
-        with pytest.raises(TranscriptError, match="is no released polynomial, or damaged"):
-            SanitizedPolynomial.read(path)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        ({"dpopt_sanitizer": 2}, "of this version"),
-        ({"privacy": {}}, "does not say what it cost"),
-        ({"figures": {}}, "missing the key name"),
-        ({"noisy": np.zeros(6)}, "of the type float64"),
-        ({"noisy": np.zeros(5, dtype=np.int64)}, "expected 6"),
-    ],
+    [({"privacy": {}}, "does not say what it cost"), ({"figures": {}}, "missing the key name")],
 )
-def test_files_of_something_else_are_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_damaged_statements_are_refused(change: dict[str, object], message: str) -> None:
     made = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0)))
-    statement = made.statement() | {key: value for key, value in change.items() if key != "noisy"}
-    text = np.frombuffer(json.dumps(statement).encode(), dtype=np.uint8)
-    np.savez(tmp_path / "released.npz", statement=text, noisy_0=change.get("noisy", made.noisy))  # type: ignore[arg-type]
     with pytest.raises(TranscriptError, match=message):
-        SanitizedPolynomial.read(tmp_path / "released.npz")
+        SanitizedPolynomial.from_json({**made.to_json(), **change})
 
 
 @pytest.mark.parametrize("budget", [PURE, RHO])

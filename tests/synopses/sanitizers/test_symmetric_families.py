@@ -87,7 +87,9 @@ def test_least_coefficients_move_as_little_as_the_table_says(
 
 
 @pytest.mark.parametrize(("d", "k", "expected"), [(20, 5, 2.2e4), (20, 8, 2.6e5), (50, 6, 1.8e7)])
-def test_inclusion_and_exclusion_moves_what_the_table_says(d: int, k: int, expected: float) -> None:
+def test_inclusion_and_exclusion_has_the_sensitivity_that_the_table_says(
+    d: int, k: int, expected: float
+) -> None:
     target = Target.disjunction(k)
     family = symmetric_family(bits(d), target, Polynomial.through(k, target.values), basis=SETS)
     assert two_digits(family.moves(2.0**-10).replaced * 2.0**-10) == expected

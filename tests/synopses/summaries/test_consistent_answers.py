@@ -142,7 +142,7 @@ def test_a_single_condition_is_answered_by_its_count() -> None:
 
 
 class Lying:
-    """A solver that answers as it was told to."""
+    """A solver that answers as scripted."""
 
     name = "lying"
     capabilities = frozenset({Capability.LP})

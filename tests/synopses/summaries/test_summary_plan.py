@@ -260,9 +260,7 @@ def test_too_many_literals_are_refused_with_the_number_of_columns_that_would_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("dpopt.synopses.summaries.summary_plan.MOST_COUNTED", 7)
-    with pytest.raises(
-        PlanError, match="9 literals are more than the 7 .* the 7 with the fewest values would do"
-    ):
+    with pytest.raises(PlanError, match="9 literals are more than the 7 .* the 7 with the fewest values"):
         planned(bits(9), 2, size=100)
     assert columns_that_do(bits(9), 2) == 3  # 3 literals and 3 pairs
     assert columns_that_do(bits(9), 9) == 3  # and the one triple
@@ -314,11 +312,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: planned(bits(5), 0, size=10), PlanError, "found k = 0; expected 1 to 5"),
     (lambda: planned(bits(5), 6, size=10), PlanError, "found k = 6; expected 1 to 5"),
     (lambda: planned(bits(30), 17, size=10), PlanError, "of which there are 30, and at most 16"),
-    (
-        lambda: plan_summary(bits(5), 2, RHO, size=10, small_queries=1.0),
-        PlanError,
-        "found 1.0 as the share for queries of fewer conditions; expected 0 to below 1",
-    ),
+    (lambda: plan_summary(bits(5), 2, RHO, size=10, small_queries=1.0), PlanError, "found 1.0 as the share"),
     (lambda: planned(bits(5), 2, size=0), PlanError, "found 0 records; a summary needs at least one"),
     (
         lambda: planned(bits(5), 2, size=10, predicate="xor"),

@@ -34,16 +34,9 @@ from math import comb
 
 import numpy as np
 
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.rewarded_clauses import Kind, RewardedClauses
-from dpopt.models.best_responses.row_blocks import (
-    Flags,
-    Formulation,
-    Indices,
-    Numbers,
-    RowBlock,
-    placed,
-    table_block,
-)
+from dpopt.programs.building import Flags, Indices, Numbers, RowBlock, placed, table_block
 
 
 def counted_columns(rewarded: RewardedClauses) -> Indices:

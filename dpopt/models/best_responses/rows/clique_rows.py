@@ -28,7 +28,7 @@ from itertools import combinations
 import numpy as np
 
 from dpopt.models.best_responses.rewarded_clauses import RewardedClauses
-from dpopt.models.best_responses.row_blocks import Flags, Indices, Numbers, RowBlock
+from dpopt.programs.building import Flags, Indices, Numbers, RowBlock
 from dpopt.programs.max_csp import MaxCsp
 
 REPEATS = 4

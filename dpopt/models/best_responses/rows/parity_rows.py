@@ -27,8 +27,9 @@ from itertools import combinations
 
 import numpy as np
 
+from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.rewarded_clauses import Kind, RewardedClauses
-from dpopt.models.best_responses.row_blocks import Flags, Formulation, Indices, Numbers, RowBlock, table_block
+from dpopt.programs.building import Flags, Indices, Numbers, RowBlock, table_block
 
 WIDEST_WITHOUT_LINKS = 4
 

@@ -32,7 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.models.best_responses.row_blocks import Flags, Formulation, Indices, RowBlock, stacked
+from dpopt.models.best_responses.formulation import Formulation
+from dpopt.programs.building import Flags, Indices, RowBlock, stacked
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 _Shared = tuple[int, int, bytes]

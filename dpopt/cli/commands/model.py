@@ -1,0 +1,262 @@
+"""`dpopt model`: the optimization models by name: list, print, write to a file, solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpopt.cli.application import application, command
+from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.models.best_responses.formulation import Formulation
+    from dpopt.models.model import Model, Solution
+
+model_group = typer.Typer(
+    help="Print, export and solve the optimization models.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+application.add_typer(model_group, name="model")
+
+_RESPONSE = "best_response"
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Options that say of what a model is built."""
+
+    name: Annotated[str, typer.Argument(help="Name of the model; `dpopt model list` lists them.")]
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="JSON file with the model's arguments by name; best_response: an instance (.toml). Left out: a small example.",
+        ),
+    ] = None
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", help="best_response: folder of a DualQuery release; with --round."),
+    ] = None
+    round_number: Annotated[
+        int | None, typer.Option("--round", help="best_response: the round of the release, from 1.")
+    ] = None
+    histogram: Annotated[
+        Path | None,
+        typer.Option(
+            "--histogram", help="tree_consistency: file of a released histogram (.npz), its noisy counts."
+        ),
+    ] = None
+    formulation: Annotated[
+        str | None,
+        typer.Option("--formulation", help="best_response: aggregated, per-literal (if left out) or clique."),
+    ] = None
+
+
+@command("list", group=model_group)
+def list_models(*, as_json: _Json = False) -> None:
+    """List the models: what each decides, and whether it has a closed form. Each has a page models/NAME in the catalogue."""
+    from dpopt.cli.commands.plan import print_json
+    from dpopt.models.catalogue import CATALOGUE, build_model
+
+    rows = [
+        (name, entry.page, build_model(name).closed_form is not None, entry.decides)
+        for name, entry in CATALOGUE.items()
+    ]
+    rows.insert(
+        0, (_RESPONSE, _RESPONSE, False, "which record answers weighted queries best, with or without rules")
+    )
+    if as_json:
+        print_json(
+            {
+                "models": [
+                    dict(zip(("name", "page", "closed_form", "decides"), row, strict=True)) for row in rows
+                ]
+            }
+        )
+        return
+    width = max(len(name) for name, *_ in rows)
+    for name, _, closed, decides in rows:
+        typer.echo(f"{name:<{width}}  {decides}{' (closed form)' if closed else ''}")
+
+
+@command("show", group=model_group)
+def show(
+    *,
+    source: Source,
+    every_row: Annotated[
+        bool, typer.Option("--all", help="Print every row; left out: two rows of each block.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Print a model: sense, blocks of variables and rows with their labels, and rows as formulas."""
+    from dpopt.cli.commands.plan import print_json
+
+    model = _model(source)
+    if as_json:
+        print_json(_described(model))
+    elif every_row:
+        typer.echo("\n".join(model.formulas()))
+    else:
+        typer.echo(str(model))
+
+
+@command("export", group=model_group)
+def export(
+    *,
+    source: Source,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="File to write: .lp, .mps, or .pbtxt for CP-SAT. Replaced if it exists."
+        ),
+    ],
+    as_json: _Json = False,
+) -> None:
+    """Write a model to a file that other solvers read."""
+    from dpopt.cli.commands.plan import print_json
+
+    model = _model(source)
+    model.write(out)
+    if as_json:
+        print_json({"file": str(out), **_described(model)})
+    else:
+        typer.echo(f"{out}: {model.name}, {model.linear.number_of_variables:,} variables, "
+                   f"{model.linear.number_of_rows:,} rows")  # fmt: skip
+
+
+@command("solve", group=model_group)
+def solve(
+    *,
+    source: Source,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            "--solver",
+            help="Solver, or closed-form. Left out: closed-form if there is one, else highs or clarabel.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Time limit in seconds; none if left out.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Solve a model, and print its values with their certificate: exact objective, violation, proven gap."""
+    from dpopt.cli.commands.plan import print_json
+
+    solution = _model(source).solve(solver, seconds=seconds)
+    if as_json:
+        print_json(_solved(solution))
+        return
+    typer.echo(str(solution))
+    for symbol, values in solution.value.items():
+        flat = values.ravel()
+        shown = ", ".join(f"{value:.6g}" for value in flat[:20].tolist())
+        typer.echo(f"{symbol}: {shown}{', ...' if flat.size > 20 else ''}")
+
+
+def _model(source: Source) -> Model:
+    from dpopt.models.catalogue import build_model
+
+    if source.name == _RESPONSE:
+        return _response(source)
+    for given, option in (
+        (source.release, "--release"),
+        (source.round_number, "--round"),
+        (source.formulation, "--formulation"),
+    ):
+        if given is not None:
+            raise PlanError(f"{option} belongs to {_RESPONSE}; found the model {source.name}")
+    if source.histogram is not None:
+        if source.name != "tree_consistency" or source.data is not None:
+            raise PlanError("--histogram belongs to tree_consistency, in place of --data")
+        return _of_histogram(source.histogram)
+    return build_model(source.name, None if source.data is None else _numbers(source.data))
+
+
+def _numbers(path: Path) -> dict[str, object]:
+    from dpopt.errors import ProgramError
+    from dpopt.files.json_files import read_json_object
+
+    return read_json_object(path, "the data of the model", ProgramError)
+
+
+def _of_histogram(path: Path) -> Model:
+    from dpopt.synopses.any_synopsis import read_synopsis
+    from dpopt.synopses.histograms.histogram import Histogram
+
+    found = read_synopsis(path)
+    if not isinstance(found, Histogram):
+        raise PlanError(
+            f"{path} holds a {found.WHAT}; expected a histogram, made by 'dpopt histogram release'"
+        )
+    return found.model()
+
+
+def _of_round(folder: Path, number: int, formulation: Formulation) -> Model:
+    from dpopt.algorithms.replay import load
+
+    return load(folder).best_response(number, formulation)
+
+
+def _response(source: Source) -> Model:
+    from dpopt.models.best_responses.best_response_model import best_response
+    from dpopt.releases.solver_choice import formulation_named
+
+    formulation = formulation_named(source.formulation or "per-literal")
+    if source.histogram is not None:
+        raise PlanError("--histogram belongs to tree_consistency; found the model best_response")
+    if (source.release is None) != (source.round_number is None):
+        raise PlanError(
+            "--release and --round go together: the folder of a DualQuery release, and a round of it"
+        )
+    if source.release is not None and source.data is not None:
+        raise PlanError("found --release and --data; give one of them")
+    if source.release is not None and source.round_number is not None:
+        return _of_round(source.release, source.round_number, formulation)
+    if source.data is None:
+        raise PlanError(
+            "best_response needs an instance (--data FILE.toml), or --release FOLDER --round NUMBER"
+        )
+    from dpopt.comparison.instances import read_instance
+
+    return best_response(read_instance(source.data).problem, formulation)
+
+
+def _described(model: Model) -> dict[str, Any]:
+    """Return what `dpopt model show --json` prints."""
+    blocks = {"variables": model.variables, "rows": model.rows, "squares": model.squares}
+    return {
+        "name": model.name,
+        "sense": "maximize" if model.linear.maximize else "minimize",
+        "closed_form": model.closed_form is not None,
+        **{
+            kind: [{"symbol": symbol, "shape": list(block.shape)} for symbol, block in part.items()]
+            for kind, part in blocks.items()
+        },
+        "formulas": model.formulas(2),
+    }
+
+
+def _solved(solution: Solution) -> dict[str, Any]:
+    """Return what `dpopt model solve --json` prints."""
+    certificate = solution.certificate
+    return {
+        "solver": solution.result.solver,
+        "termination": solution.termination.value,
+        "limit": None if solution.limit is None else solution.limit.value,
+        "objective": solution.objective,
+        "reported_bound": None if certificate is None else certificate.reported_bound,
+        "proven_bound": (
+            None
+            if certificate is None or certificate.proven_bound is None
+            else float(certificate.proven_bound)
+        ),
+        "violation": None if certificate is None else certificate.primal_violation,
+        "seconds": solution.result.seconds,
+        "values": {symbol: values.tolist() for symbol, values in solution.value.items()},
+    }

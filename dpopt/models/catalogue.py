@@ -1,0 +1,251 @@
+"""The models by the names of their pages: what each decides, and how it is built from plain numbers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.models.halfspace_debiasing import halfspace_debiasing
+from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
+from dpopt.models.histograms.interval_partition import interval_partition
+from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
+from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
+from dpopt.models.model import Model
+from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
+from dpopt.models.polynomials.coefficient_budget import coefficient_budget
+from dpopt.models.polynomials.decision_lists import decision_lists
+from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, predicate_values
+from dpopt.models.records.consistent_records import consistent_records
+from dpopt.models.records.projection_master import projection
+from dpopt.models.records.small_database import small_database
+from dpopt.queries.ranges.tree import Tree
+
+Numbers = NDArray[np.float64]
+
+
+class _Build(Protocol):
+    """A function that makes a model from numbers by name."""
+
+    def __call__(self, **numbers: object) -> Model: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """A model that can be built from plain numbers.
+
+    Attributes
+    ----------
+    page : str
+        Its page: `models/<page>`.
+    decides : str
+        What it decides.
+    build : callable
+        Makes the model.
+    example : mapping
+        Arguments of a small example.
+    types : mapping
+        Types of arrays that are not float64.
+    """
+
+    page: str
+    decides: str
+    build: object
+    example: Mapping[str, object]
+    types: Mapping[str, type] = field(default_factory=dict)
+
+
+def _tree(
+    bins: int, branching: int, values: Numbers, variances: Numbers, *, nonnegative: bool = False
+) -> Model:
+    return tree_consistency(Tree.balanced(bins, branching), values, variances, nonnegative=nonnegative)
+
+
+def _whole_tree(bins: int, branching: int, values: Numbers, variances: Numbers, most: int) -> Model:
+    return whole_tree_consistency(Tree.balanced(bins, branching), values, variances, most)
+
+
+def _budget(
+    target: str | Numbers, weights: Numbers, error: float, k: int | None = None, *, keeps_zero: bool = False
+) -> Model:
+    return coefficient_budget(predicate_values(target, k), weights, error, keeps_zero=keeps_zero)
+
+
+def _joint(target: str | Numbers, weights: Numbers, k: int | None = None) -> Model:
+    return approximation_plus_noise(predicate_values(target, k), weights)
+
+
+def _lists(
+    length: int,
+    changes: int,
+    weights: Numbers,
+    *,
+    gaussian: bool = True,
+    replaced: bool = False,
+    negations: bool = True,
+) -> Model:
+    return decision_lists(
+        length, changes, weights, gaussian=gaussian, replaced=replaced, negations=negations
+    ).model
+
+
+_NOISY = {"values": [14, 9, 10, 15]}
+_TREE = {"bins": 4, "branching": 2, "values": [13, 3, 11, 4, 1, 12, 1], "variances": [1] * 7}
+_DEGREES = {"values": [3, 2.5, 2, 1]}
+
+CATALOGUE: dict[str, CatalogueEntry] = {
+    "isotonic_regression": CatalogueEntry(
+        "isotonic_regression",
+        "which nondecreasing sequence is nearest to noisy sorted counts, by squares",
+        isotonic_regression,
+        _NOISY,
+    ),
+    "isotonic_median_regression": CatalogueEntry(
+        "isotonic_regression",
+        "which nondecreasing sequence is nearest, by absolute differences",
+        isotonic_median_regression,
+        _NOISY,
+    ),
+    "tree_consistency": CatalogueEntry(
+        "tree_consistency", "which consistent tree is nearest to noisy counts of its nodes", _tree, _TREE
+    ),
+    "whole_tree_consistency": CatalogueEntry(
+        "tree_consistency",
+        "which consistent tree of whole counts is nearest",
+        _whole_tree,
+        {**_TREE, "most": 16},
+    ),
+    "graphical_relaxation": CatalogueEntry(
+        "graphical_sequences",
+        "which falling sequence that obeys Erdos and Gallai is nearest to noisy degrees",
+        graphical_relaxation,
+        _DEGREES,
+    ),
+    "graphical_sequence": CatalogueEntry(
+        "graphical_sequences", "which degree sequence of a graph is nearest", graphical_sequence, _DEGREES
+    ),
+    "interval_partition": CatalogueEntry(
+        "interval_partition",
+        "which intervals stand for the bins of a released histogram",
+        interval_partition,
+        {"values": [1, 1, 5, 6], "intervals": 2},
+    ),
+    "minimax_polynomial": CatalogueEntry(
+        "minimax_polynomial",
+        "which polynomial of a degree is nearest to or, and, or at least r of k",
+        minimax_polynomial,
+        {"target": "or", "k": 8, "degree": 4},
+    ),
+    "coefficient_budget": CatalogueEntry(
+        "coefficient_budget",
+        "which polynomial near a predicate has the least coefficients",
+        _budget,
+        {"target": "or", "k": 4, "weights": [0, 1, 1, 1], "error": 0.25},
+    ),
+    "approximation_plus_noise": CatalogueEntry(
+        "approximation_plus_noise",
+        "which polynomial has the least error and noise together",
+        _joint,
+        {"target": "and", "k": 3, "weights": [0, 0.01, 0.02, 0.04]},
+    ),
+    "decision_lists": CatalogueEntry(
+        "decision_lists",
+        "by which numbers rows that are decision lists count in conjunctions",
+        _lists,
+        {"length": 2, "changes": 2, "weights": [0, 0.01, 0.02]},
+    ),
+    "consistent_records": CatalogueEntry(
+        "consistent_records",
+        "between which numbers an answer lies if noisy counts are those of records",
+        consistent_records,
+        {
+            "rows": [[0, 1, 0, 1], [0, 0, 1, 1]],
+            "answers": [0, 0, 0, 1],
+            "low": [4, 5],
+            "high": [6, 7],
+            "records": 10,
+            "maximize": True,
+        },
+    ),
+    "halfspace_debiasing": CatalogueEntry(
+        "halfspace_debiasing",
+        "how biased estimates are combined so that the worst bias is least",
+        halfspace_debiasing,
+        {"responses": [[0.5, 0.8], [0.9, 0.6]], "noise": [0.1, 0.1]},
+    ),
+    "projection": CatalogueEntry(
+        "projection",
+        "which weights of given records have the answers nearest to noisy ones",
+        projection,
+        {"answers": [[1, 0, 1], [0, 1, 1]], "values": [0.7, 0.6], "weights": [1, 1]},
+        {"answers": np.bool_},
+    ),
+    "small_database": CatalogueEntry(
+        "small_database",
+        "which few records have the answers nearest to given ones",
+        small_database,
+        {"answers": [[1, 0, 1], [0, 1, 1]], "targets": [0.7, 0.6], "records": 4},
+        {"answers": np.int8, "low": np.int64, "high": np.int64},
+    ),
+}
+"""The models that plain numbers state, by name; best responses are built by `best_response`."""
+
+
+def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model:
+    """Return a model of the catalogue, built from plain numbers.
+
+    Parameters
+    ----------
+    name
+        A key of `CATALOGUE`.
+    numbers
+        Arguments by name; lists become arrays. Left out: those of the small example.
+
+    Raises
+    ------
+    ProgramError
+        There is no such model, an argument is missing or unknown, or the model refuses the numbers.
+
+    Examples
+    --------
+    >>> build_model("isotonic_regression", {"values": [2, 1]}).solve().value["s"].tolist()
+    [1.5, 1.5]
+    """
+    if name not in CATALOGUE:
+        raise ProgramError(
+            f"there is no model {name!r} to build from numbers; there are {', '.join(CATALOGUE)}"
+        )
+    entry = CATALOGUE[name]
+    given = dict(entry.example if numbers is None else numbers)
+    try:
+        arguments = {key: _array(value, entry.types.get(key, np.float64)) for key, value in given.items()}
+    except (TypeError, ValueError) as problem:
+        raise ProgramError(f"{name}: a list is no array of numbers: {problem}") from problem
+    build = cast("_Build", entry.build)
+    known = inspect.signature(build).parameters
+    needed = [key for key, parameter in known.items() if parameter.default is inspect.Parameter.empty]
+    unknown = [key for key in given if key not in known]
+    missing = [key for key in needed if key not in given]
+    if unknown or missing:
+        raise ProgramError(
+            f"{name} takes {', '.join(known)}; found {', '.join(map(repr, given)) or 'nothing'}"
+            + (f"; {', '.join(missing)} must be given" if missing else "")
+        )
+    try:
+        return build(**arguments)
+    except (TypeError, ValueError, AttributeError, IndexError) as problem:
+        raise ProgramError(f"{name} cannot be built from these numbers: {problem}") from problem
+
+
+def _array(value: object, kind: type) -> object:
+    if not isinstance(value, list):
+        return value
+    array = np.asarray(cast("list[float]", value))
+    if array.dtype == np.object_ or not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_):
+        raise ValueError(f"found {value!r:.60}")
+    return array.astype(kind)

@@ -1,0 +1,312 @@
+"""A model in the hand: the mathematics of one page as a program whose variables and rows have the page's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.files.written_files import whole_file
+from dpopt.programs.building import Block, Builder
+from dpopt.programs.certificate import PointCertificate, certify_point
+from dpopt.programs.limits import SolveLimits
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import mps_text
+from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.results import Limit, SolveResult, Termination
+from dpopt.programs.solver import Solver, why_refused
+from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
+from dpopt.programs.verification import verified
+
+if TYPE_CHECKING:
+    from dpopt.solvers.cp_sat import CpModel
+    from dpopt.solvers.cvxpy_convex import CvxpyNative
+    from dpopt.solvers.math_opt import MathOptModel
+    from dpopt.solvers.pulp_other import PulpProblem
+
+CLOSED_FORM = "closed-form"
+"""The name by which `Model.solve` knows the closed form of a model, where it has one."""
+
+_SHOWN_ROWS = 2
+_DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel"}
+
+
+Answer = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+"""The values of all variables of a model, and the duals of its rows if they are known."""
+
+
+class _Computation(Protocol):
+    def __call__(self, *arguments: object, **options: object) -> Answer: ...
+
+
+def computed_by(path: str, *arguments: object, **options: object) -> Callable[[], Answer]:
+    """Return what calls "module:function" with the arguments; the module is imported when a model is solved."""
+
+    def compute() -> Answer:
+        from dpopt.solvers.registry import load
+
+        return cast("_Computation", load(path))(*arguments, **options)
+
+    return compute
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """What a solver made of a model, checked outside of it.
+
+    Attributes
+    ----------
+    value : mapping of str to array
+        The values of each block of variables, in its shape; empty where there is no solution.
+    objective : float or None
+        Objective of the values, evaluated anew.
+    termination, limit
+        Why the solver stopped.
+    certificate : PointCertificate or None
+        Exact objective, violations, and the bound that the duals prove; None where there is no solution.
+    result : SolveResult
+        Everything that the solver said.
+    """
+
+    value: Mapping[str, NDArray[np.float64]]
+    objective: float | None
+    termination: Termination
+    limit: Limit | None
+    certificate: PointCertificate | None
+    result: SolveResult
+
+    def __str__(self) -> str:
+        parts = [f"{self.result.solver}: {self.termination.value}"]
+        if self.certificate is not None:
+            proven = self.certificate.proven_gap
+            parts.append(f"objective {float(self.certificate.objective):.10g}")
+            parts.append("no proven bound" if proven is None else f"proven gap {float(proven):.3g}")
+            parts.append(f"violation {self.certificate.primal_violation:.3g}")
+        parts.append(f"{self.result.seconds:.3g} s")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A linear, mixed-integer or convex quadratic program with the names of its page.
+
+    Attributes
+    ----------
+    name : str
+        The page in the catalogue: `models/<name>`.
+    program : MixedIntegerProgram or QuadraticProgram
+        The arrays.
+    variables, rows, squares : mapping of str to Block
+        Blocks by symbol or label: `variables["s"].numbers`, `rows["IR-3"].names()`.
+    closed_form : callable or None
+        Solves the model by mathematics of its own, where there is such; see `computed_by`.
+
+    Examples
+    --------
+    >>> from dpopt import models
+    >>> model = models.isotonic_regression([14, 9, 10, 15], total=52)
+    >>> print(model)
+    isotonic_regression: minimize, quadratic, closed form
+      variables  s[1] ... s[4]         4
+      rows       IR-3[1] ... IR-3[3]   3
+                 IR-5                  1
+      squares    IR-1[1] ... IR-1[4]   4
+      IR-1[1]: 1/2 (s[1] - 14)^2
+      IR-1[2]: 1/2 (s[2] - 9)^2
+      IR-3[1]: - s[1] + s[2] >= 0
+      IR-3[2]: - s[2] + s[3] >= 0
+      IR-5: s[1] + s[2] + s[3] + s[4] = 52
+    >>> model.solve().value["s"].tolist()
+    [12.0, 12.0, 12.0, 16.0]
+    """
+
+    name: str
+    program: MixedIntegerProgram | QuadraticProgram
+    variables: Mapping[str, Block]
+    rows: Mapping[str, Block]
+    squares: Mapping[str, Block]
+    closed_form: Callable[[], Answer] | None = None
+
+    @classmethod
+    def of(cls, name: str, build: Builder, *, closed_form: Callable[[], Answer] | None = None) -> Model:
+        """Return the model that a builder holds; errors as of `Builder.program`."""
+        return cls(
+            name,
+            build.program(),
+            build.variable_blocks,
+            build.row_blocks,
+            build.square_blocks,
+            closed_form,
+        )
+
+    @property
+    def linear(self) -> MixedIntegerProgram:
+        """Rows, bounds and the linear part of the objective."""
+        return self.program.linear if isinstance(self.program, QuadraticProgram) else self.program
+
+    def solve(
+        self,
+        solver: str | Solver | None = None,
+        *,
+        seconds: float | None = None,
+        limits: SolveLimits | None = None,
+    ) -> Solution:
+        """Solve the model.
+
+        Parameters
+        ----------
+        solver
+            Name of a solver, or a solver; "closed-form" where the model has one. Left out: the closed form, else highs for a
+            linear or mixed-integer and clarabel for a quadratic program.
+        seconds
+            Time limit.
+        limits
+            All limits at once, in place of `seconds`.
+
+        Raises
+        ------
+        ProgramError
+            The solver does not take such a program, or the model has no closed form.
+        SolverUnavailableError
+            There is no such solver here.
+        """
+        if seconds is not None and limits is not None:
+            raise ProgramError("found seconds and limits; give one of them")
+        within = limits or SolveLimits(seconds=seconds)
+        if solver == CLOSED_FORM or (solver is None and self.closed_form is not None):
+            return self._checked(self._in_closed_form())
+        from dpopt.solvers.registry import get_solver
+
+        chosen = get_solver(_DEFAULTS[type(self.program)] if solver is None else solver)
+        reason = why_refused(chosen, self.program)
+        if reason is not None:
+            raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
+        return self._checked(verified(self.program, chosen.solve(self.program, within)))
+
+    def to_pulp(self) -> PulpProblem:
+        """Return the model as a `pulp.LpProblem`, signs such as `[` in names replaced by `_`.
+
+        Raises
+        ------
+        ProgramError
+            The model is quadratic: PuLP holds linear programs only.
+        """
+        from dpopt.solvers.pulp_other import pulp_problem
+
+        return pulp_problem(self.program, *self._blocks(), name=self.name)[0]
+
+    def to_cvxpy(self) -> CvxpyNative:
+        """Return the model as a `cvxpy.Problem`: a vector for each block of variables, labels on the constraints."""
+        from dpopt.solvers.cvxpy_convex import cvxpy_problem
+
+        return cvxpy_problem(self.program, *self._blocks()).problem
+
+    def to_mathopt(self) -> MathOptModel:
+        """Return the model as a `Model` of `ortools.math_opt.python.mathopt`."""
+        from dpopt.solvers.math_opt import mathopt_model
+
+        return mathopt_model(self.program, *self._blocks(), name=self.name)
+
+    def to_cp_sat(self) -> CpModel:
+        """Return the model as a `CpModel` of `ortools.sat.python.cp_model`.
+
+        Raises
+        ------
+        ProgramError
+            The model has squares, variables that need not be whole, or coefficients that are not.
+        """
+        from dpopt.solvers.cp_sat import cp_sat_model
+
+        return cp_sat_model(self.program, *self._blocks(), name=self.name)
+
+    def write(self, path: str | Path) -> None:
+        """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT.
+
+        Numbers are written so that they read back as the same doubles. LP files have `(`, `)` and `_` in names where names here
+        have signs that the format does not allow.
+
+        Raises
+        ------
+        ProgramError
+            Another ending, or a model that the format cannot hold.
+        """
+        text = self.text(Path(path).suffix)
+        with whole_file(path) as stream:
+            stream.write(text)
+
+    def text(self, ending: str) -> bytes:
+        """Return what `write` writes to a file of this ending (".lp", ".mps", ".pbtxt")."""
+        names = [name for block in self.variables.values() for name in block.names()]
+        labels = [name for block in self.rows.values() for name in block.names()]
+        if ending == ".mps":
+            titles = (unlike(part, MPS_REPLACES) for part in (names, labels))
+            return mps_text(self.program, name=self.name, columns=next(titles), rows=next(titles))
+        if ending == ".lp":
+            return lp_text(self.program, name=self.name, columns=names, rows=labels)
+        if ending == ".pbtxt":
+            from dpopt.solvers.cp_sat import cp_sat_text
+
+            return cp_sat_text(self.program, *self._blocks(), name=self.name)
+        raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps or .pbtxt")
+
+    def __str__(self) -> str:
+        kind = "quadratic" if isinstance(self.program, QuadraticProgram) else "linear"
+        if self.linear.integrality.any():
+            kind = "mixed-integer"
+        closed = ", closed form" if self.closed_form is not None else ""
+        lines = [f"{self.name}: {'maximize' if self.linear.maximize else 'minimize'}, {kind}{closed}"]
+        listed = {"variables": self.variables, "rows": self.rows, "squares": self.squares}
+        shown = {
+            kind: [(_span(block), f"{block.size:,}") for block in blocks.values()]
+            for kind, blocks in listed.items()
+        }
+        width = max([len(span) for part in shown.values() for span, _ in part], default=0)
+        right = max([len(size) for part in shown.values() for _, size in part], default=0)
+        for kind, part in shown.items():
+            for place, (span, size) in enumerate(part):
+                lines.append(f"  {kind if not place else '':<9}  {span:<{width}}   {size:>{right}}")
+        return "\n".join([*lines, *(f"  {line}" for line in self.formulas(_SHOWN_ROWS))])
+
+    def formulas(self, rows: int | None = None) -> list[str]:
+        """Return the objective and the rows as formulas; of each block at most so many rows."""
+        return formula(self.program, self.variables, self.rows, self.squares, rows)
+
+    def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+        return tuple(self.variables.values()), tuple(self.rows.values())
+
+    def _in_closed_form(self) -> SolveResult:
+        if self.closed_form is None:
+            raise ProgramError(f"{self.name} has no closed form; give a solver (`dpopt solvers` lists them)")
+        started = perf_counter()
+        point, duals = self.closed_form()
+        return SolveResult(
+            termination=Termination.OPTIMAL,
+            limit=None,
+            solution=point,
+            objective=self.program.evaluate(point),
+            bound=None,
+            solver=CLOSED_FORM,
+            version="",
+            native_status="computed",
+            seconds=perf_counter() - started,
+            duals=duals,
+        )
+
+    def _checked(self, result: SolveResult) -> Solution:
+        if result.solution is None:
+            return Solution({}, None, result.termination, result.limit, None, result)
+        point = np.asarray(result.solution, dtype=np.float64)
+        value = {symbol: point[block.numbers] for symbol, block in self.variables.items()}
+        certificate = certify_point(self.program, result)
+        return Solution(value, result.objective, result.termination, result.limit, certificate, result)
+
+
+def _span(block: Block) -> str:
+    names = block.names()
+    return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}" if names else block.symbol

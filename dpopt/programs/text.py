@@ -1,0 +1,200 @@
+"""Programs as text: formulas to read, and LP files that every solver reads.
+
+LP files hold numbers with as many digits as it takes to read the same double back. A row with two sides is written as two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from dpopt.programs.building import Block
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
+
+_TERMS = 8
+LP_REPLACES = str.maketrans({"[": "(", "]": ")", "=": "~"} | dict.fromkeys("-+*^<>:/\\ ", "_"))
+MPS_REPLACES = str.maketrans({" ": "_"})
+PULP_REPLACES = str.maketrans("-+[] ->/", "________")
+"""What signs in names become in LP and MPS files, and in PuLP."""
+
+_PER_LINE = 8  # terms; some readers take no longer lines than 255 or 560 signs
+Term = tuple[float, str]
+
+
+def formula(
+    program: MixedIntegerProgram | QuadraticProgram,
+    variables: Mapping[str, Block],
+    rows: Mapping[str, Block],
+    squares: Mapping[str, Block],
+    shown: int | None = None,
+) -> list[str]:
+    """Return objective and rows as formulas, one per line: `IR-3[1]: - s[1] + s[2] >= 0`.
+
+    Parameters
+    ----------
+    program, variables, rows, squares
+        The program and the blocks that name its parts.
+    shown
+        Rows and squares of each block, at most; None for all. Where it is given, long sums end with "...".
+    """
+    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    names = np.array([name for block in variables.values() for name in block.names()], dtype=np.object_)
+    most = None if shown is None else _TERMS
+    lines = []
+    if isinstance(program, QuadraticProgram):
+        for block in squares.values():
+            for number, name in islice(
+                zip(block.numbers.ravel().tolist(), block.names(), strict=True), shown
+            ):
+                part = slice(int(program.square_starts[number]), int(program.square_starts[number + 1]))
+                pairs = zip(
+                    program.square_coefficients[part].tolist(),
+                    names[program.square_columns[part]],
+                    strict=True,
+                )
+                target = -float(program.targets[number])
+                inside = _sum(pairs, most) + (_signed(target, "") if target else "")
+                weight = float(program.weights[number])
+                factor = "1/2" if weight == 1 else f"{weight / 2:.6g}"
+                lines.append(f"{name}: {factor} ({_trimmed(inside)})^2")
+    used = np.flatnonzero(linear.objective)
+    if used.size:
+        pairs = zip(linear.objective[used].tolist(), names[used], strict=True)
+        lines.append(f"{'maximize' if linear.maximize else 'minimize'}: {_trimmed(_sum(pairs, most))}")
+    for block in rows.values():
+        for number, name in islice(zip(block.numbers.ravel().tolist(), block.names(), strict=True), shown):
+            part = slice(int(linear.row_starts[number]), int(linear.row_starts[number + 1]))
+            pairs = zip(linear.coefficients[part].tolist(), names[linear.columns[part]], strict=True)
+            low, high = float(linear.row_lower[number]) + 0.0, float(linear.row_upper[number]) + 0.0  # no -0
+            lines.append(f"{name}: {_between(_trimmed(_sum(pairs, most)) or '0', low, high)}")
+    return lines
+
+
+def _between(total: str, low: float, high: float) -> str:
+    if low == high:
+        return f"{total} = {low:.10g}"
+    if np.isinf(low):
+        return f"{total} <= {high:.10g}"
+    if np.isinf(high):
+        return f"{total} >= {low:.10g}"
+    return f"{low:.10g} <= {total} <= {high:.10g}"
+
+
+def _sum(pairs: Iterable[Term], most: int | None) -> str:
+    found = list(islice(pairs, None if most is None else most + 1))
+    text = "".join(_signed(value, f" {name}") for value, name in found[:most])
+    return text if most is None or len(found) <= most else f"{text} + ..."
+
+
+def _signed(value: float, name: str) -> str:
+    size = "" if abs(value) == 1 and name else f" {abs(value):.10g}"
+    return f"{' -' if value < 0 else ' +'}{size}{name}"
+
+
+def _trimmed(text: str) -> str:
+    return text.removeprefix(" +").strip()
+
+
+def lp_text(
+    program: MixedIntegerProgram | QuadraticProgram,
+    *,
+    name: str = "dpopt",
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+) -> bytes:
+    """Return the program as an LP file, ASCII; squares multiplied out.
+
+    Parameters
+    ----------
+    program
+        The program.
+    name
+        A comment in the first line.
+    columns, rows
+        Names; left out: x0, x1, ... and r0, r1, ... Signs that the format does not allow are replaced.
+
+    Source: the LP format as read by HiGHS, CPLEX, Gurobi, SCIP and GLPK.
+    """
+    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    titles = _allowed(columns or [f"x{number}" for number in range(linear.number_of_variables)])
+    labels = _allowed(rows or [f"r{number}" for number in range(linear.number_of_rows)])
+    named = np.array(titles, dtype=np.object_)
+    goal = (
+        MultipliedOut.of(program)
+        if isinstance(program, QuadraticProgram)
+        else MultipliedOut.of_costs(linear.objective)
+    )
+    used = np.flatnonzero(goal.costs)
+    lines = [f"\\ {_allowed([name])[0]}", "maximize" if linear.maximize else "minimize"]
+    terms = [_term(value, title) for value, title in zip(goal.costs[used].tolist(), named[used], strict=True)]
+    if goal.rows.size:
+        squares = zip(goal.coefficients.tolist(), named[goal.rows], named[goal.columns], strict=True)
+        parts = [
+            _term(2 * value, f"{one} ^2" if one == other else f"{one} * {other}")
+            for value, one, other in squares
+        ]
+        terms += ["+ [", *parts, "] / 2"]
+    if goal.constant:
+        terms.append(f"{'-' if goal.constant < 0 else '+'} {abs(goal.constant)!r}")
+    lines += [" objective:", *_wrapped(terms or [_term(0.0, titles[0])] if titles else []), "subject to"]
+    starts = linear.row_starts.tolist()
+    found = [
+        _term(value, title)
+        for value, title in zip(linear.coefficients.tolist(), named[linear.columns], strict=True)
+    ]
+    sides = zip(labels, linear.row_lower.tolist(), linear.row_upper.tolist(), strict=True)
+    for place, (label, low, high) in enumerate(sides):
+        row = found[starts[place] : starts[place + 1]] or [_term(0.0, titles[0])]
+        written = _wrapped(row)
+        if low == high:
+            lines += [f" {label}:", *written, f"  = {low!r}"]
+            continue
+        if np.isfinite(high):
+            lines += [f" {label}:", *written, f"  <= {high!r}"]
+        if np.isfinite(low):
+            lines += [f" {label}{'_' if np.isfinite(high) else ''}:", *written, f"  >= {low!r}"]
+    lines.append("bounds")
+    bounds = zip(titles, linear.lower.tolist(), linear.upper.tolist(), strict=True)
+    lines += [_bound(title, low, high) for title, low, high in bounds]
+    whole = named[linear.integrality].tolist()
+    if whole:
+        lines += ["general", *(f" {title}" for title in whole)]
+    return "\n".join([*lines, "end", ""]).encode("ascii", "replace")
+
+
+def _term(value: float, name: str) -> str:
+    return f"{'-' if value < 0 else '+'} {abs(value)!r} {name}"
+
+
+def _wrapped(terms: Sequence[str]) -> list[str]:
+    return ["  " + " ".join(terms[place : place + _PER_LINE]) for place in range(0, len(terms), _PER_LINE)]
+
+
+def _bound(title: str, low: float, high: float) -> str:
+    if low == high:
+        return f" {title} = {low!r}"
+    if np.isinf(low) and np.isinf(high):
+        return f" {title} free"
+    if np.isinf(low):
+        return f" -infinity <= {title} <= {high!r}"
+    return f" {low!r} <= {title}" + (f" <= {high!r}" if np.isfinite(high) else "")
+
+
+def unlike(names: Sequence[str], replaces: Mapping[int, str | int]) -> list[str]:
+    """Return names in ASCII with some signs replaced, and a number at the end of those that would be alike."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        title = name.translate(replaces).encode("ascii", "backslashreplace").decode()
+        times = seen.get(title, 0)
+        seen[title] = times + 1
+        result.append(f"{title}.{times}" if times else title)
+    return result
+
+
+def _allowed(names: Sequence[str]) -> list[str]:
+    """Return names that LP files allow; one that begins like a number gets a sign in front."""
+    return [f"_{title}" if title[:1] in "0123456789.eE" else title for title in unlike(names, LP_REPLACES)]

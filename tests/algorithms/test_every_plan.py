@@ -1,0 +1,112 @@
+"""The plan of every algorithm on file: read back as it was, and refused where a field is missing or of another kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dpopt.algorithms.registry import read_plan
+from dpopt.errors import DpoptError, PlanError
+from tests.tiny_jobs import JOBS
+
+every_plan = pytest.mark.parametrize("name", JOBS)
+Place = tuple[str | int, ...]
+
+
+def written(name: str) -> dict[str, Any]:
+    """Return the JSON of a plan, as it comes back from its text."""
+    found: dict[str, Any] = json.loads(json.dumps(JOBS[name]().plan.to_json()))
+    return found
+
+
+def places(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Yield the place of every value within a JSON value."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield (*place, key)
+        yield from places(part, (*place, key))
+
+
+def at(value: Any, place: Place) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
+def refused(name: str, place: Place, wrong: object) -> bool:
+    """Tell whether a plan with another value at this place is refused."""
+    plan = written(name)
+    at(plan, place[:-1])[place[-1]] = wrong
+    try:
+        read_plan(plan)
+    except DpoptError:
+        return True
+    return False
+
+
+@every_plan
+def test_a_plan_is_read_back_as_it_was(name: str) -> None:
+    plan = JOBS[name]().plan
+    again = read_plan(written(name))
+    assert again == plan
+    assert again.to_json() == plan.to_json()
+
+
+@every_plan
+def test_no_field_may_be_missing_or_unknown(name: str) -> None:
+    for place in [(), *places(written(name))]:
+        whole = written(name)
+        inner = at(whole, place)
+        if place and isinstance(place[-1], str):
+            del at(whole, place[:-1])[place[-1]]
+            with pytest.raises(DpoptError):
+                read_plan(whole)
+        if isinstance(inner, dict):
+            whole = written(name)
+            at(whole, place)["magic"] = 1
+            with pytest.raises(DpoptError):
+                read_plan(whole)
+
+
+@every_plan
+def test_no_field_may_be_of_another_kind(name: str) -> None:
+    """An object in place of any value, words in place of a number, and so on."""
+    for place in places(written(name)):
+        value = at(written(name), place)
+        assert refused(name, place, {"magic": 1}), place
+        if isinstance(value, int | float) or str(value)[:1].isdigit():
+            assert refused(name, place, "much"), place
+        if isinstance(value, int) and not isinstance(value, bool):
+            assert refused(name, place, 1.5), place
+        if isinstance(value, list):
+            assert refused(name, place, "01"), place
+
+
+@every_plan
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dpopt_plan": 99}, "dpopt_plan"),
+        ({"algorithm": "magic"}, "for algorithm 'magic'; this dpopt reads plans of .*dualquery"),
+        ({"algorithm": ["noise"]}, "for algorithm"),
+        ({"relation": "cousins"}, "plan.json at"),
+        ({"budget": None}, "plan.json at"),
+        ({"budget": {"epsilon": 1}}, "plan.json at"),
+        ({"size": 0}, "public size"),
+        ({"size": -1}, "public size"),
+    ],
+)
+def test_what_every_plan_says_is_checked(name: str, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        read_plan({**written(name), **change})
+
+
+@every_plan
+def test_the_plan_of_one_algorithm_is_not_that_of_another(name: str) -> None:
+    plan = written(name)
+    other = "fem" if plan["algorithm"] != "fem" else "smalldb"
+    with pytest.raises(PlanError):
+        read_plan({**plan, "algorithm": other})

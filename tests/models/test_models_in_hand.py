@@ -1,0 +1,235 @@
+"""Models by name: formulas, names, closed forms, and round trips through the objects and files of other libraries."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpopt import models
+from dpopt.comparison.instances import Instance
+from dpopt.errors import ProgramError
+from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.catalogue import CATALOGUE, build_model
+from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.results import Termination
+from tests.models.catalogue import instance_files, small_instances
+
+NAMES = sorted(CATALOGUE)
+PATHS = {path.stem: path for path in instance_files()}
+RESPONSES = [one for one in small_instances() if len(one.problem.clauses) <= 40 and one.optimum is not None]
+_START = """
+import json, sys
+from pathlib import Path
+from dpopt import models
+from dpopt.comparison.instances import read_instance
+found = {}
+built = {name: models.build_model(name) for name in models.CATALOGUE}
+for path in sys.argv[2:]:
+    for formulation in ("aggregated", "per-literal"):
+        built[f"{path} {formulation}"] = models.best_response(read_instance(Path(path)).problem, formulation)
+"""
+_PULP = """
+import pulp
+for name, model in built.items():
+    try:
+        problem = model.to_pulp()
+    except models.ProgramError:
+        continue
+    problem.solve(pulp.PULP_CBC_CMD(msg=False))
+    found[name] = pulp.value(problem.objective)
+"""
+_CVXPY = """
+import cvxpy
+for name, model in built.items():
+    problem = model.to_cvxpy()
+    whole = problem.is_mixed_integer()
+    problem.solve(solver=cvxpy.HIGHS if whole else cvxpy.CLARABEL)
+    found[name] = float(problem.value)
+"""
+_MATHOPT = """
+from ortools.math_opt.python import mathopt
+for name, model in built.items():
+    native = model.to_mathopt()
+    if name == "projection":  # no solver of MathOpt without a licence takes squares of sums
+        point = dict(zip(native.variables(), model.solve().result.solution.tolist()))
+        found[name] = mathopt.evaluate_expression(native.objective.as_quadratic_expression(), point)
+        continue
+    kind = mathopt.SolverType.PDLP if model.squares else mathopt.SolverType.GSCIP
+    found[name] = mathopt.solve(native, kind).objective_value()
+"""
+_CP_SAT = """
+from ortools.sat.python import cp_model
+for name, model in built.items():
+    try:
+        native = model.to_cp_sat()
+    except models.ProgramError:
+        continue
+    solver = cp_model.CpSolver()
+    solver.solve(native)
+    found[name] = solver.objective_value
+"""
+_FILES = """
+import highspy
+for name, model in built.items():
+    for ending in (".lp", ".mps"):
+        path = Path(sys.argv[1]) / f"model{ending}"
+        model.write(path)
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        assert solver.readModel(str(path)) == highspy.HighsStatus.kOk
+        solver.run()
+        sign = -1.0 if ending == ".mps" and model.linear.maximize else 1.0
+        found[name + ending] = sign * solver.getInfo().objective_function_value
+"""
+
+
+def native(code: str, folder: Path) -> dict[str, float]:
+    """Return the optimum that a library finds for each model; in a process of its own, as these libraries share none."""
+    script = _START.replace("import models\n", "import models\nfrom dpopt.errors import ProgramError\n")
+    code = (script + code).replace("models.ProgramError", "ProgramError") + "\nprint(json.dumps(found))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder), *(str(PATHS[one.name]) for one in RESPONSES)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_default_and_other_solvers_find_one_certified_optimum(name: str) -> None:
+    model = build_model(name)
+    default = model.solve()
+    assert default.termination is Termination.OPTIMAL
+    assert default.certificate is not None
+    assert default.certificate.primal_violation <= 1e-6
+    if model.closed_form is None:
+        return
+    assert default.result.solver == "closed-form"
+    other = model.solve("clarabel" if model.squares else "highs")
+    assert other.objective == pytest.approx(default.objective, rel=1e-6, abs=1e-6)
+    assert default.objective is not None
+    assert other.objective is not None
+    assert default.objective <= other.objective + 1e-6 * max(1.0, abs(other.objective))
+
+
+@pytest.mark.parametrize("name", ["isotonic_regression", "tree_consistency"])
+@pytest.mark.parametrize("solver", ["closed-form", "clarabel", "osqp", "scs", "cvxpy-highs"])
+def test_duals_prove_the_optimum_of_a_quadratic_model(name: str, solver: str) -> None:
+    solution = build_model(name).solve(solver)
+    assert solution.certificate is not None
+    assert solution.certificate.proven_gap is not None
+    # a point that breaks a row by rounding may lie beyond the bound by as little
+    assert -1e-9 <= float(solution.certificate.proven_gap) <= 1e-5
+
+
+@pytest.mark.parametrize(
+    ("library", "least"),
+    [(_PULP, 30), (_CVXPY, 30), (_MATHOPT, 30), (_CP_SAT, 10), (_FILES, 60)],
+    ids=["pulp", "cvxpy", "mathopt", "cp-sat", "files"],
+)
+def test_a_round_trip_finds_the_certified_optimum(library: str, least: int, tmp_path: Path) -> None:
+    found = native(library, tmp_path)
+    assert len(found) >= least
+    known = {PATHS[one.name]: one.optimum for one in RESPONSES}
+    for name, value in found.items():
+        plain = name.removesuffix(".lp").removesuffix(".mps")
+        best = build_model(plain).solve().objective if plain in CATALOGUE else None
+        expected = known[Path(plain.rpartition(" ")[0])] if best is None else best
+        assert value == pytest.approx(expected, rel=1e-5, abs=1e-5), name
+
+
+def test_variables_and_rows_carry_the_names_of_the_page() -> None:
+    model = models.isotonic_regression([14, 9, 10, 15], total=52)
+    assert model.variables["s"].names() == ["s[1]", "s[2]", "s[3]", "s[4]"]
+    assert model.rows["IR-3"].names()[1] == "IR-3[2]"
+    assert model.rows["IR-5"].names() == ["IR-5"]
+    assert "IR-5: s[1] + s[2] + s[3] + s[4] = 52" in str(model)
+    assert model.formulas()[:1] == ["IR-1[1]: 1/2 (s[1] - 14)^2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_used_once(name: str) -> None:
+    model = build_model(name)
+    for blocks, number in (
+        (model.variables, model.linear.number_of_variables),
+        (model.rows, model.linear.number_of_rows),
+    ):
+        names = [one for block in blocks.values() for one in block.names()]
+        assert len(names) == len(set(names)) == number
+    if isinstance(model.program, QuadraticProgram):
+        assert sum(block.size for block in model.squares.values()) == model.program.targets.size
+
+
+@pytest.mark.parametrize("instance", RESPONSES, ids=lambda one: one.name)
+@pytest.mark.parametrize("formulation", Formulation)
+def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulation: Formulation) -> None:
+    problem = instance.problem
+    model = models.best_response(problem, formulation)
+    names = [one for block in model.rows.values() for one in block.names()]
+    assert len(names) == len(set(names)) == model.linear.number_of_rows
+    assert model.solve("highs").objective == pytest.approx(instance.optimum)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "keyword"),
+    [
+        ("isotonic", None, "no model"),
+        ("isotonic_regression", {}, "must be given"),
+        ("isotonic_regression", {"values": [1], "valves": 2}, "valves"),
+        ("isotonic_regression", {"values": ["a"]}, "array"),
+        ("isotonic_regression", {"values": [[1], [1, 2]]}, "array"),
+        ("isotonic_regression", {"values": [1, 2], "weights": [0, 1]}, "positive"),
+        ("isotonic_regression", {"values": {"a": 1}}, "numbers"),
+        ("minimax_polynomial", {"target": "nor", "k": 3, "degree": 1}, "predicate"),
+        ("minimax_polynomial", {"target": "or", "degree": 1}, "number of conditions"),
+        ("tree_consistency", {"bins": 4, "branching": 2, "values": [1], "variances": [1]}, "7 nodes"),
+    ],
+)
+def test_what_makes_no_model_is_refused(name: str, numbers: dict[str, object] | None, keyword: str) -> None:
+    with pytest.raises(ProgramError, match=keyword):
+        build_model(name, numbers)
+
+
+def test_a_form_that_cannot_hold_a_model_says_which_can(tmp_path: Path) -> None:
+    quadratic = models.isotonic_regression([2, 1])
+    with pytest.raises(ProgramError, match="to_cvxpy"):
+        quadratic.to_pulp()
+    with pytest.raises(ProgramError, match="no squares"):
+        quadratic.to_cp_sat()
+    with pytest.raises(ProgramError, match=r"s\[1\]"):
+        models.isotonic_median_regression([2, 1]).to_cp_sat()
+    with pytest.raises(ProgramError, match=r"\.lp, \.mps or \.pbtxt"):
+        quadratic.write(tmp_path / "model.txt")
+    assert not (tmp_path / "model.txt").exists()
+    with pytest.raises(ProgramError, match="does not take quadratic"):
+        quadratic.solve("highs")
+    with pytest.raises(ProgramError, match="no closed form"):
+        models.minimax_polynomial("or", 3, degree=1).solve("closed-form")
+
+
+def test_names_that_a_file_cannot_hold_are_replaced_and_stay_different() -> None:
+    from dpopt.programs.mps import mps_text
+    from dpopt.programs.text import lp_text
+
+    model = models.isotonic_regression([2, 1])
+    text = lp_text(model.program, columns=["a-b", "a+b"], rows=["größer"]).decode()
+    assert "a_b" in text
+    assert "a_b.1" in text
+    assert "gr" in text
+    with pytest.raises(ProgramError, match="name"):
+        mps_text(model.program, columns=["a b", "c"])
+
+
+def test_numbers_in_files_read_back_as_the_same_doubles(tmp_path: Path) -> None:
+    values = np.array([1 / 3, 0.1])
+    text = models.isotonic_regression(values).text(".lp").decode()
+    assert repr(1 / 3) in text
+    assert repr(float(1 / 3)) in models.isotonic_regression(values).text(".mps").decode()
