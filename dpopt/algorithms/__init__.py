@@ -15,7 +15,7 @@ on released values only.
 | memory.py | the memory that a run will take |
 | synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, synthetic_release.py | the release folder; a release as a value |
-| statement.py | release.json; what a file says of its privacy, compared with what its own plan costs |
+| statement.py | release.json; the privacy that a file states, compared with what its own plan costs |
 | evaluate.py | a release against its table; NOT private |
 | dualquery/ | DualQuery and DQRS |
 | fem/ | FEM and sepFEM |

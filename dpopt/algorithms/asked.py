@@ -50,10 +50,6 @@ class AssumedDensity:
     form: str | None
     because: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return {"density": self.density, "form": self.form, "because": self.because}
-
 
 def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     """Return what is assumed of a wide table without a declared share of ones; None for other tables.

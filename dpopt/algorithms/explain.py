@@ -38,7 +38,9 @@ def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dic
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
         **{key: statement[key] for key in ("declared", "assumed") if key in statement},
         "chosen": statement.get("chosen"),
-        "memory": None if needed is None else {**needed.to_json(), "described": needed.describe()},
+        "memory": None
+        if needed is None
+        else {"bytes": needed.total, "items": dict(needed.items), "described": needed.describe()},
     }
 
 
@@ -129,7 +131,7 @@ def explain_accuracy(
     chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
     if chosen.rounds > MOST_ROUNDS:
         raise PlanError(
-            f"accuracy {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
+            f"a largest error of {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
             f"{MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
         )
     at_size = costs(chosen.rounds, chosen.draws, float(chosen.step), size, relation, delta)

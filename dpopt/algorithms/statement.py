@@ -1,4 +1,4 @@
-"""What a release says about itself: release.json, a function of plan and transcript alone."""
+"""The statement of a release: release.json, a function of plan and transcript alone."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _BY_ONE_ALONE = (
 
 
 class Spending(Protocol):
-    """What a plan says of privacy."""
+    """The privacy that a plan states."""
 
     @property
     def budget(self) -> Budget:
@@ -166,6 +166,10 @@ class Planned(Spending, Protocol):
         """Return what it costs."""
         ...
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        ...
+
 
 def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     """Return the statement of a file, if its charges and totals are those of its plan.
@@ -175,7 +179,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     given : Mapping
         The statement, as `dpopt.algorithms.statement.privacy_statement` made it.
     plan : Planned
-        What the same file says was measured.
+        What was measured, by the same file.
 
     Raises
     ------
@@ -184,7 +188,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     """
     stated = dict(given)
     if missing := _NEEDED - set(stated):
-        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+        raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
     try:
         found = [decode(Charge, one, "a charge", AccountingError) for one in stated["charges"]]
     except AccountingError as error:
@@ -206,6 +210,6 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     )  # older files are for records and do not say so
     if paid != Counter([*earlier, *plan.charges()]) or not same or stated["private"] is not (not marks):
         raise TranscriptError(
-            "what it says of its privacy is not what its plan costs; the file was changed after it was written"
+            "the privacy that it states is not what its plan costs; the file was changed after it was written"
         )
     return stated

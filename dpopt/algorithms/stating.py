@@ -20,6 +20,7 @@ from dpopt.algorithms.options import Auto, Options, PlanRequest
 from dpopt.algorithms.prediction import ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
 from dpopt.errors import AccountingError, DpoptError, PlanError
+from dpopt.files.codec import encode
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.public_random import permutation, public_stream
@@ -168,21 +169,13 @@ class Choice:
     because : str
         The reason in a sentence.
     considered : Mapping
-        For each algorithm its predicted errors as a JSON object, or why it is out of the question.
+        For each algorithm its predicted errors as a JSON object, or why it is not applicable.
     """
 
     plan: Plan
     predicted: PredictedError
     because: str
     considered: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the choice as a JSON object."""
-        return {
-            "algorithm": self.plan.algorithm,
-            "because": self.because,
-            "considered": dict(self.considered),
-        }
 
 
 def choose(
@@ -209,14 +202,14 @@ def choose(
     for options in candidates_for(request.options):
         algorithm = options.algorithm
         if wide and not ALGORITHMS[algorithm].predicts_wide:
-            considered[algorithm] = {"out_of_the_question": _WIDE}
+            considered[algorithm] = {"not_applicable": _WIDE}
             continue
         try:
             plans[algorithm] = plan_of(replace(request, options=options), workload)
         except (PlanError, AccountingError) as error:
-            considered[algorithm] = {"out_of_the_question": str(error)}
+            considered[algorithm] = {"not_applicable": str(error)}
     if not plans:
-        reasons = "; ".join(f"{name}: {found['out_of_the_question']}" for name, found in considered.items())
+        reasons = "; ".join(f"{name}: {found['not_applicable']}" for name, found in considered.items())
         raise PlanError(f"no algorithm can serve this request. {reasons}")
     predicted: dict[str, PredictedError] = {}
     for algorithm, plan in plans.items():
@@ -224,9 +217,9 @@ def choose(
         try:
             predicted[algorithm] = predict(plan, workload, density=request.density)
         except DpoptError as error:
-            considered[algorithm] = {"out_of_the_question": str(error)}
+            considered[algorithm] = {"not_applicable": str(error)}
             continue
-        considered[algorithm] = predicted[algorithm].to_json()
+        considered[algorithm] = encode(predicted[algorithm])
     if not predicted:
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
     best = min(predicted, key=lambda name: predicted[name].mean_error)
@@ -247,9 +240,9 @@ def _is_wide(workload: Workload, density: float | None) -> bool:
 def _compared(request: PlanRequest[Options], workload: Workload) -> dict[str, Any]:
     """Return the predicted errors of an algorithm as a JSON object, or why there are none."""
     try:
-        return predict(plan_of(request, workload), workload, density=request.density).to_json()
+        return encode(predict(plan_of(request, workload), workload, density=request.density))
     except DpoptError as error:
-        return {"out_of_the_question": str(error)}
+        return {"not_applicable": str(error)}
 
 
 def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:
@@ -301,7 +294,7 @@ def plan_and_statement(
 
     With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
     over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`), and the
-    statement tells that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
+    statement has that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
 
     Raises
     ------
@@ -343,12 +336,14 @@ def plan_and_statement(
         assumed=assumed,
     )
     predicted = _predicted(choice.predicted, workload, density)
-    return choice.plan, {**statement, "predicted": predicted, "chosen": choice.to_json()}
+    considered = dict(choice.considered)
+    chosen = {"algorithm": choice.plan.algorithm, "because": choice.because, "considered": considered}
+    return choice.plan, {**statement, "predicted": predicted, "chosen": chosen}
 
 
 def _predicted(predicted: PredictedError, workload: Workload, density: float | None) -> dict[str, Any]:
-    """Return predicted errors beside those of trivial data sets on the same populations, and what that says in words."""
-    stated, baselines = predicted.to_json(), public_baselines(workload, runs=predicted.runs, density=density)
+    """Return predicted errors beside those of trivial data sets on the same populations, and the comparison in words."""
+    stated, baselines = encode(predicted), public_baselines(workload, runs=predicted.runs, density=density)
     return {**stated, "baselines": baselines, "verdict": verdict(stated, baselines, workload)}
 
 
@@ -373,7 +368,7 @@ def plan_statement(
         predicted = _predicted(predict(plan, workload, runs=runs, density=density), workload, density)
     declared: dict[str, Any] = {} if density is None else {"declared": {"density": density}}
     if assumed is not None:
-        declared = {"assumed": assumed.to_json()}
+        declared = {"assumed": encode(assumed)}
     return {
         **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),
@@ -424,7 +419,7 @@ def size_note(plan: Plan) -> str | None:
         return measured_note(plan.size, plan.budget)
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        "records, answers are off by up to x %, which predicted errors do not know"
+        "records, answers are off by up to x %, which predicted errors leave out"
     )
 
 

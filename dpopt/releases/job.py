@@ -62,7 +62,7 @@ def check_format(file_format: str, schema: Schema, *, answers_only: bool) -> Non
     ):
         raise PlanError(
             f"--format {file_format} would write {len(schema):,} columns, more than the {WIDEST_TABLE:,} up to which "
-            "that is of use; take npz (a sparse matrix, the usual format here) or baskets"
+            "that is of use; take npz (a sparse matrix, the default here) or baskets"
         )
 
 
@@ -307,6 +307,6 @@ def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
     """
     if schema.draft and not accepted:
         raise SchemaError(
-            "the schema is a draft made from private data and not reviewed: its values and bins may tell about records. "
+            "the schema is a draft made from private data and not reviewed: its values and bins may reveal records. "
             'Review it and set "draft": false in the file, or give --accept-draft, which the release then records'
         )

@@ -124,7 +124,7 @@ def write_csv(
     weights: NDArray[np.float64] | None,
     weight_column: str,
 ) -> None:
-    """Write records as CSV in UTF-8: a line of names, then one line per record; values that need it are in quotes.
+    """Write records as CSV in UTF-8: a header line, then one line per record; values that need it are in quotes.
 
     The bytes are a function of the arguments alone.
 
@@ -248,7 +248,7 @@ def _arrow_values(attribute: Attribute) -> pa.Array:
 
 
 def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[str, Any]:
-    """Write the answers (m,) as shares of the public size; return what release.json says of the file.
+    """Write the answers (m,) as shares of the public size; return the entry of the file in release.json.
 
     The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of pyarrow).
 

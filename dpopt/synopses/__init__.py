@@ -1,4 +1,4 @@
-"""Releases that answer queries by themselves and hold no records.
+"""Releases that answer queries and hold no records.
 
 In: a private table, a public declaration, a budget. Out: a file that answers queries, with errors. Each folder has a plan, a
 release, and the answers of one kind.
@@ -6,6 +6,7 @@ release, and the answers of one kind.
 | file | what it holds |
 |---|---|
 | release.py | the one path of all kinds: refuse, plan, read, reserve, measure; what a user may say of any of them |
+| plan.py | what every plan is on file |
 | synopsis.py | what every kind is, and its file |
 | any_synopsis.py | a file whose kind is not known |
 | decision_lists/ | tables whose rows are decision lists |

@@ -8,5 +8,5 @@ Source: Gaboardi et al. 2014 (DualQuery); Vietri et al. 2020 (DQRS).
 | accuracy.py | what a plan promises, and what bounds on the rounds prove of a run |
 | simulation.py | what a plan is predicted to do, on wide tables too |
 | driver.py | the rounds, played or read again; what they certify |
-| free_attributes.py | what fills attributes that no drawn query speaks of |
+| free_attributes.py | the values of attributes that no drawn query mentions |
 """

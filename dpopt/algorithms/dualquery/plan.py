@@ -110,7 +110,7 @@ class DualQueryPlan(CodedPlan):
         if self.step > _LARGEST_RATE * self.size:
             raise PlanError(
                 f"the step eta = {self.step} is too large for a public size of {self.size:,}: "
-                f"eta / n is at most {_LARGEST_RATE}, beyond which the sampler cannot tell scores apart"
+                f"eta / n is at most {_LARGEST_RATE}, beyond which the sampler cannot distinguish scores"
             )
         if self.rounds * (self.size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
@@ -175,7 +175,7 @@ def log_universe(schema: Schema, encoding: Encoding) -> float:
 
 
 MARGIN_SHARE = Decimal("0.1")
-"""c over eta: large enough that the outcome "drawn again" tells little, small enough that most queries are kept."""
+"""c over eta: large enough that the outcome "drawn again" reveals little, small enough that most queries are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def predict_error(
     density: float | None = None,
     on_round: Callable[[int, int], None] = lambda number, rounds: None,
 ) -> PredictedError:
-    """Play the plan on public populations and return the mean of the errors; no private record is touched.
+    """Play the plan on public populations and return the mean of the errors; no private record is read.
 
     The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads of more
     than 200,000 queries are represented by a public random part, and the best responses are searched with less effort, which
@@ -194,7 +194,7 @@ def predict_error(
         ),
         runs,
         len(clauses),
-        rounds=_fewer_rounds(plan),
+        simulated_rounds=_fewer_rounds(plan),
     )
 
 
@@ -230,7 +230,7 @@ def _predict_on_binary(
 
 
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
-    """Return the cells of so many marginals, chosen at random in public, as are written out and held against records.
+    """Return the cells of so many marginals, chosen at random in public, as are written out and answered by records.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def share_of_records(
 
 
 def simulated_clauses(workload: Workload) -> Clauses:
-    """Return the clauses on which baselines are held against a prediction: all, or a public random part.
+    """Return the clauses on which baselines are compared with a prediction: all, or a public random part.
 
     Raises
     ------

@@ -58,8 +58,8 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
             else "projection or dualquery"
         )
         raise PlanError(
-            f"--algorithm {algorithm} holds one number for every record that there could be, and the {len(counts)} attributes "
-            f"that the workload speaks of have {size} combinations (at most {MOST_CELLS:,} = 2^26). Use --algorithm {others}, "
+            f"--algorithm {algorithm} keeps a probability for every possible record, and the {len(counts)} attributes that the "
+            f"workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use --algorithm {others}, "
             "or queries over fewer attributes"
         )
     return ProductUniverse(domains, mentioned)
@@ -77,7 +77,7 @@ def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.
         return None
     circuit = workload.schema.circuit()
     start = np.zeros(universe.cells)
-    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule speaks of these
+    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule mentions these
     for first in range(0, universe.cells, _BLOCK):
         cells = np.arange(first, min(first + _BLOCK, universe.cells))
         start[cells] = ~circuit.broken(universe.records(cells, others)).any(axis=1)
@@ -147,7 +147,7 @@ class Learning:
             ):
                 raise PlanError(f"the {name} must be a finite number of at least 0, found {value!r}")
         if not self.pull > 0:
-            raise PlanError("the pull must be above 0: without it nothing is learnt")
+            raise PlanError("the pull must be above 0: without it the distribution is never updated")
         whole_number("the number of replays", self.replays, least=0)
         whole_number("the number of last replays", self.last_replays, least=0)
         if whole_number("the number of records", self.records, least=1) > MOST_RECORDS:

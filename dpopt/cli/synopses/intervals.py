@@ -18,71 +18,34 @@ from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.synopses.intervals.against_trees import TreeBeside
-    from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
+    from dpopt.synopses.intervals.partition_plan import PartitionPlan
     from dpopt.synopses.intervals.partition_release import PartitionAnswer, PartitionRelease
 
 
 def print_plan(planned: PartitionPlan) -> None:
     """Print what a plan measures, and what it proves."""
     from dpopt.cli.reports.reports import console
-    from dpopt.synopses.intervals.interval_plan import IntervalPlan
-
-    out = console()
-    noise = "Gaussian" if planned.gaussian else "Laplace"
-    if isinstance(planned, IntervalPlan):
-        out.print(
-            f"at most {planned.intervals:,} intervals of some {planned.threshold:,} records: {planned.searches:,} searches of "
-            f"{planned.comparisons} comparisons, each with {noise} noise of scale {planned.scale:,.4g}"
-        )
-        if planned.mass_scale is None:
-            out.print("weights are printed ones: each interval has as many records as it was searched for")
-        else:
-            out.print(f"intervals are counted with noise of scale {planned.mass_scale:,.4g}")
-    else:
-        steps = sum(cut.comparisons for cut in planned.cuts)
-        out.print(
-            f"each column is cut {planned.rounds} times, into {2**planned.depth:,} boxes: {steps} comparisons of all boxes, "
-            f"with {noise} noise of scale {planned.scale:,.4g}"
-        )
-        levels = ", ".join(
-            f"{depth} (scale {scale:,.4g})"
-            for depth, scale in zip(planned.mass_depths, planned.mass_scales, strict=True)
-        )
-        out.print(f"boxes are counted after these numbers of cuts: {levels}")
-        out.print(
-            f"expected bound of a large box: {planned.expected:,.0f} records ({planned.expected / planned.size:.3g} of all); "
-            "the bound of an answer comes from the counts of boxes"
-        )
-    _print_error(planned)
-
-
-def _print_error(planned: PartitionPlan) -> None:
-    from dpopt.cli.reports.reports import console
-    from dpopt.synopses.intervals.interval_plan import IntervalPlan
 
     out, share = console(), planned.error / planned.size
+    for sentence in planned.in_words():
+        out.print(sentence)
     if share >= 1.0:
-        out.print("no error below all records is proven for so few records and so small a budget")
+        out.print(
+            "the proven error is not informative: at so small a budget it is at least the number of records"
+        )
         return
-    printed = isinstance(planned, IntervalPlan) and planned.mass_scale is None
-    what = "range" if isinstance(planned, IntervalPlan) else "box"
-    condition = ""
-    if printed and isinstance(planned, IntervalPlan):
-        condition = f", if no bin holds more than {planned.atom:,} of them"
-    elif not isinstance(planned, IntervalPlan):
-        condition = ", if few records share a value"
+    what = "range" if len(planned.shape) == 1 else "box"
     out.print(
         f"proven: no {what} is off by more than {planned.error:,.0f} records ({share:.3g} of {planned.size:,}), with "
-        f"probability {1 - planned.beta:g}{condition}"
+        f"probability {1 - planned.beta:g}{planned.proven_for}"
     )
 
 
 def print_tree(planned: PartitionPlan, beside: TreeBeside) -> None:
     """Print what a tree of counts would give with the same budget."""
     from dpopt.cli.reports.reports import console
-    from dpopt.synopses.intervals.interval_plan import IntervalPlan
 
-    every = "no range is" if isinstance(planned, IntervalPlan) else "a box is not"
+    every = "no range is" if len(planned.shape) == 1 else "a box is not"
     message = (
         f"'{beside.command}' with this budget: standard error {beside.standard_error:,.2f} records (root of the mean "
         f"variance), {every} off by more than {beside.bound:,.0f}"
@@ -124,35 +87,43 @@ intervals_group = shared.synopsis_group(
 IntervalsOption = Annotated[
     int | None,
     typer.Option(
-        "--intervals", help="One column: the most intervals.", show_default="that with the least error"
+        "--intervals",
+        help="One column: the largest number of intervals.",
+        show_default="that with the least error",
     ),
 ]
 CutsOption = Annotated[
     int | None,
     typer.Option(
-        "--cuts", help="Several columns: how often each is cut.", show_default="as expected to be best"
+        "--cuts",
+        help="Several columns: how often each is cut.",
+        show_default="that with the least expected bound",
     ),
 ]
 WeightsOption = Annotated[
     str,
     typer.Option(
         "--weights",
-        help="One column: measured (intervals are counted with noise) or printed (equal ones, as Blum, Ligett and Roth print "
-        "them).",
+        help="One column: measured (intervals are counted with noise) or printed (equal weights, as in the paper of Blum, "
+        "Ligett and Roth).",
     ),
 ]
 AtomOption = Annotated[
     int,
     typer.Option(
-        "--atom", help="With printed weights: the most records that share a value, for the stated error."
+        "--atom",
+        help="With printed weights: the largest number of records that share a value, for the stated error.",
     ),
 ]
 ErrorOption = Annotated[
     float | None,
-    typer.Option("--error", help="The largest error that will do, as a share of the records; or refuse."),
+    typer.Option(
+        "--error",
+        help="Refuse unless the proven error is at most this share of the records, between 0 and 1.",
+    ),
 ]
 ConfidenceOption = Annotated[
-    float, typer.Option("--confidence", help="With which probability the stated error holds.")
+    float, typer.Option("--confidence", help="Probability with which the stated error holds.")
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt intervals release'.")]
 
@@ -182,7 +153,8 @@ def plan(
     ordered: shared.OrderedOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say what would be searched with how much noise, the error to expect, and whether a tree of counts would be better."""
+    """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
+    from dpopt.files.codec import encode
     from dpopt.synopses.histograms.release_histogram import declared_bins
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
@@ -200,7 +172,7 @@ def plan(
     )
     beside = tree_beside(planned)
     if as_json:
-        print_json({**planned.to_json(), "tree": beside.to_json()})
+        print_json({**planned.to_json(), "tree": {**encode(beside), "better": beside.better}})
         return
     print_plan(planned)
     print_tree(planned, beside)
@@ -269,7 +241,7 @@ def export(
     ],
     rows: Annotated[
         int | None,
-        typer.Option("--rows", help="CSV: write so many rows of synthetic records in their place."),
+        typer.Option("--rows", help="For .csv: write this many synthetic records in place of the intervals."),
     ] = None,
 ) -> None:
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
@@ -298,13 +270,15 @@ def from_histogram(
         str,
         typer.Option(
             "--by",
-            help="error (least squared differences to the counts of the bins) or depth (most equal numbers of records).",
+            help="What the intervals minimize: error (squared differences to the counts of the bins) or depth (differences"
+            " of their numbers of records).",
         ),
     ] = "error",
     estimate: EstimateOption = "divided",
     as_json: options.JsonOption = False,
 ) -> None:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
+    from dpopt.files.codec import encode
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 
@@ -313,7 +287,7 @@ def from_histogram(
     joined = join_bins(histogram, intervals, by=by, estimate=estimate)
     write_joined(histogram, joined, out)
     if as_json:
-        print_json(joined.to_json())
+        print_json(encode(joined))
         return
     shared.say(
         f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to the "

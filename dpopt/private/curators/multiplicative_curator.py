@@ -60,7 +60,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     gaussian : bool
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     whole_marginals : bool
-        Marginals are selected and measured as wholes; otherwise queries, each by itself.
+        Marginals are selected and measured as wholes; otherwise single queries.
     dataset, ledger, journal, use :
         As in `Door`.
 

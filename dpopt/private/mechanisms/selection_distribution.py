@@ -69,7 +69,7 @@ class ExponentialTable:
             self.clamp = int(depth * Decimal(2).ln() / rate)
             if self.clamp == 0:
                 raise PlanError(
-                    f"eta / n = {rate:.3e} is so large that the scores of two queries could not be told apart "
+                    f"eta / n = {rate:.3e} is so large that the scores of two queries could not be distinguished "
                     f"(at most {depth * Decimal(2).ln():.1f}); choose a smaller step"
                 )
             self.bits = self.clamp.bit_length() // 2
@@ -111,7 +111,7 @@ def clamp_of(range_: Decimal, spread: int) -> int:
         clamp = int(DEPTH * Decimal(2).ln() * spread / range_)
     if clamp < 1:
         raise PlanError(
-            f"a selection of range {range_} could not tell scores apart, of which one record moves the difference by up to "
+            f"a selection of range {range_} could not distinguish scores, of which one record moves the difference by up to "
             f"{spread} steps; choose a smaller range"
         )
     return clamp
@@ -132,7 +132,7 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     Raises
     ------
     PlanError
-        If range / spread is so large that scores could not be told apart (`clamp_of`).
+        If range / spread is so large that scores could not be distinguished (`clamp_of`).
 
     Notes
     -----

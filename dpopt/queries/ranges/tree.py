@@ -53,7 +53,9 @@ class Tree:
     children: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        number, children = len(self.children), self.children
+        number, children = self.children.size, self.children
+        if children.ndim != 1:
+            raise TreeError(f"the numbers of children are one list, found the shape {children.shape}")
         if not 1 <= number <= LARGEST_TREE:
             raise TreeError(f"a tree has 1 to {LARGEST_TREE:,} nodes, found {number:,}")
         if children.min() < 0 or int(children.sum()) != number - 1:
@@ -276,18 +278,6 @@ def deepened(tree: Tree) -> Tree:
         nodes = np.repeat(first, counts) + offsets
     levels.append(np.zeros(nodes.size, dtype=np.int64))
     return Tree(freeze(np.concatenate(levels)))
-
-
-def nested_positions(tree: Tree) -> list[Any]:
-    """Return the nested lists whose hierarchy a tree of two levels or more is, bins by position."""
-    nodes: list[Any] = tree.start.tolist()
-    for level in tree.levels[-2::-1]:
-        for node in range(level.start, level.stop):
-            children = int(tree.children[node])
-            if children:
-                first = int(tree.first_child[node])
-                nodes[node] = nodes[first : first + children]
-    return list(nodes[0])
 
 
 def _leaves(given: list[Any]) -> Iterator[Any]:

@@ -2,6 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| population.py | the public populations of predictions, also for wide tables; which attributes a workload speaks of |
+| population.py | the public populations of predictions, also for wide tables; which attributes a workload mentions |
 | demo_population.py | the demonstration's people |
 """

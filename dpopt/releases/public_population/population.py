@@ -23,7 +23,7 @@ _CODES_AT_ONCE, _ROWS_AT_ONCE = 1 << 20, 64  # they bound the temporary arrays
 
 
 def mentioned_attributes(workload: Workload) -> NDArray[np.int64]:
-    """Return the attributes that a query or a rule speaks of, increasing."""
+    """Return the attributes that a query or a rule mentions, increasing."""
     named = workload.queries.attributes
     found = np.zeros(len(workload.schema), dtype=np.bool_)
     found[named[named >= 0]] = True

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.array_files import read_array
 from dpopt.files.codec import decode
@@ -21,7 +20,7 @@ from dpopt.files.json_files import json_object, parse_json
 from dpopt.files.reading import read_text
 from dpopt.queries.decision_lists.families import DeclaredRows, ListFamily
 from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class ListAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class ListSummary(Synopsis):
+class ListSummary(PlannedSynopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -65,6 +64,7 @@ class ListSummary(Synopsis):
     KEY = "dpopt_list_summary"
     WHAT = "summary of decision lists"
     MADE_BY = "'dpopt lists release'"
+    PLAN = ListPlan
     plan: ListPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -158,20 +158,6 @@ class ListSummary(Synopsis):
             counts[size] = noisy
         return polynomial_in_bits(counts, len(self.plan.family.variables))
 
-    def own_statement(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {"plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy counts."""
-        return self.noisy
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> ListSummary:
-        """Return the summary of a statement and its noisy counts."""
-        plan = ListPlan.from_json(stated["plan"])
-        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))
-
 
 _LOOKS_LIKE_A_FILE = (".txt", ".json", ".csv", "/", "\\")
 
@@ -195,7 +181,7 @@ def read_declaration(
     Raises
     ------
     WorkloadError
-        If k is said nowhere, two values contradict each other, or the file cannot be read.
+        If k is given nowhere, two values contradict each other, or the file cannot be read.
     """
     said = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
@@ -215,7 +201,9 @@ def read_declaration(
                 f"{given} says {key} = {stated[key]!r}, and {value!r} was asked for; leave one out"
             )
     if stated.get("k") is None:
-        raise WorkloadError("the largest number of literals of a row is public and has to be said: give --k")
+        raise WorkloadError(
+            "the largest number of literals of a row is public and has to be declared: give --k"
+        )
     declared = decode(DeclaredRows, stated, "the declaration of rows", WorkloadError, partial=True)
     return ListFamily.of(declared.variables, declared.k, declared.kind, declared.changes)
 

@@ -53,7 +53,7 @@ class RangeWorkload:
     loads : (g, L + 1) float64
         LB-5.
     relative : bool
-        Whether a group is held against the best of the plain strategies; otherwise all have the reference 1.
+        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
     """
 
     text: str
@@ -112,7 +112,7 @@ class RangeWorkload:
     def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
 
-        Loads of the root are left out then: what the total tells varies no more. A group that it tells alone needs no budget;
+        Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no budget;
         single bins stand in for it.
         """
         levels = self.loads.shape[1] - 1
@@ -225,7 +225,7 @@ def _weights(program: LevelProgram, amounts: NDArray[np.float64], bins: int) -> 
     """Return the levels whose norms count, and how much."""
     inverse = 1.0 / program.gathered(amounts)
     weights = np.diff(inverse, prepend=0.0)
-    if inverse.size <= height_of(bins):  # less the part that the known total tells
+    if inverse.size <= height_of(bins):  # less the part that the known total determines
         weights = np.append(weights, -inverse[-1])
     counted = np.flatnonzero(np.abs(weights) > _ROUNDING * np.abs(weights).max())
     return counted.tolist(), weights[counted].tolist()

@@ -61,14 +61,14 @@ def plan_intervals(
     atom : int
         The most records of one bin, for the error of printed weights: 1 says that they are distinct, as the paper does.
     error : float, optional
-        The largest error that will do, as a share of the records; refused if it is not proven.
+        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
     beta : float
         With which probability the error may be exceeded.
 
     Raises
     ------
     PlanError
-        If a number is out of range, or the wanted error is not proven; the message says what would do.
+        If a number is out of range, or the wanted error is not proven; the message names sufficient numbers.
     AccountingError
         If the budget is too small for any noise.
     """
@@ -139,17 +139,18 @@ class _Known:
         reach = one_sided_reach(scale, failing / tests, gaussian=self.gaussian)
         threshold = max(1, ceil((self.size + 1 + (intervals - 2) * reach) / intervals))
         if share is None:
-            mass_scale = None
+            sums: tuple[float, ...] = ()
             error = float(intervals * (reach + self.atom) + 2 * (threshold + reach + self.atom))
         else:
             mass_scale = measurement_scale(
                 node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
             )
+            sums = (mass_scale,)
             error = 2.0 * (threshold - 1 + reach) + self._reach_of_runs(
                 mass_scale, 2 * intervals, self.beta - failing
             )
         return IntervalPlan(
-            bins=self.bins,
+            shape=(self.bins,),
             relation=self.relation,
             budget=self.budget,
             gaussian=self.gaussian,
@@ -157,14 +158,14 @@ class _Known:
             intervals=intervals,
             threshold=threshold,
             scale=scale,
-            mass_scale=mass_scale,
+            mass_scales=sums,
             atom=self.atom,
             beta=self.beta,
             error=error,
         )
 
     def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:
-        """Return what the noise of no run of sums exceeds, nor that of all but a run."""
+        """Return a bound on the noise of the sums of any consecutive intervals, and of all others."""
         return noise_bound(
             np.array([scale]),
             np.array([float(parts)]),
@@ -177,22 +178,22 @@ class _Known:
 def _refusal(
     found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]
 ) -> str:
-    """Return why a wanted error is not proven, with the numbers that would do."""
+    """Return why a wanted error is not proven, with sufficient numbers."""
     note = (
         f"an error of {error:g} of the records ({error * found.size:,.0f}) is not proven for n = {found.size:,} and "
         f"{found.budget.describe()}: the best plan has {found.error / found.size:.3g} ({found.error:,.0f} records)"
     )
     records = _least(lambda n: best(amount, n).error <= error * n, found.size, LARGEST_RECORDS)
     factor = _least_factor(lambda f: best(amount * f, found.size).error <= error * found.size)
-    would = []
+    sufficient = []
     if records is not None:
-        would.append(f"n = {records:,} records")
+        sufficient.append(f"n = {records:,} records")
     if factor is not None:
         name = "rho" if found.gaussian else "epsilon"
-        would.append(f"{name} = {amount * factor:.3g}")
-    if not would:
-        return f"{note}; no number of records up to {LARGEST_RECORDS:,} would do. Ask for a larger error"
-    return f"{note}; {' or '.join(would)} would do"
+        sufficient.append(f"{name} = {amount * factor:.3g}")
+    if not sufficient:
+        return f"{note}; no number of records up to {LARGEST_RECORDS:,} is sufficient. Ask for a larger error"
+    return f"{note}; sufficient: {' or '.join(sufficient)}"
 
 
 def _least(enough: Callable[[int], bool], low: int, high: int) -> int | None:

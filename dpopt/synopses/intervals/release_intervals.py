@@ -1,44 +1,27 @@
-"""From exact counts behind their door to intervals: ReleaseIntervals of Blum, Ligett and Roth, corrected.
-
-    lo = 1
-    while lo <= bins and fewer than K - 1 intervals were found:
-        b = the first bin at which the noisy count from lo on reaches T        (a binary search with noisy comparisons)
-        lo = b + 1
-    the last interval is what is left
-
-against the printed pseudo-code: the next interval starts after the last bin of the one before, a search halves what is left
-and ends, at most K - 1 searches are made and all are charged, and weights add up to all records.
-"""
+"""Intervals of a column, or boxes of several: planned, searched behind the door, counted, and wrapped."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.private.curators.searching_curator import IntervalSearch, SearchingCurator
-from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import box_of_cells, cut_boxes, whole_box
-from dpopt.releases.progress import stage
+from dpopt.releases.progress import Progress, stage
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.histogram import CONFIDENCE
-from dpopt.synopses.histograms.release_histogram import declared_attributes, named_axes, named_bins
-from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
-from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan
+from dpopt.synopses.histograms.release_histogram import declared_attributes, named_axes
 from dpopt.synopses.intervals.interval_planning import MEASURED, plan_intervals
-from dpopt.synopses.intervals.partition import Partition, interval_partition
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.split_plan import SplitPlan, boxes_after
+from dpopt.synopses.intervals.searches import Found, cut_at_medians, search_intervals
 from dpopt.synopses.intervals.split_planning import plan_split
 from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
 from dpopt.transcript.journal import MemoryJournal
@@ -46,6 +29,10 @@ from dpopt.transcript.journal import MemoryJournal
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
+_SEARCHES: Mapping[str, Callable[[SearchingCurator, Any, Progress], Found]] = {
+    "intervals": search_intervals,
+    "boxes": cut_at_medians,
+}
 _TRIED_SIZE = 10_000_000
 """What cannot be planned for so many records is refused before the table is read, where their number is not declared."""
 
@@ -126,17 +113,17 @@ def intervals(
     weights : str
         "measured" or "printed", of one column.
     intervals : int, optional
-        The most intervals, of one column; the best number if left out.
+        One column: the largest number of intervals; that with the least error if left out.
     cuts : int, optional
-        How often each column is cut, of several; the best number if left out.
+        Several columns: how often each is cut; that with the least expected bound if left out.
     atom : int
-        The most records of one bin, for the error of printed weights.
+        With printed weights: the largest number of records of one bin, for the stated error.
     error : float, optional
         Refuse unless the proven error is at most this share of the records.
     confidence : float
-        With which probability it holds.
+        Probability with which the proven error holds.
     ordered : bool
-        Whether the declared values of categorical columns stand in their order.
+        Whether the declared values of categorical columns are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
@@ -201,73 +188,13 @@ def intervals(
 def release_partition(
     counts: BinCounts, plan: PartitionPlan, axes: tuple[Bins, ...] | None = None, **how: Unpack[Running]
 ) -> PartitionRelease:
-    """Find intervals or boxes as `release_intervals` or `release_split`, whichever the plan is for."""
-    if isinstance(plan, SplitPlan):
-        return release_split(counts, plan, axes, **how)
-    return release_intervals(counts, plan, None if axes is None else axes[0], **how)
-
-
-def release_intervals(
-    counts: BinCounts, plan: IntervalPlan, bins: Bins | None = None, **how: Unpack[Running]
-) -> PartitionRelease:
-    """Find the intervals of a plan, measure them if it says so, and return them with weights.
-
-    Parameters
-    ----------
-    counts : BinCounts
-        The exact counts. Private.
-    plan : IntervalPlan
-    bins : Bins, optional
-        What the bins are; positions 0, 1, ... if left out.
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PlanError, PrivateDataError, BudgetError
-        As `dpopt.synopses.histograms.release_histogram.release_histogram`.
-    """
-    named = named_bins(plan.bins, bins)
-    run = reserved(plan, plan.charges(), how)
-    with run.stage("searching intervals"):
-        curator = SearchingCurator(
-            counts, run.ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size, noise=run.noise
-        )
-        ends: list[int] = []
-        start = 0
-        while start < plan.bins and len(ends) < plan.searches:
-            search = IntervalSearch(
-                len(ends) + 1, start, plan.threshold, plan.comparisons, plan.scale, plan.gaussian
-            )
-            end = int(curator.search(search).ends[0])
-            ends.append(end)
-            start = end + 1
-            run.progress.share(len(ends) / plan.searches)
-    with run.stage("counting intervals"):
-        measured = plan.mass_scale is not None
-        found = [end for end in ends if end < plan.bins - 1]  # a search that ended there found nothing
-        partition = interval_partition(plan.bins, found, last_bins_alone=measured, measured=measured)
-        noisy = []
-        if plan.mass_scale is not None:
-            groups = box_of_cells(partition.shape, partition.starts, partition.stops)
-            sums = GroupSums(MASSES, plan.mass_scale, plan.gaussian, groups, len(partition))
-            noisy.append(curator.measure(sums).values)
-        curator.spend_the_rest()
-    released = PartitionRelease((named,), plan, partition, tuple(noisy), run.privacy())
-    _ = released.weights
-    return released
-
-
-def release_split(
-    counts: BinCounts, plan: SplitPlan, axes: tuple[Bins, ...] | None = None, **how: Unpack[Running]
-) -> PartitionRelease:
-    """Cut as a plan says, count the boxes, and return them with weights.
+    """Find the intervals or boxes of a plan, measure them if it says so, and return them with weights.
 
     Parameters
     ----------
     counts : BinCounts
         The exact counts of the cells, the last column's bins fastest. Private.
-    plan : SplitPlan
+    plan : PartitionPlan
     axes : tuple of Bins, optional
         What the bins of each column are; positions 0, 1, ... if left out.
     **how
@@ -280,32 +207,14 @@ def release_split(
     """
     named = named_axes(plan.shape, axes)
     run = reserved(plan, plan.charges(), how)
-    starts, stops = whole_box(plan.shape)
-    boxes = [(starts, stops)]  # after each number of cuts
-    lines = [np.zeros(1, dtype=np.int64)]  # for each box the one that it was cut from
-    with run.stage("cutting boxes"):
+    with run.stage(f"searching {plan.parts}"):
         curator = SearchingCurator(
             counts, run.ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=run.noise
         )
-        for cut in plan.cuts:
-            starts, stops, parts = cut_boxes(starts, stops, cut.axis, curator.cut(cut).ends)
-            boxes.append((starts, stops))
-            lines.append(np.repeat(np.arange(parts.size, dtype=np.int64), parts))
-            run.progress.share(cut.number / len(plan.cuts))
-    with run.stage("counting boxes"):
-        groups, noisy = [], []
-        descent = np.arange(len(starts), dtype=np.int64)  # of each last box, the box after so many cuts
-        sizes = {}
-        for depth in range(len(plan.cuts), -1, -1):
-            sizes[depth] = np.bincount(descent).astype(np.int64)
-            descent = lines[depth][descent]
-        for depth, scale in zip(plan.mass_depths, plan.mass_scales, strict=True):
-            numbers = box_of_cells(plan.shape, *boxes[depth])
-            sums = GroupSums(boxes_after(depth), scale, plan.gaussian, numbers, len(boxes[depth][0]))
-            noisy.append(curator.measure(sums).values)
-            groups.append(freeze(sizes[depth]))
+        partition, sums = _SEARCHES[plan.parts](curator, plan, run.progress)
+    with run.stage(f"counting {plan.parts}"):
+        noisy = tuple(curator.measure(one).values for one in sums)
         curator.spend_the_rest()
-    partition = Partition(plan.shape, freeze(starts.copy()), freeze(stops.copy()), tuple(groups))
-    released = PartitionRelease(named, plan, partition, tuple(noisy), run.privacy())
+    released = PartitionRelease(named, plan, partition, noisy, run.privacy())
     _ = released.weights
     return released

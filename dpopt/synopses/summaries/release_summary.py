@@ -74,14 +74,14 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
 
     records = _records_that_do(plan.size, lambda size: planned(size=size) is not None)
     enough = [
-        None if records is None else f"n = {records:,} would do at this budget",
+        None if records is None else f"n = {records:,} is sufficient at this budget",
         None
         if records is None
         else _budget_that_does(plan, records, lambda one: planned(budget=one) is not None),
         _conditions_that_do(plan.width, lambda width: planned(width=width) is not None),
     ]
     said = [one for one in enough if one is not None] or [
-        "no number of records, no budget and no smaller k would do: take fewer columns (--columns)"
+        "no number of records, no budget and no smaller k is sufficient: take fewer columns (--columns)"
     ]
     raise PlanError(
         f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted to be "
@@ -177,7 +177,7 @@ def summary(
     literals : str
         What is counted: "all" (every value) or "positive" (of columns with two values only the second one).
     predicate : str
-        "and", "or" or "atleast:R": for which queries the budget is spread. Others are answered, too.
+        "and", "or" or "atleast:R": the queries whose error the plan minimizes. Others are answered, too.
     n0 : int, optional
         Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of the
         budget, and rounded up so that hardly any table has more. Under replace the number of records is public, and read off
@@ -185,8 +185,9 @@ def summary(
     small_queries : float
         The share of the budget that is kept for queries of fewer conditions.
     error : float, optional
-        Refuse a release whose predicted error is above: with a declared number of records before the table is read, under
-        replace, where the table says the number, before anything is drawn, and else once the number is measured.
+        Refuse a release whose predicted error is above this share of the records: with a declared number of records before the
+        table is read; under replace, where the table gives the number, before anything is drawn; else once the number is
+        measured.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
@@ -243,7 +244,7 @@ def summary(
 
 
 def release_summary(dataset: PrivateDataset, plan: SummaryPlan, **how: Unpack[Running]) -> Summary:
-    """Measure what a plan says and return the summary.
+    """Make the measurements of a plan and return the summary.
 
     Parameters
     ----------

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
@@ -25,7 +24,7 @@ from dpopt.synopses.summaries.consistent_interval import consistent_interval
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 POLYNOMIAL, CONSISTENT = "polynomial", "consistent"
 ESTIMATES = (CONSISTENT, POLYNOMIAL)
@@ -58,7 +57,7 @@ class SummaryAnswer:
     estimate : str
         "polynomial", or "consistent": within what the polynomial and all noisy counts together leave possible.
     note : str
-        What is to be said of the answer, if anything.
+        A note on the answer, if there is one.
     """
 
     value: float
@@ -99,7 +98,7 @@ Values = tuple[Fraction | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(Synopsis):
+class Summary(PlannedSynopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -114,6 +113,7 @@ class Summary(Synopsis):
     KEY = "dpopt_summary"
     WHAT = "summary"
     MADE_BY = "'dpopt summary release'"
+    PLAN = SummaryPlan
     plan: SummaryPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -152,7 +152,7 @@ class Summary(Synopsis):
         confidence : float
             Of the bound.
         estimate : str
-            "polynomial": a weighted sum of noisy counts, whose bound could be said beforehand. "consistent": a point of what
+            "polynomial": a weighted sum of noisy counts, whose bound is known beforehand. "consistent": a point of what
             that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave
             possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
 
@@ -169,9 +169,8 @@ class Summary(Synopsis):
         conditions = self.plan.literals.conditions(query, predicate)
         if len(conditions) > self.plan.width:
             raise WorkloadError(
-                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}, and a "
-                f"polynomial for fewer says nothing of more: ask of {self.plan.width} at most, or release one with --k "
-                f"{len(conditions)}"
+                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}. Use "
+                f"{self.plan.width} conditions at most, or release a summary with --k {len(conditions)}"
             )
         if not 0.0 < confidence < 1.0:
             raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
@@ -376,20 +375,6 @@ class Summary(Synopsis):
             gaussian=self.plan.gaussian,
         )
         return polynomial.approximation + noise
-
-    def own_statement(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {"plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy counts."""
-        return self.noisy
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Summary:
-        """Return the summary of a statement and its noisy counts."""
-        plan = SummaryPlan.from_json(stated["plan"])
-        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))
 
 
 def _way_of(literals: Iterable[int], target: Values) -> Way:
