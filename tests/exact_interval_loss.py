@@ -25,8 +25,7 @@ from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.release_intervals import release_intervals
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from tests.exact_bin_loss import Counts, Pair, record_neighbours
 from tests.exact_counts_loss import ROWS, stated
@@ -155,8 +154,8 @@ def interval_game(plan: IntervalPlan) -> SearchGame:
         plan.gaussian,
         plan.bins,
         plan.threshold,
-        frozenset(() if plan.mass_scale is None else (plan.mass_scale,)),
-        lambda counts, noise: release_intervals(counts, plan, noise=noise),
+        frozenset(plan.mass_scales),
+        lambda counts, noise: release_partition(counts, plan, noise=noise),
     )
 
 
@@ -168,7 +167,7 @@ def split_game(plan: SplitPlan) -> SearchGame:
         int(np.prod(plan.shape)),
         0,
         frozenset(plan.mass_scales),
-        lambda counts, noise: release_split(counts, plan, noise=noise),
+        lambda counts, noise: release_partition(counts, plan, noise=noise),
     )
 
 

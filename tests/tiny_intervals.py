@@ -19,7 +19,7 @@ def tiny_intervals(
     mass_scale: float | None = 5.0,
 ) -> IntervalPlan:
     return IntervalPlan(
-        bins=bins,
+        shape=(bins,),
         relation=relation,
         budget=AMPLE[gaussian],
         gaussian=gaussian,
@@ -27,7 +27,7 @@ def tiny_intervals(
         intervals=intervals,
         threshold=threshold,
         scale=scale,
-        mass_scale=mass_scale,
+        mass_scales=() if mass_scale is None else (mass_scale,),
         atom=1,
         beta=0.05,
         error=3.0,

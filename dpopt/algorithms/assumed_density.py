@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from dpopt.algorithms.dualquery.budget_fit import LARGEST_SPARSE_DENSITY
 from dpopt.private.readers.table_reading import Layout
@@ -38,10 +37,6 @@ class AssumedDensity:
     density: float | None
     form: str | None
     because: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return {"density": self.density, "form": self.form, "because": self.because}
 
 
 def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:

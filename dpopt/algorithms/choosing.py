@@ -10,6 +10,7 @@ from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import Options, PlanRequest
 from dpopt.algorithms.registry import ALGORITHMS, candidates_for, plan_of, predict
 from dpopt.errors import AccountingError, DpoptError, PlanError
+from dpopt.files.codec import encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Plan
 from dpopt.releases.public_population.public_table import MOST_ATTRIBUTES, has_binary_population
@@ -40,14 +41,6 @@ class Choice:
     predicted: PredictedError
     because: str
     considered: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the choice as a JSON object."""
-        return {
-            "algorithm": self.plan.algorithm,
-            "because": self.because,
-            "considered": dict(self.considered),
-        }
 
 
 def choose(
@@ -91,7 +84,7 @@ def choose(
         except DpoptError as error:
             considered[algorithm] = {"out_of_the_question": str(error)}
             continue
-        considered[algorithm] = predicted[algorithm].to_json()
+        considered[algorithm] = encode(predicted[algorithm])
     if not predicted:
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
     best = min(predicted, key=lambda name: predicted[name].mean_error)
@@ -112,7 +105,7 @@ def _is_wide(workload: Workload, density: float | None) -> bool:
 def _compared(request: PlanRequest[Options], workload: Workload) -> dict[str, Any]:
     """Return the predicted errors of an algorithm as a JSON object, or why there are none."""
     try:
-        return predict(plan_of(request, workload), workload, density=request.density).to_json()
+        return encode(predict(plan_of(request, workload), workload, density=request.density))
     except DpoptError as error:
         return {"out_of_the_question": str(error)}
 

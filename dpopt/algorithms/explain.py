@@ -39,7 +39,9 @@ def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dic
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
         **{key: statement[key] for key in ("declared", "assumed") if key in statement},
         "chosen": statement.get("chosen"),
-        "memory": None if needed is None else {**needed.to_json(), "described": needed.describe()},
+        "memory": None
+        if needed is None
+        else {"bytes": needed.total, "items": dict(needed.items), "described": needed.describe()},
     }
 
 

@@ -60,10 +60,6 @@ class ExpectedMemory:
         """The sum of all items, in bytes."""
         return sum(size for _, size in self.items)
 
-    def to_json(self) -> dict[str, object]:
-        """Return the bytes of each item and of all as a JSON object."""
-        return {"bytes": self.total, "items": dict(self.items)}
-
     def describe(self) -> str:
         """Return total and items in words, the largest first; what is below 10 MB is left out."""
         shown = [item for item in self.items if item[1] >= SHOWN]

@@ -22,6 +22,10 @@ class Planned(Spending, Protocol):
         """Return what it costs."""
         ...
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        ...
+
 
 def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     """Return the statement of a file, if its charges and totals are those of its plan.

@@ -17,6 +17,7 @@ from dpopt.algorithms.dualquery.simulation import PredictedError
 from dpopt.algorithms.options import Auto
 from dpopt.algorithms.public_baselines import public_baselines, verdict
 from dpopt.algorithms.registry import algorithm_of, plan_of, predict
+from dpopt.files.codec import encode
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import check_bits, check_rules, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import measured_note
@@ -114,12 +115,14 @@ def plan_and_statement(
         assumed=assumed,
     )
     predicted = _predicted(choice.predicted, workload, density)
-    return choice.plan, {**statement, "predicted": predicted, "chosen": choice.to_json()}
+    considered = dict(choice.considered)
+    chosen = {"algorithm": choice.plan.algorithm, "because": choice.because, "considered": considered}
+    return choice.plan, {**statement, "predicted": predicted, "chosen": chosen}
 
 
 def _predicted(predicted: PredictedError, workload: Workload, density: float | None) -> dict[str, Any]:
     """Return predicted errors beside those of trivial data sets on the same populations, and what that says in words."""
-    stated, baselines = predicted.to_json(), public_baselines(workload, runs=predicted.runs, density=density)
+    stated, baselines = encode(predicted), public_baselines(workload, runs=predicted.runs, density=density)
     return {**stated, "baselines": baselines, "verdict": verdict(stated, baselines, workload)}
 
 
@@ -144,7 +147,7 @@ def plan_statement(
         predicted = _predicted(predict(plan, workload, runs=runs, density=density), workload, density)
     declared: dict[str, Any] = {} if density is None else {"declared": {"density": density}}
     if assumed is not None:
-        declared = {"assumed": assumed.to_json()}
+        declared = {"assumed": encode(assumed)}
     return {
         **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError, SchemaError, WorkloadError
+from dpopt.files.codec import decode
 from dpopt.files.reading import read_text
 from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
@@ -282,15 +283,7 @@ def _rules(stated: object) -> ThresholdCircuit:
     """Return the circuit whose parameters a table holds."""
     if stated is None:
         return NO_RULES
-    expected = [field.name for field in fields(ThresholdCircuit)]
-    if not isinstance(stated, dict) or set(stated) != set(expected):
-        raise ProgramError(f"problem.rules has the keys {', '.join(expected)}")
-    if any(not isinstance(values, list) for values in stated.values()):
-        raise ProgramError("problem.rules has one list for each key")
-    try:
-        return ThresholdCircuit(**{name: stated[name] for name in expected})
-    except (TypeError, ValueError, OverflowError) as problem:
-        raise ProgramError(f"problem.rules holds something that is no whole number: {problem}") from problem
+    return decode(ThresholdCircuit, stated, "problem.rules", ProgramError)
 
 
 def _record(stated: object, program: MaxCsp, best: int | None) -> NDArray[np.int32] | None:

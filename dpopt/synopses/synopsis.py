@@ -6,16 +6,19 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.stated_privacy import Planned, stated_privacy
 from dpopt.arrays import freeze, frozen
-from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
+from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
-from dpopt.files.json_files import json_object
+from dpopt.files.codec import decode, encode
+from dpopt.files.json_files import json_object, refuse_unknown_keys
 from dpopt.files.strict_json import parse_json
 from dpopt.releases.folder_files import check_new, write_whole
 
@@ -39,11 +42,35 @@ class Synopsis(ABC):
     """What it is, in words."""
     MADE_BY: ClassVar[str]
     """The command or function that releases it."""
+    DECLARED: ClassVar[Mapping[str, Any]] = {}
+    """The type of each field that the codec reads and writes, such as bins."""
     privacy: Mapping[str, Any]
 
-    @abstractmethod
     def own_statement(self) -> dict[str, Any]:
-        """Return what this kind states beside its privacy, as JSON."""
+        """Return what this kind states beside its privacy, as JSON: the declared fields."""
+        return encode(self._declaration()(*(getattr(self, name) for name in self.DECLARED)))
+
+    @classmethod
+    def declared_in(cls, stated: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the declared fields of a statement by name.
+
+        Raises
+        ------
+        WorkloadError
+            If one of them is missing or of another kind.
+        """
+        parts = {name: stated[name] for name in cls.DECLARED if name in stated}
+        found: dict[str, Any] = vars(decode(cls._declaration(), parts, f"the {cls.WHAT}", WorkloadError))
+        return found
+
+    @classmethod
+    def known_keys(cls) -> tuple[str, ...]:
+        """Return what stands in a statement, and in the JSON of all that is kept."""
+        return (cls.KEY, "privacy", *cls.DECLARED, _NOISY)
+
+    @classmethod
+    def _declaration(cls) -> type[Any]:
+        return make_dataclass(f"Declared{cls.__name__}", cls.DECLARED.items())
 
     @abstractmethod
     def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
@@ -125,6 +152,48 @@ class Synopsis(ABC):
     def _check_version(cls, stated: Mapping[str, Any]) -> None:
         if stated.get(cls.KEY) != 1:
             raise TranscriptError(f"found no {cls.WHAT} of this version; expected a file of {cls.MADE_BY}")
+        refuse_unknown_keys(stated, cls.known_keys(), f"the {cls.WHAT}", TranscriptError)
+
+
+class PlannedSynopsis(Synopsis):
+    """One that keeps its plan, and what was measured of each of its levels or sizes.
+
+    Attributes
+    ----------
+    plan : Planned
+    noisy : tuple of int64 arrays
+    """
+
+    PLAN: ClassVar[type[Any]]
+    """Of which class its plan is."""
+    plan: Planned
+    noisy: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def known_keys(cls) -> tuple[str, ...]:
+        """Return what stands in a statement: the plan, too."""
+        return ("plan", *super().known_keys())
+
+    @classmethod
+    def read_plan(cls, given: Any) -> Planned:
+        """Return the plan on file; whatever its reader raises."""
+        plan: Planned = cls.PLAN.from_json(given)
+        return plan
+
+    def own_statement(self) -> dict[str, Any]:
+        """Return the declared fields, and the plan, as JSON."""
+        return {**super().own_statement(), "plan": self.plan.to_json()}
+
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy numbers."""
+        return self.noisy
+
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
+        """Return the release of a statement and its noisy numbers."""
+        plan = cls.read_plan(stated["plan"])
+        privacy = stated_privacy(stated["privacy"], plan)
+        return cls(plan=plan, noisy=noisy, privacy=privacy, **cls.declared_in(stated))  # type: ignore[call-arg]
 
 
 def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:

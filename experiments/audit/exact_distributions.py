@@ -17,7 +17,6 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.release_intervals import plan_partition
 from experiments.audit.cells import folder_in_memory, named
 from experiments.audit.files import ADD_REMOVE, FALSE, SIZE, TRUE
@@ -28,7 +27,7 @@ from experiments.audit.worst_events import Floats, Pair, worst_event
 from tests.exact_bin_loss import record_neighbours
 from tests.exact_counts_loss import ROWS
 from tests.exact_fem_loss import FemGame
-from tests.exact_interval_loss import Path, interval_game, split_game
+from tests.exact_interval_loss import Path, SearchGame, interval_game, split_game
 from tests.exact_loss import Game
 from tests.exact_loss import neighbours as all_neighbours
 from tests.exact_measuring_loss import pairs as table_neighbours
@@ -179,7 +178,8 @@ def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
         intervals=2 if one_column else None,
         cuts=None if one_column else 1,
     )
-    game = interval_game(plan) if isinstance(plan, IntervalPlan) else split_game(plan)
+    games: dict[str, Callable[[Any], SearchGame]] = {"intervals": interval_game, "boxes": split_game}
+    game = games[plan.parts](plan)
     pairs = record_neighbours(NeighbouringRelation.ADD_REMOVE, game.bins)
     paths = {
         counts: {path.outcomes: (path, float(game.distribution(path))) for path in game.paths(counts)}

@@ -20,7 +20,7 @@ from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.interval_planning import plan_intervals
 from dpopt.synopses.intervals.interval_theorem import corrected_error, theorem_plan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.release_intervals import release_intervals
+from dpopt.synopses.intervals.release_intervals import release_partition
 from experiments.ranges.histograms import histograms
 
 Result = dict[str, Any]
@@ -79,7 +79,7 @@ def releases(
     held = BinCounts.from_counts(counts)
 
     def intervals(plan: IntervalPlan) -> NDArray[np.float64]:
-        return density_of(release_intervals(held, plan))
+        return density_of(release_partition(held, plan))
 
     comparisons = (bins - 1).bit_length()
     if budget.epsilon is not None:

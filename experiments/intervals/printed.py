@@ -15,7 +15,7 @@ from dpopt.synopses.intervals.interval_theorem import (
     records_of_its_proof,
     theorem_plan,
 )
-from dpopt.synopses.intervals.release_intervals import release_intervals
+from dpopt.synopses.intervals.release_intervals import release_partition
 from experiments.intervals.columns import density_of, smooth, worst_error
 
 ALPHA, DELTA, COMPARISONS, EPSILON = 0.2, 0.05, 12, 1.0
@@ -42,7 +42,7 @@ def measure(runs: int) -> Iterator[dict[str, Any]]:
             beta=DELTA,
         )
         held = BinCounts.from_counts(counts)
-        errors = [worst_error(density_of(release_intervals(held, plan)), counts) for _ in range(runs)]
+        errors = [worst_error(density_of(release_partition(held, plan)), counts) for _ in range(runs)]
         yield {
             "size": name,
             "records": int(counts.sum()),

@@ -12,7 +12,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_planning import plan_split
 from experiments.boxes.grids import grids
 from experiments.intervals.columns import BETA, BUDGETS
@@ -66,7 +66,7 @@ def measure(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:
             errors: dict[str, list[NDArray[np.float64]]] = {SPLIT: [], GRID: []}
             bounds, held_true = [], 0
             for _ in range(runs):
-                released = release_split(held, split)
+                released = release_partition(held, split)
                 errors[SPLIT].append(released.values(starts, stops) - true)
                 asked = 100
                 chosen = [

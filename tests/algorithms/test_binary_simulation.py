@@ -111,19 +111,18 @@ def test_a_prediction_repeats_and_averages_over_populations() -> None:
     assert on(NARROW) == on(NARROW)
     asked = parse_workload(FEW, NARROW)
     one, two = (predict_error(good(NARROW), asked, runs=runs) for runs in (1, 2))
-    assert (one.runs, two.runs, one.queries, one.rounds) == (1, 2, 300, None)
+    assert (one.runs, two.runs, one.simulated_queries, one.simulated_rounds) == (1, 2, 300, None)
     assert one.max_error != two.max_error
     assert (
         one.kind
         == "prediction by simulation on public synthetic data, not a bound; a public population of zeros and ones"
     )
-    assert "simulated_rounds" not in one.to_json()
 
 
 def test_half_a_million_attributes_are_simulated_as_those_that_queries_name() -> None:
     found = on(WIDE)
     assert 0 < found.mean_error < found.max_error < 1
-    assert found.queries == 300
+    assert found.simulated_queries == 300
     part = named_part(parse_workload(FEW, WIDE), parse_workload(FEW, WIDE).clauses, 1, None)
     assert len(part.schema) == len(part.population) < 901
 
@@ -185,28 +184,28 @@ def test_each_round_is_reported_and_very_many_draws_are_played_in_fewer_rounds(
     assert simulated_rounds(good(NARROW, draws=600)) == 20
     assert simulated_rounds(good(NARROW, rounds=7, draws=600)) == 7
     found = predict_error(good(NARROW), asked)
-    assert (found.rounds, found.to_json()["simulated_rounds"]) == (25, 25)
+    assert found.simulated_rounds == 25
     monkeypatch.setattr(simulation, "_TWICE_AT_MOST", 1)
     assert predict_error(good(NARROW), asked, runs=2) == found
 
 
 def test_many_clauses_and_many_rounds_are_represented_by_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "MOST_QUERIES", 200)
-    assert on(NARROW).queries == 200
+    assert on(NARROW).simulated_queries == 200
     monkeypatch.setattr(simulation, "_MOST_ANSWERS", 30 * 100)
     monkeypatch.setattr(simulation, "_LEAST_QUERIES", 50)
-    assert on(NARROW).queries == 100
-    assert on(NARROW, rounds=100, draws=5).queries == 50
+    assert on(NARROW).simulated_queries == 100
+    assert on(NARROW, rounds=100, draws=5).simulated_queries == 50
 
 
 def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "MOST_CELLS", 100)
     few = on(NARROW, "marginals:3,count=50", rounds=10)
     many = on(NARROW, "marginals:3,count=50", rounds=1000)
-    assert few.queries == many.queries == 96
+    assert few.simulated_queries == many.simulated_queries == 96
     assert many.mean_error < 0.3 * few.mean_error
     monkeypatch.setattr(simulation, "_MOST_RECORD_CELLS", 10 * 3 * 5)
-    assert on(NARROW, "marginals:3,count=50", rounds=10).queries == 40
+    assert on(NARROW, "marginals:3,count=50", rounds=10).simulated_queries == 40
     monkeypatch.setattr(simulation, "MOST_CELLS", 4)
     with pytest.raises(PlanError, match="the smallest marginal has 8 cells, more than the 4"):
         on(NARROW, "marginals:3,count=50")

@@ -34,7 +34,7 @@ def test_errors_of_noise_are_those_of_the_noise(accountant: str) -> None:
         "noise", queries, accountant=accountant, delta=1e-9 if accountant == "zcdp" else None
     )
     found = predict_measured(plan, queries)
-    assert (found.kind, found.queries, found.runs) == (CLOSED_FORM, len(queries), 0)
+    assert (found.kind, found.simulated_queries, found.runs) == (CLOSED_FORM, len(queries), 0)
     source, scale = PublicNoise(1), plan.measurements[0].scale
     draw = source.discrete_gaussian if plan.gaussian else source.discrete_laplace
     noise = np.abs([draw(np.zeros(len(queries), dtype=np.int64), scale) for _ in range(2000)]) / SIZE
@@ -50,12 +50,12 @@ def test_a_part_of_many_clauses_says_as_much_as_all(monkeypatch: pytest.MonkeyPa
     whole = predict_measured(plan, queries)
     monkeypatch.setattr(module, "MOST_CLAUSES", 30)
     part, played = module._part(plan, queries)
-    assert (len(part), whole.queries) == (30, 60)
+    assert (len(part), whole.simulated_queries) == (30, 60)
     scales = [one.scale for one in plan.measurements if one.attributes is None]
     thinner = [one.scale for one in played.measurements if one.attributes is None]
     assert thinner == pytest.approx([scale / sqrt(2) for scale in scales])
     found = predict_measured(plan, queries)
-    assert found.queries == 30
+    assert found.simulated_queries == 30
     assert 0.4 * whole.mean_error < found.mean_error < 2.5 * whole.mean_error
 
 

@@ -56,5 +56,5 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
 def test_a_plan_for_such_queries_is_predicted(text: str, encoding: Encoding) -> None:
     workload = parse_workload(text, SCHEMA)
     predicted = predict_error(plan(rounds=40, draws=20, encoding=encoding), workload)
-    assert predicted.queries == len(workload)
+    assert predicted.simulated_queries == len(workload)
     assert 0 < predicted.mean_error <= predicted.max_error < 0.5

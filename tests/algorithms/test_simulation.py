@@ -28,7 +28,7 @@ def test_a_prediction_repeats() -> None:
 
 def test_a_prediction_is_the_mean_over_populations() -> None:
     one, two = predict_error(good(), WORKLOAD, runs=1), predict_error(good(), WORKLOAD, runs=2)
-    assert (one.runs, two.runs, one.queries) == (1, 2, len(WORKLOAD))
+    assert (one.runs, two.runs, one.simulated_queries) == (1, 2, len(WORKLOAD))
     assert one.max_error != two.max_error
     assert 0 < two.mean_error < two.max_error < 1
 
@@ -72,14 +72,14 @@ def test_many_clauses_are_represented_by_a_part_of_them(monkeypatch: pytest.Monk
     clauses = workload("conjunctions:2,count=40,seed=1")
     monkeypatch.setattr(simulation, "MOST_QUERIES", 20)
     part = predict_error(good(), clauses)
-    assert (len(clauses), part.queries) == (40, 20)
+    assert (len(clauses), part.simulated_queries) == (40, 20)
     assert part == predict_error(good(), clauses)
 
 
 def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "MOST_CELLS", 20)
     few, many = predict_error(good(rounds=10), WORKLOAD), predict_error(good(rounds=1000), WORKLOAD)
-    assert few.queries == many.queries == len(WORKLOAD)
+    assert few.simulated_queries == many.simulated_queries == len(WORKLOAD)
     assert many.mean_error < 0.3 * few.mean_error
     assert many.max_error < few.max_error < 1
 
@@ -91,6 +91,6 @@ def test_dqrs_is_predicted_as_dualquery() -> None:
 
 
 def test_a_prediction_says_that_it_is_no_bound() -> None:
-    found = predict_error(plan(rounds=2), WORKLOAD).to_json()
+    found = encode(predict_error(plan(rounds=2), WORKLOAD))
     assert found["kind"] == "prediction by simulation on public synthetic data, not a bound"
     assert found["simulated_queries"] == len(WORKLOAD)

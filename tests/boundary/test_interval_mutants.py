@@ -23,7 +23,6 @@ from dpopt.private.curators.searching_curator import IntervalSearch, MedianCut, 
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals import interval_plan
 from dpopt.synopses.intervals import release_intervals as driver
-from dpopt.synopses.intervals import release_split as split_driver
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from tests.exact_counts_loss import AMPLE, ROWS
 from tests.exact_interval_loss import (
@@ -99,7 +98,7 @@ def check_order_of_events(relation: NeighbouringRelation) -> None:
         patch.setattr(Ledger, "spend", spending)
         patch.setattr(Deciding, "_draw", drawing)
         patch.setattr(driver, "MemoryJournal", lambda **_: EventJournal(events))
-        driver.release_intervals(BinCounts.from_counts([ROWS, 0]), plan, noise=noise)
+        driver.release_partition(BinCounts.from_counts([ROWS, 0]), plan, noise=noise)
     once = ["spend", "journal charge", "draw"]
     assert events == [*once, "journal search", *once, "journal measurement"], f"events: {events}"
 
@@ -318,7 +317,7 @@ def test_a_driver_that_ignores_the_cap_is_stopped_by_the_ledger(monkeypatch: pyt
     monkeypatch.setattr(IntervalPlan, "searches", 1_000)
     noise = Deciding((True,) * 40, frozenset(), gaussian=False)
     with pytest.raises(BudgetError, match="search 2"):
-        driver.release_intervals(BinCounts.from_counts([9, 9, 9, 9]), plan, noise=noise)
+        driver.release_partition(BinCounts.from_counts([9, 9, 9, 9]), plan, noise=noise)
     assert len(noise.draws) <= plan.comparisons
 
 
@@ -333,4 +332,4 @@ def test_the_boxes_of_a_cut_are_those_of_the_curator() -> None:
         "number",
         "scale",
     }
-    assert vars(split_driver)["SearchingCurator"] is SearchingCurator
+    assert vars(driver)["SearchingCurator"] is SearchingCurator

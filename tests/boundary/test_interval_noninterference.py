@@ -28,13 +28,11 @@ from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.releases.folder_files import write_json
-from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.partition_table import write_boxes
-from dpopt.synopses.intervals.release_intervals import release_intervals
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_planning import plan_split
 from tests.boundary.test_bin_noninterference import WatchedNoise
 from tests.boundary.test_noninterference import Watcher, contents, watched
@@ -71,9 +69,7 @@ class LastingNoise(WatchedNoise):
 
 def run(plan: PartitionPlan, counts: NDArray[np.int64], noise: Noise | None = None) -> PartitionRelease:
     held = BinCounts.from_counts(counts)
-    if isinstance(plan, IntervalPlan):
-        return release_intervals(held, plan, noise=noise)
-    return release_split(held, plan, noise=noise)
+    return release_partition(held, plan, noise=noise)
 
 
 @dataclass(frozen=True)
@@ -93,12 +89,9 @@ class Public:
                 watched(watcher),
                 mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
             ):
-                if isinstance(self.plan, IntervalPlan):
-                    released = release_intervals(held, self.plan, noise=noise, progress=watcher)
-                    watcher.seen.append(repr(released.boxes([[(1, 4)]])))
-                else:
-                    released = release_split(held, self.plan, noise=noise, progress=watcher)
-                    watcher.seen.append(repr(released.boxes([[(0, 1), (1, 3)]])))
+                released = release_partition(held, self.plan, noise=noise, progress=watcher)
+                box = [(1, 4)] if len(self.plan.shape) == 1 else [(0, 1), (1, 3)]
+                watcher.seen.append(repr(released.boxes([box])))
                 watcher.seen += [repr(released), repr(released.plan)]
                 write_json(folder / "release.json", released.to_json())
                 write_boxes(released, folder / "boxes.csv")
@@ -219,7 +212,6 @@ def test_a_release_is_made_by_its_drivers_or_read_from_a_file() -> None:
     made = {path for path, file in FILES.items() if "PartitionRelease(" in ast.unparse(file.tree)}
     assert made - {FOLDER + "partition_release.py"} == {
         FOLDER + "release_intervals.py",
-        FOLDER + "release_split.py",
     }
 
 

@@ -33,7 +33,7 @@ def test_degrees_are_released_and_become_a_table(edges: Path, tmp_path: Path) ->
 def test_the_number_of_nodes_can_be_bought(edges: Path, tmp_path: Path) -> None:
     succeed("degrees", "release", edges, "--nodes", "noisy", "--rho", 0.5, "-o", tmp_path / "d.npz")
     found = read_synopsis(tmp_path / "d.npz").to_json()
-    assert found["length_from_budget"]
+    assert found["noisy_length"]
     assert [charge["label"] for charge in found["privacy"]["charges"]] == [
         "number of nodes with an edge",
         "sorted counts",

@@ -45,8 +45,8 @@ def test_a_plan_needs_no_table() -> None:
     found = json.loads(
         succeed("grid", "plan", "--bins", "64x64", "--rho", 0.5, "--shapes", "cubes", "--json")
     )
-    assert found["noise"] == "discrete Gaussian"
-    assert all(len(set(level["blocks_of"])) == 1 for level in found["levels"])
+    assert found["gaussian"]
+    assert all(len(set(level)) == 1 for level in found["levels"])
 
 
 def test_boxes_are_answered_by_labels_and_edges(folder: Path) -> None:

@@ -51,9 +51,9 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
         succeed("halfspaces", "plan", "--columns", "a, b,c", "--n0", 1000, "--margin", 0.5, "--epsilon", 1,
                 "--measured", "bins", "--queries", 5, "--json", *SHAPE)
     )  # fmt: skip
-    assert found["points"]["names"] == ["a", "b", "c"]
+    assert found["columns"]["names"] == ["a", "b", "c"]
     assert (found["measured"], found["heights"], found["canonical_directions"]) == ("arcs", [0], 8)
-    assert found["predicted"]["queries"] == 5
+    assert found["prediction"]["queries"] == 5
     assert found["theory"]["printed"]["dimension"] == 5609
 
 

@@ -52,11 +52,11 @@ def test_a_plan_needs_no_table() -> None:
         succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n", 10_000, "--rho", 0.5, "--kind", "disjunctions",
                 "--largest", 3, "--queries", 50, "--neighbours", "replace", "--json")
     )  # fmt: skip
-    assert found["noise"] == "discrete Gaussian"
+    assert found["gaussian"]
     assert found["conjunctions"] == [1, 18, 144, 672]
     assert found["points"] == 50
-    assert found["family"]["kind"] == "disjunctions"
-    assert 0 < found["approximation_error"] < found["predicted_error"] < 1
+    assert found["coefficients"]["family"]["kind"] == "disjunctions"
+    assert 0 < found["approximation"] < found["predicted"] < 1
 
 
 def test_points_are_answered_as_they_are_true(folder: Path, tmp_path: Path) -> None:

@@ -76,6 +76,50 @@ def plan(old: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+NAMES = {
+    "noise": "gaussian",
+    "points": "columns",
+    "projections": "number",
+    "predicted_variances": "predicted",
+    "predicted_error": "predicted",
+    "predicted_approximation": "approximation",
+    "predicted_error_of_direct_counts": "direct",
+    "expected_bound": "expected",
+    "error_by_the_theorem": "paper",
+}
+GONE = {"comparisons", "neighbours", "comparisons_of_a_search", "number_of_monomials", "approximation_error"}
+
+
+def synopsis_plan(old: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan of a synopsis: its keys are fields, levels are lists, and what is left out follows from the rest."""
+    new = plan(old)
+    names = NAMES if "canonical_directions" in old else {**NAMES, "points": "points"}
+    new = {names.get(key, key): part for key, part in new.items() if key not in GONE}
+    if "canonical_directions" in old:
+        new["prediction"] = new.pop("predicted")
+    if "levels" in old:
+        sides = [level["blocks_of"] for level in new.pop("levels")]
+        new["scales"] = [level["scale"] for level in old["levels"]]
+        if "shape" in old:
+            new["levels"] = [[side.bit_length() - 1 for side in level] for level in sides]
+        else:
+            new["heights"] = [side.bit_length() - 1 for side in sides]
+    if "mass_scale" in old:
+        scale = new.pop("mass_scale")
+        new |= {"shape": [new.pop("bins")], "mass_scales": [] if scale is None else [scale]}
+    if "counted" in old:
+        counted = new.pop("counted")
+        new["mass_depths"] = [level["after_cuts"] for level in counted]
+        new["mass_scales"] = [level["scale"] for level in counted]
+    if "family" in old:
+        rows, size = new.pop("family"), max(old["sizes"])
+        values = np.zeros((rows["length"] + 1, size + 1, size + 1), dtype=np.int64)
+        for i, a, b, value in new["coefficients"]:
+            values[i, a, b] = value
+        new["coefficients"] = {"family": rows, "values": values.tolist(), "bits": -new.pop("unit")}
+    return new
+
+
 def release(old: dict[str, Any]) -> dict[str, Any]:
     """Return the content of release.json."""
     return {**anywhere(old), "plan": plan(old["plan"])}
@@ -114,7 +158,14 @@ def converted_synopsis(kept: Path, place: Path) -> Path:
         noisy = [stated["noisy"]] if "dpopt_sorted_counts" in stated else stated["noisy"]
     (key,) = KINDS.keys() & stated.keys()
     new = place / f"{kept.stem}.npz"
-    KINDS[key].from_json({**anywhere(stated), "noisy": noisy}).write(new)
+    plans = {part: synopsis_plan(stated[part]) for part in {"plan", "figures"} & stated.keys()}
+    if "length_from_budget" in stated:
+        plans = {
+            "gaussian": stated["noise"] == DISCRETE_GAUSSIAN,
+            "noisy_length": stated["length_from_budget"],
+        }
+    kind, whole = KINDS[key], {**anywhere(stated), **plans, "noisy": noisy}
+    kind.from_json({name: part for name, part in whole.items() if name in kind.known_keys()}).write(new)
     return new
 
 

@@ -32,7 +32,7 @@ from dpopt.queries.ranges.grids import (
     sums_of_boxes,
     whole_box,
 )
-from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions, read_hierarchy
+from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, read_hierarchy
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from tests.inference.histograms.small_trees import coverage, random_tree
@@ -154,7 +154,6 @@ def test_labels_and_positions_name_the_same_bins(tmp_path: Path) -> None:
     assert tree.children.tolist() == hierarchy_of(by_position, BINS).children.tolist()
     assert tree.children.tolist() == hierarchy_of(by_position, Bins("fruit", 5)).children.tolist()
     assert [level.stop - level.start for level in tree.levels] == [1, 3, 4, 1]
-    assert nested_positions(tree) == by_position
     path = tmp_path / "fruit.json"
     path.write_text(json.dumps(by_label))
     assert read_hierarchy(path, BINS).children.tolist() == tree.children.tolist()
@@ -175,10 +174,6 @@ def test_a_deepened_tree_has_the_same_groups_and_every_level_divides_the_bins(se
         above = {tuple(groups[leaf]) for leaf in tree.leaf_of_bin if leaf < own.start}
         assert {tuple(row) for row in covered[level]} == kept | above
         assert (deep.children[level] == 0).all() == (depth == lowest)
-    assert (
-        hierarchy_of(nested_positions(tree), Bins("bins", tree.bins)).children.tolist()
-        == tree.children.tolist()
-    )
 
 
 def test_a_tree_whose_leaves_are_on_one_level_stays_as_it_is() -> None:

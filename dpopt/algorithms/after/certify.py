@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, TranscriptError
+from dpopt.files.codec import decode, encode
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
@@ -184,12 +185,20 @@ class CertifiedRound:
     better_record: tuple[int, ...] | BitRecords | None
     seconds: float
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.seconds < math.inf or (self.better_record is None) != (
+            self.better_objective is None
+        ):
+            raise PlanError(
+                f"a certified round takes some seconds, and a better record has its objective; found {self!r:.100}"
+            )
+
     def to_json(self) -> dict[str, Any]:
         """Return the round as a JSON object."""
-        written = {field.name: getattr(self, field.name) for field in fields(self)}
         if isinstance(self.better_record, BitRecords):
-            written["better_record"] = record_to_json(self.better_record)
-        return written
+            written = encode(replace(self, better_record=()))
+            return {**written, "better_record": record_to_json(self.better_record)}
+        return encode(self)
 
     @classmethod
     def from_json(cls, obj: Any) -> CertifiedRound:
@@ -200,25 +209,11 @@ class CertifiedRound:
         PlanError
             If it is none.
         """
-        names = [field.name for field in fields(cls)]
-        if not isinstance(obj, dict) or sorted(obj) != sorted(names):
-            raise PlanError(f"a certified round has the keys {', '.join(names)}; found {obj!r:.100}")
-        whole = [obj[name] for name in ("round", "objective", "proven_bound")]
-        whole += [obj[name] for name in ("reported_bound", "better_objective") if obj[name] is not None]
-        record = obj["better_record"]
+        record = obj.get("better_record") if isinstance(obj, dict) else None
         bits = _bits_of(record) if isinstance(record, dict) else None
-        codes = [] if record is None or bits is not None else record
-        if not isinstance(codes, list | tuple) or any(type(number) is not int for number in (*whole, *codes)):
-            raise PlanError(f"a certified round holds whole numbers; found {obj!r:.100}")
-        words = [obj["proven_by"], obj["stopped"], "" if obj["reported_by"] is None else obj["reported_by"]]
-        seconds = obj["seconds"]
-        if any(not isinstance(word, str) for word in words) or type(seconds) not in {int, float}:
-            raise PlanError(f"a certified round holds words and seconds; found {obj!r:.100}")
-        if not 0 <= seconds < math.inf or (record is None) != (obj["better_objective"] is None):
-            raise PlanError(
-                f"a certified round takes some seconds, and a better record has its objective; found {obj!r:.100}"
-            )
-        return cls(**{**obj, "better_record": bits if bits is not None or record is None else tuple(record)})
+        given = obj if bits is None else {**obj, "better_record": []}
+        one = decode(cls, given, "a certified round", PlanError)
+        return one if bits is None else replace(one, better_record=bits)
 
 
 def _kept(record: NDArray[np.int32], sizes: NDArray[np.int32]) -> tuple[int, ...] | BitRecords:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,32 +56,20 @@ class PredictedError:
         Largest and mean absolute error over the simulated queries, averaged over the runs.
     runs : int
         Number of simulated runs, each on its own population.
-    queries : int
-        Number of simulated queries: the workload, or a public random part of it.
+    simulated_queries : int
+        The workload, or a public random part of it.
     kind : str
         How the errors were predicted.
-    rounds : int or None
-        Number of simulated rounds where a plan has more than are simulated.
+    simulated_rounds : int or None
+        How many, where a plan has more than are simulated.
     """
 
     max_error: float
     mean_error: float
     runs: int
-    queries: int
+    simulated_queries: int
     kind: str = SIMULATED
-    rounds: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the prediction as a JSON object."""
-        fewer = {} if self.rounds is None else {"simulated_rounds": self.rounds}
-        return {
-            "kind": self.kind,
-            "max_error": self.max_error,
-            "mean_error": self.mean_error,
-            "runs": self.runs,
-            "simulated_queries": self.queries,
-            **fewer,
-        }
+    simulated_rounds: int | None = None
 
 
 def predict_error(
@@ -140,7 +127,7 @@ def predict_error(
         for seed in range(1, runs + 1)
     ]
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
-    return PredictedError(largest, mean, runs, len(clauses), rounds=_fewer_rounds(plan))
+    return PredictedError(largest, mean, runs, len(clauses), simulated_rounds=_fewer_rounds(plan))
 
 
 def _fewer_rounds(plan: DualQueryPlan) -> int | None:

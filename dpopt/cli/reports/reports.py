@@ -140,7 +140,8 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             else "proven:    nothing: the bound on the largest error is not below 1"
         )
     if predicted is not None:
-        fewer = f", {predicted['simulated_rounds']:,} rounds" if "simulated_rounds" in predicted else ""
+        rounds = predicted.get("simulated_rounds")
+        fewer = "" if rounds is None else f", {rounds:,} rounds"
         lines.append(
             f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
             f"(simulated on public synthetic data{fewer}, no bound)"

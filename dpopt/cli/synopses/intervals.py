@@ -83,6 +83,7 @@ def plan(
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what would be searched with how much noise, the error to expect, and whether a tree of counts would be better."""
+    from dpopt.files.codec import encode
     from dpopt.synopses.histograms.release_histogram import declared_bins
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
@@ -100,7 +101,7 @@ def plan(
     )
     beside = tree_beside(planned)
     if as_json:
-        print_json({**planned.to_json(), "tree": beside.to_json()})
+        print_json({**planned.to_json(), "tree": {**encode(beside), "better": beside.better}})
         return
     print_plan(planned)
     print_tree(planned, beside)
@@ -206,6 +207,7 @@ def from_histogram(
     as_json: options.JsonOption = False,
 ) -> None:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
+    from dpopt.files.codec import encode
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 
@@ -214,7 +216,7 @@ def from_histogram(
     joined = join_bins(histogram, intervals, by=by, estimate=estimate)
     write_joined(histogram, joined, out)
     if as_json:
-        print_json(joined.to_json())
+        print_json(encode(joined))
         return
     shared.say(
         f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to the "

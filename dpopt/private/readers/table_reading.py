@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, SchemaError
+from dpopt.files.codec import encode
 from dpopt.files.json_files import shown
 from dpopt.private.readers.text_fields import TextForm
 from dpopt.schema.schema import Schema
@@ -356,10 +357,7 @@ class TableReading:
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        written = {field.name: getattr(self, field.name) for field in fields(self)}
-        lists = {name: list(found) for name, found in written.items() if isinstance(found, tuple)}
-        layout = None if self.layout is None else str(self.layout)
-        return {**written, **lists, "layout": layout, "on_invalid": self.on_invalid.text}
+        return {**encode(self), "on_invalid": self.on_invalid.text}
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:

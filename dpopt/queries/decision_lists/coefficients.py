@@ -16,7 +16,6 @@ unit 2^-g, so that counts are whole numbers and their noise is discrete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -84,31 +83,6 @@ class ListCoefficients:
         return ListCoefficients(
             self.family, np.ascontiguousarray(self.values[:, : size + 1, : size + 1]), self.bits
         )
-
-    def listed(self) -> list[list[int]]:
-        """Return i, a, b and the whole number of each coefficient that is not 0."""
-        places = np.argwhere(self.values)
-        return [[*place, int(self.values[tuple(place)])] for place in places.tolist()]
-
-    @classmethod
-    def from_listed(
-        cls, family: ListFamily, size: int, listed: Sequence[Sequence[int]], bits: int
-    ) -> ListCoefficients:
-        """Read what `listed` gave.
-
-        Raises
-        ------
-        WorkloadError
-            If a coefficient stands where none can.
-        """
-        if not 0 <= size <= family.length:
-            raise WorkloadError(f"found conjunctions of {size} literals; expected 0 to {family.length}")
-        values = np.zeros((family.length + 1, size + 1, size + 1), dtype=np.int64)
-        for i, a, b, value in listed:
-            if not (0 < i <= family.length and min(a, b) >= 0 and a + b <= min(i, size)):
-                raise WorkloadError(f"found a coefficient of {a} and {b} literals among the first {i}")
-            values[i, a, b] = value
-        return cls(family, values, bits)
 
     def conjunctions(self, size: int) -> int:
         """Return how many conjunctions of a size there are over all variables: 2^j C(m, j)."""

@@ -81,18 +81,6 @@ def deepened(tree: Tree) -> Tree:
     return Tree(freeze(np.concatenate(levels)))
 
 
-def nested_positions(tree: Tree) -> list[Any]:
-    """Return the nested lists whose hierarchy a tree of two levels or more is, bins by position."""
-    nodes: list[Any] = tree.start.tolist()
-    for level in tree.levels[-2::-1]:
-        for node in range(level.start, level.stop):
-            children = int(tree.children[node])
-            if children:
-                first = int(tree.first_child[node])
-                nodes[node] = nodes[first : first + children]
-    return list(nodes[0])
-
-
 def _leaves(given: list[Any]) -> Iterator[Any]:
     """Yield what is no list, from left to right."""
     open_lists = [iter(given)]

@@ -42,7 +42,9 @@ class Tree:
     children: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        number, children = len(self.children), self.children
+        number, children = self.children.size, self.children
+        if children.ndim != 1:
+            raise TreeError(f"the numbers of children are one list, found the shape {children.shape}")
         if not 1 <= number <= LARGEST_TREE:
             raise TreeError(f"a tree has 1 to {LARGEST_TREE:,} nodes, found {number:,}")
         if children.min() < 0 or int(children.sum()) != number - 1:

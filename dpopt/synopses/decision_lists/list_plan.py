@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, log2
@@ -15,21 +14,20 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError, WorkloadError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.measurements.list_measurement import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.synopses.plan import SynopsisPlan
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
 """The probability with which some point may be off by more than predicted."""
-GAUSSIAN, LAPLACE = "discrete Gaussian", "discrete Laplace"
 
 
 @dataclass(frozen=True, eq=False)
-class ListPlan:
+class ListPlan(SynopsisPlan):
     """What is measured of a table of decision lists.
 
     Attributes
@@ -119,50 +117,12 @@ class ListPlan:
         """Return what each size costs."""
         return [one.charge(self.coefficients, self.relation) for one in self.measurements()]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields: how many conjunctions are counted, and the errors."""
         return {
-            "family": encode(self.family),
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": GAUSSIAN if self.gaussian else LAPLACE,
-            "unit": -self.coefficients.bits,
-            "coefficients": self.coefficients.listed(),
-            "sizes": list(self.sizes),
+            **super().derived(),
             "conjunctions": [self.coefficients.conjunctions(size) for size in self.sizes],
-            "scales": list(self.scales),
-            "size": self.size,
             "log2_of_points": log2(self.points),
-            "points": self.points if self.points < 2**53 else str(self.points),
-            "predicted_error": self.predicted,
-            "approximation_error": self.approximation,
+            "predicted": self.predicted,
+            "approximation": self.approximation,
         }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> ListPlan:
-        """Read what `to_json` gave.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is no plan; a `PlanError` or `WorkloadError` where a number is out of range.
-        """
-        if given["noise"] not in {GAUSSIAN, LAPLACE}:
-            raise PlanError(f"found the noise {given['noise']!r}; expected {GAUSSIAN} or {LAPLACE}")
-        sizes = tuple(int(size) for size in given["sizes"])
-        return cls(
-            coefficients=ListCoefficients.from_listed(
-                decode(ListFamily, given["family"], "rows", WorkloadError),
-                max(sizes, default=0),
-                given["coefficients"],
-                -int(given["unit"]),
-            ),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=decode(Budget, given["budget"], "a budget", AccountingError),
-            gaussian=given["noise"] == GAUSSIAN,
-            sizes=sizes,
-            scales=tuple(float(scale) for scale in given["scales"]),
-            size=int(given["size"]),
-            points=int(given["points"]),
-        )

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class ListAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class ListSummary(Synopsis):
+class ListSummary(PlannedSynopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -58,6 +57,7 @@ class ListSummary(Synopsis):
     KEY = "dpopt_list_summary"
     WHAT = "summary of decision lists"
     MADE_BY = "'dpopt lists release'"
+    PLAN = ListPlan
     plan: ListPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -150,17 +150,3 @@ class ListSummary(Synopsis):
         for size, noisy in zip(self.plan.sizes, self.noisy, strict=True):
             counts[size] = noisy
         return polynomial_in_bits(counts, len(self.plan.family.variables))
-
-    def own_statement(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {"plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy counts."""
-        return self.noisy
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> ListSummary:
-        """Return the summary of a statement and its noisy counts."""
-        plan = ListPlan.from_json(stated["plan"])
-        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
     HalfspaceMeasurement,
@@ -20,11 +18,10 @@ from dpopt.private.measurements.halfspace_measurement import (
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections
 from dpopt.synopses.halfspaces.side_sums import SideSums
+from dpopt.synopses.plan import SynopsisPlan
 
 SIDES, ARCS = "sides", "arcs"
 """What is measured of the projections: sides of each canonical direction, or a circular tree of arcs (T = 2)."""
-
-_GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
-class HalfspacePlan:
+class HalfspacePlan(SynopsisPlan):
     """What a halfspace release measures.
 
     Attributes
@@ -176,65 +173,10 @@ class HalfspacePlan:
             )
         return SideSums.of_arcs(self.directions, self.heights, scales, gaussian=self.gaussian)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields: how many canonical directions there are, and how many numbers are released."""
         return {
-            "points": encode(self.columns),
-            "dimension": self.dimension,
-            "projections": self.number,
-            "directions": self.directions,
+            **super().derived(),
             "canonical_directions": 2 * self.directions,
-            "seed": self.seed,
-            "copies": self.copies,
-            "measured": self.measured,
-            "heights": list(self.heights),
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
-            "scales": list(self.scales),
-            "size": self.size,
-            "margin": self.margin,
-            "predicted": {
-                name: getattr(self.prediction, name)
-                for name in ("error", "bias", "noise", "typical", "queries", "direct", "worth")
-            },
+            "numbers": self.numbers,
         }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> HalfspacePlan:
-        """Read what `to_json` gave.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is no plan; a `PlanError` where a number is out of range.
-        """
-        if given["noise"] not in {_GAUSSIAN, _LAPLACE}:
-            raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
-        predicted = given["predicted"]
-        return cls(
-            columns=decode(PointColumns, given["points"], "columns", PlanError),
-            dimension=int(given["dimension"]),
-            number=int(given["projections"]),
-            directions=int(given["directions"]),
-            seed=int(given["seed"]),
-            copies=int(given["copies"]),
-            measured=str(given["measured"]),
-            heights=tuple(int(height) for height in given["heights"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=decode(Budget, given["budget"], "a budget", AccountingError),
-            gaussian=given["noise"] == _GAUSSIAN,
-            scales=tuple(float(scale) for scale in given["scales"]),
-            size=int(given["size"]),
-            margin=float(given["margin"]),
-            prediction=Prediction(
-                error=float(predicted["error"]),
-                bias=float(predicted["bias"]),
-                noise=float(predicted["noise"]),
-                typical=float(predicted["typical"]),
-                queries=int(predicted["queries"]),
-                direct=float(predicted["direct"]),
-                worth=int(predicted["worth"]),
-            ),
-        )

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import nonnegative_least_squares
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
@@ -25,7 +24,7 @@ from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan
 from dpopt.synopses.halfspaces.side_sums import half_circles
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 
 def nonnegative_bins(
@@ -95,7 +94,7 @@ class HalfspaceAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class Halfspaces(Synopsis):
+class Halfspaces(PlannedSynopsis):
     """Noisy sides of projected points under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -110,15 +109,16 @@ class Halfspaces(Synopsis):
     KEY = "dpopt_halfspaces"
     WHAT = "release of halfspaces"
     MADE_BY = "'dpopt halfspaces release'"
+    PLAN = HalfspacePlan
     plan: HalfspacePlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        expected = self.plan.numbers
-        found = [values.size for values in self.noisy]
+        expected = [(number,) for number in self.plan.numbers]
+        found = [values.shape for values in self.noisy]
         if found != expected:
-            raise TranscriptError(f"found {found} noisy numbers; expected {expected}")
+            raise TranscriptError(f"found noisy numbers of shapes {found}; expected {expected}")
 
     def __repr__(self) -> str:
         plan = self.plan
@@ -266,17 +266,3 @@ class Halfspaces(Synopsis):
     @cached_property
     def _kept(self) -> dict[tuple[Estimator, float], Answering]:
         return {}
-
-    def own_statement(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {"plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy numbers."""
-        return self.noisy
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Halfspaces:
-        """Return the release of a statement and its noisy numbers."""
-        plan = HalfspacePlan.from_json(stated["plan"])
-        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))

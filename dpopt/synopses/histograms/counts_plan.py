@@ -13,9 +13,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.errors import PlanError
+from dpopt.synopses.plan import SynopsisPlan
 
 _MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
 
@@ -32,7 +31,7 @@ _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountsPlan(ABC):
+class CountsPlan(SynopsisPlan, ABC):
     """What a release of counts measures: levels, each of which divides all records, each with noise of its own scale.
 
     Attributes
@@ -67,10 +66,6 @@ class CountsPlan(ABC):
     def level_names(self) -> tuple[str, ...]:
         """The measured levels in words; they name the measurements and their charges."""
 
-    @abstractmethod
-    def own_json(self) -> dict[str, Any]:
-        """Return what only this kind of plan has, its levels among it, as JSON."""
-
     @property
     def sensitivity(self) -> int:
         """In how many counts of a level two neighbours differ."""
@@ -83,31 +78,9 @@ class CountsPlan(ABC):
             for name, scale in zip(self.level_names, self.scales, strict=True)
         ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {
-            **self.own_json(),
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
-            "ranges": self.ranges,
-            "size": self.size,
-            "predicted_variances": dict(self.predicted),
-        }
-
-
-def common_from_json(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what every plan has, as arguments by name, from what `CountsPlan.to_json` gave."""
-    return {
-        "relation": NeighbouringRelation(given["relation"]),
-        "budget": decode(Budget, given["budget"], "a budget", AccountingError),
-        "gaussian": gaussian_noise(given["noise"]),
-        "scales": tuple(float(level["scale"]) for level in given["levels"]),
-        "ranges": str(given["ranges"]),
-        "size": None if given["size"] is None else int(given["size"]),
-        "predicted": {str(name): float(value) for name, value in given["predicted_variances"].items()},
-    }
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields: the levels in words among it."""
+        return {**super().derived(), "level_names": list(self.level_names)}
 
 
 def check_size(size: int | None, relation: NeighbouringRelation) -> None:
@@ -142,21 +115,6 @@ def check_scales(scales: tuple[float, ...]) -> None:
             raise PlanError(
                 f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
             )
-
-
-def gaussian_noise(distribution: object) -> bool:
-    """Return whether the distribution of noise on file is the discrete Gaussian one.
-
-    Raises
-    ------
-    PlanError
-        If it is neither that nor the discrete Laplace one.
-    """
-    if distribution not in (DISCRETE_GAUSSIAN, DISCRETE_LAPLACE):
-        raise PlanError(
-            f"found the noise {distribution!r}; expected {DISCRETE_GAUSSIAN!r} or {DISCRETE_LAPLACE!r}"
-        )
-    return distribution == DISCRETE_GAUSSIAN
 
 
 def node_sensitivity(relation: NeighbouringRelation) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +16,10 @@ from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.hierarchy import deepened, hierarchy_of, nested_positions
+from dpopt.queries.ranges.hierarchy import deepened
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from dpopt.synopses.histograms.counts_plan import (
-    common_from_json,
     is_gaussian,
     node_sensitivity,
     whole_amount,
@@ -82,28 +79,6 @@ class HierarchyPlan(TreePlan):
     def tree(self) -> Tree:
         """The hierarchy with all bins on its lowest level."""
         return deepened(self.hierarchy)
-
-    def own_json(self) -> dict[str, Any]:
-        """Return hierarchy and levels as JSON."""
-        return {
-            "bins": self.bins,
-            "hierarchy": nested_positions(self.hierarchy),
-            "levels": [
-                {"depth": level.depth, "groups": self.number_of_nodes(level), "scale": level.scale}
-                for level in self.levels
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> HierarchyPlan:
-        """Read what `to_json` gave."""
-        bins = int(given["bins"])
-        return cls(
-            bins=bins,
-            hierarchy=hierarchy_of(given["hierarchy"], Bins("bins", bins)),
-            depths=tuple(int(level["depth"]) for level in given["levels"]),
-            **common_from_json(given),
-        )
 
 
 def depth_name(depth: int, lowest: int) -> str:

@@ -1,6 +1,6 @@
 """A released histogram: noisy counts of its levels, the counts they agree on, and answers with their errors.
 
-`RangeAnswer` is the answer to a range; `read_histogram_plan` finds out of which kind a plan on file is.
+`RangeAnswer` is the answer to a range.
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.files.codec import decode, encode
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
@@ -26,7 +24,7 @@ from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
 from dpopt.synopses.histograms.tree_plan import TreePlan
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 CONFIDENCE = 0.95
 
@@ -77,11 +75,6 @@ def range_answers(
     return [RangeAnswer(*row, confidence) for row in rows]
 
 
-def read_histogram_plan(given: Mapping[str, Any]) -> TreePlan:
-    """Read what `TreePlan.to_json` gave; whatever the reader of its kind raises."""
-    return (HierarchyPlan if "hierarchy" in given else HistogramPlan).from_json(given)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Estimated:
     counts: NDArray[np.float64]  # (n,)
@@ -93,7 +86,7 @@ class _Estimated:
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Synopsis):
+class Histogram(PlannedSynopsis):
     """Counts of ordered bins under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -109,6 +102,7 @@ class Histogram(Synopsis):
     KEY = "dpopt_histogram"
     WHAT = "histogram"
     MADE_BY = "'dpopt histogram release'"
+    DECLARED: ClassVar = {"bins": Bins}
     bins: Bins
     plan: TreePlan
     noisy: tuple[NDArray[np.int64], ...]
@@ -240,24 +234,11 @@ class Histogram(Synopsis):
         """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""
         return np.asarray(np.diff(np.rint(self._estimate(estimate).sums)), dtype=np.int64)
 
-    def own_statement(self) -> dict[str, Any]:
-        """Return bins and plan as JSON."""
-        return {"bins": encode(self.bins), "plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy counts."""
-        return self.noisy
-
     @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Histogram:
-        """Return the histogram of a statement and its noisy counts."""
-        plan = read_histogram_plan(stated["plan"])
-        return cls(
-            decode(Bins, stated["bins"], "bins", WorkloadError),
-            plan,
-            noisy,
-            stated_privacy(stated["privacy"], plan),
-        )
+    def read_plan(cls, given: Any) -> TreePlan:
+        """Return the plan on file, of blocks or of a hierarchy."""
+        kind: type[TreePlan] = HierarchyPlan if "hierarchy" in given else HistogramPlan
+        return kind.from_json(given)
 
     @cached_property
     def _node_values(self) -> NDArray[np.float64]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
 from dpopt.synopses.histograms.counts_plan import (
-    common_from_json,
     is_gaussian,
     node_sensitivity,
     whole_amount,
@@ -87,22 +85,6 @@ class HistogramPlan(TreePlan):
         if widths[-1] > 1:
             levels.append(np.array([widths[-1]], dtype=np.int64))
         return Tree.of_levels([level.tolist() for level in reversed(levels)])
-
-    def own_json(self) -> dict[str, Any]:
-        """Return the levels as JSON."""
-        return {
-            "bins": self.bins,
-            "levels": [
-                {"blocks_of": 2**height, "blocks": self.blocks(height), "scale": scale}
-                for height, scale in zip(self.heights, self.scales, strict=True)
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> HistogramPlan:
-        """Read what `to_json` gave."""
-        heights = tuple(int(level["blocks_of"]).bit_length() - 1 for level in given["levels"])
-        return cls(bins=int(given["bins"]), heights=heights, **common_from_json(given))
 
 
 def level_name(height: int) -> str:

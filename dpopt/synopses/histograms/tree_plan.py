@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,10 @@ class TreePlan(CountsPlan):
     def level_names(self) -> tuple[str, ...]:
         """The measured levels in words."""
         return tuple(level.name for level in self.levels)
+
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields: how many nodes each level has among it."""
+        return {**super().derived(), "nodes": [self.number_of_nodes(level) for level in self.levels]}
 
     def measurement(self, level: MeasuredLevel) -> GroupSums:
         """Return what is asked of the curator at a level."""

@@ -3,11 +3,12 @@
 | file | what it holds |
 |---|---|
 | limits.py | limits of the numbers that a user may say |
+| partition_plan.py | what plans of intervals and of boxes have in common |
 | interval_plan.py, interval_planning.py, interval_theorem.py | plans of intervals; the paper's theorem, corrected |
 | split_plan.py, split_planning.py | plans of boxes cut at noisy medians |
-| any_partition_plan.py, noise_reach.py | plans on file; how far noise goes |
+| noise_reach.py | how far noise goes |
 | against_trees.py | what a tree of counts would do with the same budget |
-| release_intervals.py, release_split.py | from a table, or from counts, to intervals; to boxes |
+| searches.py, release_intervals.py | from counts behind their door to intervals and boxes; from a table to their release |
 | partition.py, partition_release.py, partition_table.py | boxes and their cuts; the release and its answers; as CSV files |
 | joined_bins.py | the bins of a released histogram joined into intervals |
 """

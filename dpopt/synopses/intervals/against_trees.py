@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,8 @@ from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
 from dpopt.synopses.histograms.range_workload import RangeWorkload
 from dpopt.synopses.histograms.worst_ranges import worst_ranges
-from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.noise_reach import reach_of_variance
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +44,6 @@ class TreeBeside:
         """Whether the tree is predicted to be better."""
         return self.bound < self.own
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON."""
-        return {
-            "command": self.command,
-            "standard_error": self.standard_error,
-            "bound": self.bound,
-            "better": self.better,
-        }
-
 
 def tree_beside(plan: PartitionPlan) -> TreeBeside:
     """Return what a tree of counts with the budget of a plan is predicted to do.
@@ -64,19 +53,18 @@ def tree_beside(plan: PartitionPlan) -> TreeBeside:
     little larger than they are.
     """
     size = plan.size if plan.relation is NeighbouringRelation.REPLACE_ONE else None
-    if isinstance(plan, IntervalPlan):
-        tree = plan_histogram(plan.bins, plan.budget, relation=plan.relation, size=size)
+    if len(plan.shape) == 1:
+        (bins,) = plan.shape
+        tree = plan_histogram(bins, plan.budget, relation=plan.relation, size=size)
         mean, worst = max(tree.predicted.values()), _worst_variance(tree)
-        queries = plan.bins * (plan.bins + 1) // 2
-        command, own = "dpopt histogram", plan.error
+        queries, command = bins * (bins + 1) // 2, "dpopt histogram"
     else:
         grid = plan_grid(plan.shape, plan.budget, shapes="cubes", relation=plan.relation, size=size)
         mean = worst = max(grid.predicted.values())
-        queries = 1  # as for the expected bound that it stands beside
-        command, own = "dpopt grid", plan.expected
+        queries, command = 1, "dpopt grid"  # one, as for the expected bound that it stands beside
     scale = sqrt(worst if plan.gaussian else worst / 2.0)
     bound = reach_of_variance(scale, 1.0, plan.beta, gaussian=plan.gaussian, queries=queries)
-    return TreeBeside(command, sqrt(mean), bound, own)
+    return TreeBeside(command, sqrt(mean), bound, plan.expected_error)
 
 
 def _worst_variance(tree: HistogramPlan) -> float:

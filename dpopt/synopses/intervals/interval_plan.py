@@ -16,73 +16,49 @@ Source: Blum, Ligett and Roth 2011, section 4 (`interval_theorem` has its correc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Literal
 
-from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import comparisons_needed, search_charge
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
-from dpopt.synopses.histograms.counts_plan import check_scales, gaussian_noise, node_sensitivity
-from dpopt.synopses.intervals.limits import check_domain, check_records, check_unit
+from dpopt.synopses.histograms.counts_plan import node_sensitivity
+from dpopt.synopses.intervals.limits import check_domain
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
 
 MASSES = "records in each interval"
 """What is measured of the intervals; the label of its charge."""
-KIND = "intervals"
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalPlan:
+@dataclass(frozen=True, kw_only=True)
+class IntervalPlan(PartitionPlan):
     """What an interval release does.
 
     Attributes
     ----------
-    bins : int
-        Of the domain, at least 2.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
-    size : int
-        The public number of records: n under replace-one, n0 under add-remove.
+    shape : tuple of int
+        The bins of the one column, at least 2.
     intervals : int
         K, the most that are found, the last one included; K - 1 searches are reserved.
     threshold : int
         T, in records.
-    scale : float
-        Of the noise of each comparison, in records.
-    mass_scale : float or None
-        Of the noise of the sums of intervals; None for printed weights.
     atom : int
         a: with printed weights, the most records that one bin holds, as far as the stated error counts on it.
-    beta : float
-        With which probability the stated error may be exceeded.
-    error : float
-        The stated error, in records: of all ranges together.
     """
 
-    bins: int
-    relation: NeighbouringRelation
-    budget: Budget
-    gaussian: bool
-    size: int
+    parts = "intervals"
+    kind: Literal["intervals"] = "intervals"
     intervals: int
     threshold: int
-    scale: float
-    mass_scale: float | None
     atom: int
-    beta: float
-    error: float
 
     def __post_init__(self) -> None:
+        if len(self.shape) != 1:
+            raise PlanError(f"intervals are of one column, found {len(self.shape)}")
         check_domain(self.bins)
-        check_records(self.size)
-        check_unit("beta", self.beta)
+        super().__post_init__()
         if not 2 <= self.intervals <= self.bins:
             raise PlanError(
                 f"found {self.intervals:,} intervals for {self.bins:,} bins; expected 2 to {self.bins:,}"
@@ -91,7 +67,20 @@ class IntervalPlan:
             raise PlanError(f"found the threshold {self.threshold} and atom {self.atom}; expected 1 or more")
         if not 0 <= self.error < inf:
             raise PlanError(f"found the stated error {self.error!r}; expected a number of records from 0 on")
-        check_scales((self.scale,) if self.mass_scale is None else (self.scale, self.mass_scale))
+        if len(self.mass_scales) > 1:
+            raise PlanError(
+                f"found {len(self.mass_scales)} scales of sums; intervals are summed once at most"
+            )
+
+    @property
+    def bins(self) -> int:
+        """Bins of the domain."""
+        return self.shape[0]
+
+    @property
+    def aim(self) -> int:
+        """How many records each interval is searched to have: the threshold."""
+        return self.threshold
 
     @property
     def comparisons(self) -> int:
@@ -103,11 +92,6 @@ class IntervalPlan:
         """How many searches are reserved."""
         return self.intervals - 1
 
-    @property
-    def total_is_public(self) -> bool:
-        """Whether the number of records is public."""
-        return self.relation is NeighbouringRelation.REPLACE_ONE
-
     def charges(self) -> list[Charge]:
         """Return what everything costs: all searches, then the sums of the intervals."""
         found = [
@@ -116,53 +100,31 @@ class IntervalPlan:
             )
             for number in range(1, self.searches + 1)
         ]
-        if self.mass_scale is not None:
-            found.append(
-                measurement_charge(
-                    MASSES,
-                    node_sensitivity(self.relation),
-                    self.mass_scale,
-                    gaussian=self.gaussian,
-                    relation=self.relation,
-                )
+        sums = (
+            measurement_charge(
+                MASSES,
+                node_sensitivity(self.relation),
+                scale,
+                gaussian=self.gaussian,
+                relation=self.relation,
             )
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {
-            "kind": KIND,
-            "bins": self.bins,
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
-            "size": self.size,
-            "intervals": self.intervals,
-            "comparisons_of_a_search": self.comparisons,
-            "threshold": self.threshold,
-            "scale": self.scale,
-            "mass_scale": self.mass_scale,
-            "atom": self.atom,
-            "beta": self.beta,
-            "error": self.error,
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> IntervalPlan:
-        """Read what `to_json` gave."""
-        mass_scale = given["mass_scale"]
-        return cls(
-            bins=int(given["bins"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=decode(Budget, given["budget"], "a budget", AccountingError),
-            gaussian=gaussian_noise(given["noise"]),
-            size=int(given["size"]),
-            intervals=int(given["intervals"]),
-            threshold=int(given["threshold"]),
-            scale=float(given["scale"]),
-            mass_scale=None if mass_scale is None else float(mass_scale),
-            atom=int(given["atom"]),
-            beta=float(given["beta"]),
-            error=float(given["error"]),
+            for scale in self.mass_scales
         )
+        return [*found, *sums]
+
+    def in_words(self) -> list[str]:
+        """Return how intervals are searched and weighted."""
+        if self.mass_scales:
+            weights = f"intervals are counted with noise of scale {self.mass_scales[0]:,.4g}"
+        else:
+            weights = "weights are printed ones: each interval has as many records as it was searched for"
+        searched = (
+            f"at most {self.intervals:,} intervals of some {self.threshold:,} records: {self.searches:,} searches of "
+            f"{self.comparisons} comparisons, each with {self.noise_in_words}"
+        )
+        return [searched, weights]
+
+    @property
+    def proven_for(self) -> str:
+        """For which tables the stated error holds: with printed weights it counts on small atoms."""
+        return "" if self.mass_scales else f", if no bin holds more than {self.atom:,} of them"

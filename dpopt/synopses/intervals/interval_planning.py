@@ -139,17 +139,18 @@ class _Known:
         reach = one_sided_reach(scale, failing / tests, gaussian=self.gaussian)
         threshold = max(1, ceil((self.size + 1 + (intervals - 2) * reach) / intervals))
         if share is None:
-            mass_scale = None
+            sums: tuple[float, ...] = ()
             error = float(intervals * (reach + self.atom) + 2 * (threshold + reach + self.atom))
         else:
             mass_scale = measurement_scale(
                 node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
             )
+            sums = (mass_scale,)
             error = 2.0 * (threshold - 1 + reach) + self._reach_of_runs(
                 mass_scale, 2 * intervals, self.beta - failing
             )
         return IntervalPlan(
-            bins=self.bins,
+            shape=(self.bins,),
             relation=self.relation,
             budget=self.budget,
             gaussian=self.gaussian,
@@ -157,7 +158,7 @@ class _Known:
             intervals=intervals,
             threshold=threshold,
             scale=scale,
-            mass_scale=mass_scale,
+            mass_scales=sums,
             atom=self.atom,
             beta=self.beta,
             error=error,

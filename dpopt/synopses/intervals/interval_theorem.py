@@ -89,7 +89,7 @@ def theorem_plan(
     intervals = min(ceil(4 * divisor / (3 * alpha)), bins)
     tests = (intervals - 1) * comparisons_needed(bins)
     return IntervalPlan(
-        bins=bins,
+        shape=(bins,),
         relation=relation,
         budget=budget,
         gaussian=gaussian,
@@ -97,7 +97,7 @@ def theorem_plan(
         intervals=intervals,
         threshold=max(1, ceil(alpha / divisor * size)),
         scale=measurement_scale(1, amount=amount / tests, gaussian=gaussian),
-        mass_scale=None,
+        mass_scales=(),
         atom=1,
         beta=beta,
         error=alpha * size,

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,16 +44,6 @@ class JoinedBins:
     stops: NDArray[np.int64]
     weights: NDArray[np.float64]
     root_mean_square: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the intervals as JSON."""
-        return {
-            "by": self.by,
-            "starts": self.starts.tolist(),
-            "stops": self.stops.tolist(),
-            "weights": self.weights.tolist(),
-            "root_mean_square": self.root_mean_square,
-        }
 
 
 def join_bins(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.queries.ranges.grids import box_of_cells
 from dpopt.queries.ranges.tree import Tree
@@ -59,7 +58,7 @@ class Partition:
         except WorkloadError as error:
             raise TranscriptError(str(error)) from error
         for level in self.groups:
-            if level.size == 0 or level.min() < 1 or int(level.sum()) != number:
+            if level.ndim != 1 or level.size == 0 or level.min() < 1 or int(level.sum()) != number:
                 raise TranscriptError(f"the groups of a level do not divide the {number:,} boxes")
         if self.groups and self.groups[-1].size != number:
             raise TranscriptError("the lowest level is that of the boxes")
@@ -112,25 +111,6 @@ class Partition:
             width = (self.stops - self.starts)[:, axis]
             found *= np.maximum(high - low, 0) / width
         return found
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the partition as JSON."""
-        return {
-            "shape": list(self.shape),
-            "starts": self.starts.tolist(),
-            "stops": self.stops.tolist(),
-            "groups": [level.tolist() for level in self.groups],
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Partition:
-        """Read what `to_json` gave."""
-        return cls(
-            tuple(int(bins) for bins in given["shape"]),
-            frozen(given["starts"], np.int64),
-            frozen(given["stops"], np.int64),
-            tuple(frozen(level, np.int64) for level in given["groups"]),
-        )
 
 
 def interval_partition(bins: int, ends: Sequence[int], *, last_bins_alone: bool, measured: bool) -> Partition:

@@ -5,28 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.files.codec import decode, encode
+from dpopt.files.codec import chosen
 from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import sides_of
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.histogram import CONFIDENCE
-from dpopt.synopses.intervals.any_partition_plan import PartitionPlan, read_partition_plan
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.noise_reach import reach_of_sums
 from dpopt.synopses.intervals.partition import Partition
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
+from dpopt.synopses.intervals.split_plan import SplitPlan
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 _AT_ONCE = 2**22  # numbers in a table of parts or of weights
+KINDS: Mapping[str, type[PartitionPlan]] = {"intervals": IntervalPlan, "split": SplitPlan}
+"""The class of each kind of plan by its name on file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,14 @@ class PartitionAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionRelease(Synopsis):
+class PartitionRelease(PlannedSynopsis):
     """Boxes of a grid with weights under differential privacy. Everything it holds may be published.
 
     Attributes
     ----------
     axes : tuple of Bins
         The bins of each column.
-    plan : IntervalPlan or SplitPlan
+    plan : PartitionPlan
     partition : Partition
         Found by noisy searches.
     noisy : tuple of (g,) int64 arrays
@@ -71,6 +73,7 @@ class PartitionRelease(Synopsis):
     KEY = "dpopt_intervals"
     WHAT = "release of intervals"
     MADE_BY = "'dpopt intervals release'"
+    DECLARED: ClassVar = {"axes": tuple[Bins, ...], "partition": Partition}
     axes: tuple[Bins, ...]
     plan: PartitionPlan
     partition: Partition
@@ -79,28 +82,15 @@ class PartitionRelease(Synopsis):
 
     def __post_init__(self) -> None:
         shape = tuple(bins.number for bins in self.axes)
-        if shape != self.partition.shape or shape != self.plan_shape:
+        if shape != self.partition.shape or shape != self.plan.shape:
             raise TranscriptError(
-                f"found columns of {list(shape)} bins, a plan for {list(self.plan_shape)} and boxes of "
+                f"found columns of {list(shape)} bins, a plan for {list(self.plan.shape)} and boxes of "
                 f"{list(self.partition.shape)}"
             )
-        expected = [level.size for level in self.partition.groups]
-        if [values.size for values in self.noisy] != expected or len(self.level_scales) != len(expected):
-            raise TranscriptError(
-                f"found noisy sums of {[values.size for values in self.noisy]} groups; expected {expected}"
-            )
-
-    @property
-    def plan_shape(self) -> tuple[int, ...]:
-        """Bins of each axis that the plan was made for."""
-        return (self.plan.bins,) if isinstance(self.plan, IntervalPlan) else self.plan.shape
-
-    @property
-    def level_scales(self) -> tuple[float, ...]:
-        """Scale of the noise of each measured level, from the top down."""
-        if not isinstance(self.plan, IntervalPlan):
-            return self.plan.mass_scales
-        return () if self.plan.mass_scale is None else (self.plan.mass_scale,)
+        expected = [level.shape for level in self.partition.groups]
+        found = [values.shape for values in self.noisy]
+        if found != expected or len(self.plan.mass_scales) != len(expected):
+            raise TranscriptError(f"found noisy sums of shapes {found}; expected {expected}")
 
     def __repr__(self) -> str:
         names = " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in self.axes)
@@ -117,8 +107,8 @@ class PartitionRelease(Synopsis):
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """The estimate of the records in each box, (c,), none negative."""
-        if isinstance(self.plan, IntervalPlan) and not self.noisy:
-            return freeze(printed_weights(len(self.partition), self.plan.threshold, self.plan.size))
+        if not self.noisy:
+            return freeze(printed_weights(len(self.partition), self.plan.aim, self.plan.size))
         nodes = estimated_nodes(Estimate.DIVIDED, self.partition.tree, self._values, self._variances)
         return freeze(np.array(nodes[self.partition.tree.leaf_of_bin]))
 
@@ -192,36 +182,17 @@ class PartitionRelease(Synopsis):
         sums[-1] = records
         return np.asarray(np.diff(sums, prepend=0.0), dtype=np.int64)
 
-    def own_statement(self) -> dict[str, Any]:
-        """Return columns, plan and boxes as JSON."""
-        return {
-            "axes": [encode(bins) for bins in self.axes],
-            "plan": self.plan.to_json(),
-            "partition": self.partition.to_json(),
-        }
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy sums."""
-        return self.noisy
-
     @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> PartitionRelease:
-        """Return the release of a statement and its noisy sums."""
-        plan = read_partition_plan(stated["plan"])
-        return cls(
-            tuple(decode(Bins, bins, "bins", WorkloadError) for bins in stated["axes"]),
-            plan,
-            Partition.from_json(stated["partition"]),
-            noisy,
-            stated_privacy(stated["privacy"], plan),
-        )
+    def read_plan(cls, given: Any) -> PartitionPlan:
+        """Return the plan on file, of intervals or of boxes."""
+        return chosen(KINDS, given, "kind", "the plan", TranscriptError).from_json(given)
 
     @cached_property
     def _variances(self) -> NDArray[np.float64]:
         """Variance of each node of the tree: the root's is inf, or 0 where the number of records is public."""
         tree = self.partition.tree
         found = np.full(len(tree), np.inf)
-        for level, scale in zip(tree.levels[1:], self.level_scales, strict=True):
+        for level, scale in zip(tree.levels[1:], self.plan.mass_scales, strict=True):
             found[level] = noise_variance(scale, gaussian=self.plan.gaussian)
         if self.known_total is not None:
             found[0] = 0.0
@@ -249,7 +220,7 @@ class PartitionRelease(Synopsis):
     def _node_scales(self) -> NDArray[np.float64]:
         """Scale of the noise of each node, (v,); 0 for the root, which is never measured."""
         found = np.zeros(len(self.partition.tree))
-        for level, scale in zip(self.partition.tree.levels[1:], self.level_scales, strict=True):
+        for level, scale in zip(self.partition.tree.levels[1:], self.plan.mass_scales, strict=True):
             found[level] = scale
         return freeze(found)
 

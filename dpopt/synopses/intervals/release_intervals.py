@@ -1,42 +1,27 @@
-"""From exact counts behind their door to intervals: ReleaseIntervals of Blum, Ligett and Roth, corrected.
-
-    lo = 1
-    while lo <= bins and fewer than K - 1 intervals were found:
-        b = the first bin at which the noisy count from lo on reaches T        (a binary search with noisy comparisons)
-        lo = b + 1
-    the last interval is what is left
-
-against the printed pseudo-code: the next interval starts after the last bin of the one before, a search halves what is left
-and ends, at most K - 1 searches are made and all are charged, and weights add up to all records.
-"""
+"""Intervals of a column, or boxes of several: planned, searched behind the door, counted, and wrapped."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.searching_curator import IntervalSearch, SearchingCurator
-from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import box_of_cells
-from dpopt.releases.progress import stage
+from dpopt.releases.progress import Progress, stage
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.histogram import CONFIDENCE
-from dpopt.synopses.histograms.release_histogram import declared_attributes, named_bins
-from dpopt.synopses.intervals.any_partition_plan import PartitionPlan
-from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan
+from dpopt.synopses.histograms.release_histogram import declared_attributes, named_axes
 from dpopt.synopses.intervals.interval_planning import MEASURED, plan_intervals
-from dpopt.synopses.intervals.partition import interval_partition
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.intervals.release_split import release_split
-from dpopt.synopses.intervals.split_plan import SplitPlan
+from dpopt.synopses.intervals.searches import Found, cut_at_medians, search_intervals
 from dpopt.synopses.intervals.split_planning import plan_split
 from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
 from dpopt.transcript.journal import MemoryJournal
@@ -44,7 +29,10 @@ from dpopt.transcript.journal import MemoryJournal
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
-
+_SEARCHES: Mapping[str, Callable[[SearchingCurator, Any, Progress], Found]] = {
+    "intervals": search_intervals,
+    "boxes": cut_at_medians,
+}
 _TRIED_SIZE = 10_000_000
 """What cannot be planned for so many records is refused before the table is read, where their number is not declared."""
 
@@ -200,24 +188,15 @@ def intervals(
 def release_partition(
     counts: BinCounts, plan: PartitionPlan, axes: tuple[Bins, ...] | None = None, **how: Unpack[Running]
 ) -> PartitionRelease:
-    """Find intervals or boxes as `release_intervals` or `release_split`, whichever the plan is for."""
-    if isinstance(plan, SplitPlan):
-        return release_split(counts, plan, axes, **how)
-    return release_intervals(counts, plan, None if axes is None else axes[0], **how)
-
-
-def release_intervals(
-    counts: BinCounts, plan: IntervalPlan, bins: Bins | None = None, **how: Unpack[Running]
-) -> PartitionRelease:
-    """Find the intervals of a plan, measure them if it says so, and return them with weights.
+    """Find the intervals or boxes of a plan, measure them if it says so, and return them with weights.
 
     Parameters
     ----------
     counts : BinCounts
-        The exact counts. Private.
-    plan : IntervalPlan
-    bins : Bins, optional
-        What the bins are; positions 0, 1, ... if left out.
+        The exact counts of the cells, the last column's bins fastest. Private.
+    plan : PartitionPlan
+    axes : tuple of Bins, optional
+        What the bins of each column are; positions 0, 1, ... if left out.
     **how
         As `dpopt.synopses.release.Running` says.
 
@@ -226,32 +205,16 @@ def release_intervals(
     PlanError, PrivateDataError, BudgetError
         As `dpopt.synopses.histograms.release_histogram.release_histogram`.
     """
-    named = named_bins(plan.bins, bins)
+    named = named_axes(plan.shape, axes)
     run = reserved(plan, plan.charges(), how)
-    with run.stage("searching intervals"):
+    with run.stage(f"searching {plan.parts}"):
         curator = SearchingCurator(
-            counts, run.ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size, noise=run.noise
+            counts, run.ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=run.noise
         )
-        ends: list[int] = []
-        start = 0
-        while start < plan.bins and len(ends) < plan.searches:
-            search = IntervalSearch(
-                len(ends) + 1, start, plan.threshold, plan.comparisons, plan.scale, plan.gaussian
-            )
-            end = int(curator.search(search).ends[0])
-            ends.append(end)
-            start = end + 1
-            run.progress.share(len(ends) / plan.searches)
-    with run.stage("counting intervals"):
-        measured = plan.mass_scale is not None
-        found = [end for end in ends if end < plan.bins - 1]  # a search that ended there found nothing
-        partition = interval_partition(plan.bins, found, last_bins_alone=measured, measured=measured)
-        noisy = []
-        if plan.mass_scale is not None:
-            groups = box_of_cells(partition.shape, partition.starts, partition.stops)
-            sums = GroupSums(MASSES, plan.mass_scale, plan.gaussian, groups, len(partition))
-            noisy.append(curator.measure(sums).values)
+        partition, sums = _SEARCHES[plan.parts](curator, plan, run.progress)
+    with run.stage(f"counting {plan.parts}"):
+        noisy = tuple(curator.measure(one).values for one in sums)
         curator.spend_the_rest()
-    released = PartitionRelease((named,), plan, partition, tuple(noisy), run.privacy())
+    released = PartitionRelease(named, plan, partition, noisy, run.privacy())
     _ = released.weights
     return released

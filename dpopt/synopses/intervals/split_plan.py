@@ -16,78 +16,46 @@ Source: Blum, Ligett and Roth 2011, section 4 says that intervals extend to rect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2, prod
-from typing import Any
+from typing import Literal
 
-from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import MedianCut, comparisons_needed
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
-from dpopt.synopses.histograms.counts_plan import (
-    check_scales,
-    gaussian_noise,
-    node_sensitivity,
-)
+from dpopt.synopses.histograms.counts_plan import node_sensitivity
 from dpopt.synopses.histograms.grids.grid_plan import LARGEST_GRID
-from dpopt.synopses.intervals.limits import check_records, check_unit
 from dpopt.synopses.intervals.partition import LARGEST_PARTITION
+from dpopt.synopses.intervals.partition_plan import PartitionPlan
 
-KIND = "split"
 
-
-@dataclass(frozen=True)
-class SplitPlan:
+@dataclass(frozen=True, kw_only=True)
+class SplitPlan(PartitionPlan):
     """What a release of boxes does.
 
     Attributes
     ----------
-    shape : tuple of int
-        Bins of each column.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
-    size : int
-        The number of records, public under replace-one; under add-remove a number near it, for planning alone.
     rounds : int
         How often each axis is cut, at least 1.
-    scale : float
-        Of the noise of each comparison, in records.
     mass_depths : tuple of int
         The levels whose boxes are counted, as numbers of cuts, increasing; the last one is that of the boxes, all cuts.
-    mass_scales : tuple of float
-        Of the noise of the counts of each of them, in records.
-    beta : float
-        With which probability the stated error may be exceeded.
     error : float
         The proven error, in records: of all boxes together, where few records share a value.
     expected : float
         What the bound of a large box comes to, in records, with noise of its usual size: no theorem.
     """
 
-    shape: tuple[int, ...]
-    relation: NeighbouringRelation
-    budget: Budget
-    gaussian: bool
-    size: int
+    parts = "boxes"
+    kind: Literal["split"] = "split"
     rounds: int
-    scale: float
     mass_depths: tuple[int, ...]
-    mass_scales: tuple[float, ...]
-    beta: float
-    error: float
     expected: float
 
     def __post_init__(self) -> None:
         check_grid(self.shape)
-        check_records(self.size)
-        check_unit("beta", self.beta)
+        super().__post_init__()
         if self.rounds < 1 or self.depth > log2(LARGEST_PARTITION):
             raise PlanError(
                 f"found {self.rounds} cuts of each of {len(self.shape)} axes; expected 1 or more, and at most "
@@ -106,7 +74,6 @@ class SplitPlan:
             )
         if len(self.mass_scales) != len(self.mass_depths):
             raise PlanError(f"found {len(self.mass_scales)} scales for {len(self.mass_depths)} levels")
-        check_scales((self.scale, *self.mass_scales))
 
     @property
     def depth(self) -> int:
@@ -114,9 +81,14 @@ class SplitPlan:
         return self.rounds * len(self.shape)
 
     @property
-    def total_is_public(self) -> bool:
-        """Whether the number of records is public."""
-        return self.relation is NeighbouringRelation.REPLACE_ONE
+    def expected_error(self) -> float:
+        """The error to expect, in records."""
+        return self.expected
+
+    @property
+    def aim(self) -> int:
+        """How many records each box is searched to have."""
+        return self.size >> self.depth
 
     @cached_property
     def cuts(self) -> tuple[MedianCut, ...]:
@@ -143,45 +115,27 @@ class SplitPlan:
             ),
         ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {
-            "kind": KIND,
-            "shape": list(self.shape),
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE,
-            "size": self.size,
-            "rounds": self.rounds,
-            "comparisons": [cut.comparisons for cut in self.cuts],
-            "scale": self.scale,
-            "counted": [
-                {"after_cuts": depth, "scale": scale}
-                for depth, scale in zip(self.mass_depths, self.mass_scales, strict=True)
-            ],
-            "beta": self.beta,
-            "error": self.error,
-            "expected_bound": self.expected,
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> SplitPlan:
-        """Read what `to_json` gave."""
-        return cls(
-            shape=tuple(int(bins) for bins in given["shape"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=decode(Budget, given["budget"], "a budget", AccountingError),
-            gaussian=gaussian_noise(given["noise"]),
-            size=int(given["size"]),
-            rounds=int(given["rounds"]),
-            scale=float(given["scale"]),
-            mass_depths=tuple(int(level["after_cuts"]) for level in given["counted"]),
-            mass_scales=tuple(float(level["scale"]) for level in given["counted"]),
-            beta=float(given["beta"]),
-            error=float(given["error"]),
-            expected=float(given["expected_bound"]),
+    def in_words(self) -> list[str]:
+        """Return how boxes are cut and counted."""
+        steps = sum(cut.comparisons for cut in self.cuts)
+        levels = ", ".join(
+            f"{depth} (scale {scale:,.4g})"
+            for depth, scale in zip(self.mass_depths, self.mass_scales, strict=True)
         )
+        searched = (
+            f"each column is cut {self.rounds} times, into {2**self.depth:,} boxes: {steps} comparisons of all boxes, with "
+            f"{self.noise_in_words}"
+        )
+        expected = (
+            f"expected bound of a large box: {self.expected:,.0f} records ({self.expected / self.size:.3g} of all); the bound "
+            "of an answer comes from the counts of boxes"
+        )
+        return [searched, f"boxes are counted after these numbers of cuts: {levels}", expected]
+
+    @property
+    def proven_for(self) -> str:
+        """For which tables the stated error holds."""
+        return ", if few records share a value"
 
 
 def check_grid(shape: tuple[int, ...]) -> None:

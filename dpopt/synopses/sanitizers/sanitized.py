@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,7 @@ class SanitizedPolynomial(Synopsis):
     KEY = "dpopt_sanitizer"
     WHAT = "released polynomial"
     MADE_BY = "dpopt.sanitize"
+    DECLARED: ClassVar = {"figures": SanitizerFigures}
     figures: SanitizerFigures
     noisy: NDArray[np.int64]
     privacy: Mapping[str, Any]
@@ -145,10 +146,6 @@ class SanitizedPolynomial(Synopsis):
             values[part] += coefficients[monomials.true_at_each(points[part])].sum(axis=1)
         return values, self.figures.error_bound(number, 1.0 - confidence)
 
-    def own_statement(self) -> dict[str, Any]:
-        """Return the figures as JSON."""
-        return {"figures": self.figures.to_json()}
-
     def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
         """Return the noisy sums, in one array."""
         return (self.noisy,)
@@ -163,7 +160,7 @@ class SanitizedPolynomial(Synopsis):
         if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
             raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
         (sums,) = noisy
-        return cls(SanitizerFigures.from_json(stated["figures"]), sums, privacy)
+        return cls(noisy=sums, privacy=privacy, **cls.declared_in(stated))
 
     def _variable(self, one: int | str) -> int:
         if isinstance(one, str):

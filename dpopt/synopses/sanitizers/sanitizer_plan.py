@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, comb, log, log2, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +12,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError, WorkloadError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, sensitivity_and_scale
 from dpopt.queries.conjunctions.monomials import Monomials
 from dpopt.queries.polynomial_families import (
@@ -34,7 +31,6 @@ _LEAST_NORM = 2.0**10  # units that the coefficients of a record are worth, at l
 _CUT = (
     1.0 + 2.0**-10
 )  # what cutting to units loses, and the much smaller roundings of floating-point coefficients
-_GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,63 +116,6 @@ class SanitizerFigures:
             queries=queries,
         )
         return self.approximation + monomials * self.unit * _CUT + (noise if monomials else 0.0)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON."""
-        return {
-            "name": self.name,
-            "labels": list(self.labels),
-            "monomials": encode(self.monomials),
-            "number_of_monomials": self.monomials.count,
-            "constant": self.constant,
-            "width": self.width,
-            "approximation": self.approximation,
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
-            "unit": self.unit,
-            "scale": self.scale,
-            "size": self.size,
-            "queries": self.queries,
-            "sensitivity": self.sensitivity,
-            "exact_sensitivity": self.exact_sensitivity,
-            "crude_sensitivity": self.crude_sensitivity,
-            "predicted_error": self.predicted,
-            "error_by_the_theorem": self.paper,
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> SanitizerFigures:
-        """Read what `to_json` gave.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is none; a `PlanError` where a number is out of range.
-        """
-        if given["noise"] not in {_GAUSSIAN, _LAPLACE}:
-            raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
-        return cls(
-            name=str(given["name"]),
-            labels=tuple(str(one) for one in given["labels"]),
-            monomials=decode(Monomials, given["monomials"], "monomials", WorkloadError),
-            constant=float(given["constant"]),
-            width=None if given["width"] is None else int(given["width"]),
-            approximation=float(given["approximation"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=decode(Budget, given["budget"], "a budget", AccountingError),
-            gaussian=given["noise"] == _GAUSSIAN,
-            unit=float(given["unit"]),
-            scale=float(given["scale"]),
-            size=int(given["size"]),
-            queries=int(given["queries"]),
-            sensitivity=str(given["sensitivity"]),
-            exact_sensitivity=float(given["exact_sensitivity"]),
-            crude_sensitivity=float(given["crude_sensitivity"]),
-            predicted=float(given["predicted_error"]),
-            paper=float(given["error_by_the_theorem"]),
-        )
 
 
 @dataclass(frozen=True, eq=False)

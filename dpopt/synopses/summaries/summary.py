@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
@@ -34,13 +33,13 @@ from dpopt.synopses.summaries.summary_answer import (
 )
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 Values = tuple[Fraction | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(Synopsis):
+class Summary(PlannedSynopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -55,6 +54,7 @@ class Summary(Synopsis):
     KEY = "dpopt_summary"
     WHAT = "summary"
     MADE_BY = "'dpopt summary release'"
+    PLAN = SummaryPlan
     plan: SummaryPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
@@ -317,20 +317,6 @@ class Summary(Synopsis):
             gaussian=self.plan.gaussian,
         )
         return polynomial.approximation + noise
-
-    def own_statement(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {"plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy counts."""
-        return self.noisy
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Summary:
-        """Return the summary of a statement and its noisy counts."""
-        plan = SummaryPlan.from_json(stated["plan"])
-        return cls(plan, noisy, stated_privacy(stated["privacy"], plan))
 
 
 def _way_of(literals: Iterable[int], target: Values) -> Way:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Any
@@ -15,11 +14,12 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, PlanError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import PlanError
+from dpopt.files.codec import Unbounded
 from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
+from dpopt.synopses.plan import SynopsisPlan
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
 
 BETA = 0.05
@@ -30,11 +30,9 @@ MOST_COUNTED = 20_000_000
 """Conjunctions of all sizes together, at most: they are counted, get noise and are kept."""
 LARGEST_WIDTH = 16
 
-_GAUSSIAN, _LAPLACE = "discrete Gaussian", "discrete Laplace"
-
 
 @dataclass(frozen=True, eq=False)
-class SummaryPlan:
+class SummaryPlan(SynopsisPlan):
     """What a summary measures.
 
     Attributes
@@ -72,7 +70,7 @@ class SummaryPlan:
     size: int
     predicted: float
     approximation: float
-    direct: float
+    direct: Unbounded
 
     def __post_init__(self) -> None:
         check_width(self.width, self.literals)
@@ -109,51 +107,12 @@ class SummaryPlan:
             found[size - 1] = scale if self.gaussian else scale * sqrt(2.0)
         return found
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields: how many conjunctions are counted among it."""
         return {
-            "literals": self.literals.to_json(),
-            "width": self.width,
-            "predicate": self.predicate,
-            "relation": self.relation.value,
-            "neighbours": self.budget.neighbours(self.relation),
-            "budget": encode(self.budget),
-            "noise": _GAUSSIAN if self.gaussian else _LAPLACE,
-            "sizes": list(self.sizes),
+            **super().derived(),
             "conjunctions": [self.literals.groups.conjunctions(size) for size in self.sizes],
-            "scales": list(self.scales),
-            "size": self.size,
-            "predicted_error": self.predicted,
-            "predicted_approximation": self.approximation,
-            "predicted_error_of_direct_counts": None if self.direct == inf else self.direct,
         }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> SummaryPlan:
-        """Read what `to_json` gave.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is no plan; a `PlanError` where a number is out of range.
-        """
-        if given["noise"] not in {_GAUSSIAN, _LAPLACE}:
-            raise PlanError(f"found the noise {given['noise']!r}; expected {_GAUSSIAN} or {_LAPLACE}")
-        direct = given["predicted_error_of_direct_counts"]
-        return cls(
-            literals=ChosenLiterals.from_json(given["literals"]),
-            width=int(given["width"]),
-            predicate=str(given["predicate"]),
-            relation=NeighbouringRelation(given["relation"]),
-            budget=decode(Budget, given["budget"], "a budget", AccountingError),
-            gaussian=given["noise"] == _GAUSSIAN,
-            sizes=tuple(int(size) for size in given["sizes"]),
-            scales=tuple(float(scale) for scale in given["scales"]),
-            size=int(given["size"]),
-            predicted=float(given["predicted_error"]),
-            approximation=float(given["predicted_approximation"]),
-            direct=inf if direct is None else float(direct),
-        )
 
 
 def check_width(width: int, literals: ChosenLiterals) -> None:

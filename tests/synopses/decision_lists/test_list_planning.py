@@ -153,9 +153,11 @@ def test_plans_that_do_not_fit_together_are_refused(changes: dict[str, Any], mes
 
 def test_what_a_plan_says_of_its_error_is_not_taken_from_the_file() -> None:
     given = changed_plan().to_json()
-    again = ListPlan.from_json({**given, "predicted_error": 0.0, "approximation_error": 0.0})
+    again = ListPlan.from_json({**given, "predicted": 0.0, "approximation": 0.0})
     assert again.to_json() == given
-    with pytest.raises(PlanError, match="expected discrete Gaussian"):
+    with pytest.raises(PlanError, match=r"\$.gaussian.*true or false"):
+        ListPlan.from_json({**given, "gaussian": "none"})
+    with pytest.raises(PlanError, match="unknown key 'noise'"):
         ListPlan.from_json({**given, "noise": "none"})
 
 

@@ -153,8 +153,9 @@ def made() -> ListSummary:
 
 CHANGES: list[tuple[Any, str]] = [
     (lambda plan: plan.update(scales=[1.0]), "1 scales"),
-    (lambda plan: plan.update(coefficients=[[1, 2, 2, 5]]), "coefficient of 2 and 2"),
-    (lambda plan: plan["family"].update(variables=["a", "b"]), "found k = 3"),
+    (lambda plan: plan["coefficients"]["values"][1][2].__setitem__(2, 5), "more literals than there are"),
+    (lambda plan: plan["coefficients"]["values"].pop(), "found coefficients of shape"),
+    (lambda plan: plan["coefficients"]["family"].update(variables=["a", "b"]), "found k = 3"),
 ]
 
 

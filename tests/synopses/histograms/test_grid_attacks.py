@@ -99,9 +99,10 @@ DAMAGES: list[tuple[tuple[Any, ...], Any]] = [
     (("scale",), 1e-308),
     (("scale",), 1e308),
     (("scale",), float("nan")),
+    (("gaussian",), "none"),
     (("noise",), "none"),
     (("size",), 10**30),
-    (("predicted_variances",), None),
+    (("predicted",), None),
 ]
 
 
@@ -111,8 +112,8 @@ def test_damaged_plans_are_refused(
 ) -> None:
     for released in (grid, histogram):
         given = json.loads(json.dumps(released.to_json()))
-        within = given["plan"]["levels"][0] if place == ("scale",) else given["plan"]
-        within[place[0]] = value
+        within, key = (given["plan"]["scales"], 0) if place == ("scale",) else (given["plan"], place[0])
+        within[key] = value
         with pytest.raises(DpoptError):
             type(released).from_json(given)
 
@@ -122,6 +123,8 @@ def test_damaged_plans_are_refused(
     [
         ("scale", 0),
         ("scale", 1e308),
+        ("gaussian", "none"),
+        ("gaussian", None),
         ("noise", "none"),
         ("largest", 10**30),
         ("total", 10**400),

@@ -234,7 +234,8 @@ def test_a_plan_that_contradicts_itself_is_refused() -> None:
         replace(plan, relation=REPLACE, size=10)
     good = release_histogram(BinCounts.from_counts(COUNTS), plan).to_json()
     damages: list[dict[str, Any]] = [
-        {"plan": {**good["plan"], "hierarchy": [[0, 1]]}},
+        {"plan": {**good["plan"], "hierarchy": {"children": [2, 0, 0]}}},
+        {"plan": {**good["plan"], "hierarchy": {"children": [[2], [0], [0]]}}},
         {"plan": {**good["plan"], "hierarchy": 3}},
         {"noisy": good["noisy"][:-1]},
         {"noisy": [*good["noisy"][:-1], [1, 2]]},

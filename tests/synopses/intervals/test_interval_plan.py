@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import PlanError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.against_trees import tree_beside
-from dpopt.synopses.intervals.any_partition_plan import read_partition_plan
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.interval_planning import plan_intervals
 from dpopt.synopses.intervals.interval_theorem import (
@@ -25,7 +24,7 @@ from dpopt.synopses.intervals.interval_theorem import (
     theorem_plan,
 )
 from dpopt.synopses.intervals.partition_release import printed_weights
-from dpopt.synopses.intervals.release_intervals import release_intervals
+from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from dpopt.synopses.intervals.split_planning import plan_split
 
@@ -102,10 +101,21 @@ def test_with_noise_of_the_size_that_is_allowed_no_range_is_off_by_more_than_is_
         atom, threshold = int(counts.max()), ceil((n + 1 + (intervals - 2) * reach) / intervals)
         for mass_scale in (None, 3.5):
             plan = IntervalPlan(
-                512, REPLACE, PURE, False, n, intervals, threshold, 123.0 * 1e6, mass_scale, atom, 0.05, 1.0
+                shape=(512,),
+                relation=REPLACE,
+                budget=PURE,
+                gaussian=False,
+                size=n,
+                scale=123.0 * 1e6,
+                mass_scales=() if mass_scale is None else (mass_scale,),
+                beta=0.05,
+                error=1.0,
+                intervals=intervals,
+                threshold=threshold,
+                atom=atom,
             )
             noise = Bounded(reach, mass_scale, sums, generator)
-            released = release_intervals(BinCounts.from_counts(counts), plan, noise=noise)
+            released = release_partition(BinCounts.from_counts(counts), plan, noise=noise)
             if mass_scale is None:
                 proven = intervals * (reach + atom) + 2 * (threshold + reach + atom)
             else:
@@ -124,7 +134,7 @@ def test_real_releases_keep_the_proven_error(weights: str, budget: Budget) -> No
     generator = np.random.default_rng(4)
     counts = some_counts(generator, 1, 400_000)
     plan = plan_intervals(512, budget, 400_000, weights=weights, atom=int(counts.max()), intervals=40)
-    errors = [worst(release_intervals(BinCounts.from_counts(counts), plan), counts) for _ in range(5)]
+    errors = [worst(release_partition(BinCounts.from_counts(counts), plan), counts) for _ in range(5)]
     assert min(errors) <= plan.error
 
 
@@ -193,14 +203,21 @@ def test_plans_are_read_back() -> None:
         plan_split((16, 8), PURE, 5_000),
         plan_split((16, 8), RHO, 5_000, relation=REPLACE),
     ):
-        assert read_partition_plan(plan.to_json()) == plan
-    with pytest.raises(TranscriptError, match="of the kind 'tree'"):
-        read_partition_plan({"kind": "tree"})
-    with pytest.raises(PlanError, match="found 300 intervals for 256 bins"):
-        read_partition_plan({**plan_intervals(256, PURE, 5_000).to_json(), "intervals": 300})
+        assert type(plan).from_json(plan.to_json()) == plan
+    line = plan_intervals(256, PURE, 5_000).to_json()
+    for changed, message in (
+        ({"intervals": 300}, "found 300 intervals for 256 bins"),
+        ({"shape": [16, 16]}, "of one column, found 2"),
+        ({"mass_scales": [1.0, 1.0]}, "found 2 scales of sums"),
+        ({"intervals": 12.5}, r"\$\.intervals.*a whole number"),
+        ({"kind": "split"}, "kind"),
+        ({"mass_scale": 1.0}, "unknown key 'mass_scale'.*did you mean 'mass_scales'"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            IntervalPlan.from_json({**line, **changed})
     split = plan_split((16, 8), PURE, 5_000).to_json()
     with pytest.raises(PlanError, match="increasing numbers that end with"):
-        read_partition_plan({**split, "counted": [{"after_cuts": 1, "scale": 1.0}]})
+        SplitPlan.from_json({**split, "mass_depths": [1], "mass_scales": [1.0]})
 
 
 def test_a_split_charges_no_more_comparisons_than_a_box_can_need() -> None:

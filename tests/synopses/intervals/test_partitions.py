@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +24,7 @@ from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.partition_table import synthetic_cells, write_boxes, write_records
-from dpopt.synopses.intervals.release_intervals import release_intervals
-from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_planning import plan_split
 from tests.noises import NoNoise
 
@@ -43,18 +43,18 @@ def grid() -> NDArray[np.int64]:
 def intervals(relation: NeighbouringRelation = ADD_REMOVE, **more: object) -> PartitionRelease:
     counts = column()
     plan = plan_intervals(100, PURE, int(counts.sum()), relation=relation, intervals=6, **more)  # type: ignore[arg-type]
-    return release_intervals(BinCounts.from_counts(counts), plan, noise=NoNoise())
+    return release_partition(BinCounts.from_counts(counts), plan, noise=NoNoise())
 
 
 def boxes(relation: NeighbouringRelation = ADD_REMOVE, budget: Budget = PURE) -> PartitionRelease:
     cells = grid()
     plan = plan_split(cells.shape, budget, int(cells.sum()), relation=relation, rounds=2)
-    return release_split(BinCounts.from_counts(cells.reshape(-1)), plan, noise=NoNoise())
+    return release_partition(BinCounts.from_counts(cells.reshape(-1)), plan, noise=NoNoise())
 
 
 def test_without_noise_intervals_end_where_the_threshold_is_reached() -> None:
     released = intervals()
-    counts, threshold = column(), released.plan.threshold  # type: ignore[union-attr]
+    counts, threshold = column(), released.plan.aim
     start, expected = 0, [0, counts.size - 1]
     for _ in range(5):
         reached = np.flatnonzero(np.cumsum(counts[start:]) >= threshold)
@@ -92,10 +92,10 @@ def test_the_truth_lies_within_the_bounds(kind: str, relation: NeighbouringRelat
     size = int(exact.sum())
     if kind == "intervals":
         plan = plan_intervals(100, PURE, size, relation=relation)
-        noisy = release_intervals(BinCounts.from_counts(exact), plan)
+        noisy = release_partition(BinCounts.from_counts(exact), plan)
     else:
         split = plan_split(exact.shape, PURE, size, relation=relation)
-        noisy = release_split(BinCounts.from_counts(exact.reshape(-1)), split)
+        noisy = release_partition(BinCounts.from_counts(exact.reshape(-1)), split)
     quiet = intervals(relation) if kind == "intervals" else boxes(relation)
     asked = []
     for _ in range(60):
@@ -162,10 +162,13 @@ def test_ranges_and_boxes_are_named_as_elsewhere() -> None:
 def test_damage_is_noticed(make: object) -> None:
     released: PartitionRelease = make()  # type: ignore[operator]
     kept = json.loads(json.dumps(released.to_json()))
+    deeper: list[Any] = [[[one] for one in level] for level in kept["noisy"]]
     for change, message in (
         ({"noisy": [[1]]}, "found noisy sums"),
+        ({"noisy": deeper or [[1]]}, "found noisy sums"),
         ({"partition": {**kept["partition"], "shape": [7]}}, "outside the grid|of 1 axes|found boxes"),
         ({"axes": kept["axes"][:1] * 3}, "found columns of"),
+        ({"plan": {}}, "as 'kind', expected one of intervals, split"),
     ):
         with pytest.raises(TranscriptError, match=message):
             PartitionRelease.from_json({**kept, **change})
@@ -201,24 +204,26 @@ def test_groups_that_do_not_divide_each_other_are_refused() -> None:
 def test_plans_and_tables_that_do_not_fit_are_refused() -> None:
     plan = plan_intervals(100, PURE, 1500)
     with pytest.raises(PrivateDataError, match="made for 100 bins, and 99 were counted"):
-        release_intervals(BinCounts.from_counts(column()[1:]), plan)
-    with pytest.raises(PlanError, match="found 99 bins for a plan of 100"):
-        release_intervals(BinCounts.from_counts(column()), plan, Bins("x", 99))
+        release_partition(BinCounts.from_counts(column()[1:]), plan)
+    with pytest.raises(PlanError, match=r"found columns of \[99\] bins"):
+        release_partition(BinCounts.from_counts(column()), plan, (Bins("x", 99),))
     with pytest.raises(PrivateDataError, match="plan was made for n = 7"):
-        release_intervals(BinCounts.from_counts(column()), plan_intervals(100, PURE, 7, relation=REPLACE))
+        release_partition(BinCounts.from_counts(column()), plan_intervals(100, PURE, 7, relation=REPLACE))
     split = plan_split((16, 12), PURE, 1500)
     with pytest.raises(PrivateDataError, match="made for 192"):
-        release_split(BinCounts.from_counts(column()), split)
+        release_partition(BinCounts.from_counts(column()), split)
     with pytest.raises(PlanError, match=r"found columns of \[16, 13\] bins"):
-        release_split(BinCounts.from_counts(column()), split, (Bins("x", 16), Bins("y", 13)))
+        release_partition(BinCounts.from_counts(column()), split, (Bins("x", 16), Bins("y", 13)))
 
 
 def test_an_empty_table_and_two_bins_can_be_released() -> None:
     for relation in (ADD_REMOVE,):
         plan = plan_intervals(2, PURE, 10, relation=relation)
-        released = release_intervals(BinCounts.from_counts([0, 0]), plan)
+        released = release_partition(BinCounts.from_counts([0, 0]), plan)
         assert released.weights.min() >= 0
-        split = release_split(BinCounts.from_counts([0] * 4), plan_split((2, 2), PURE, 10, relation=relation))
+        split = release_partition(
+            BinCounts.from_counts([0] * 4), plan_split((2, 2), PURE, 10, relation=relation)
+        )
         assert len(split.partition) == 4
 
 

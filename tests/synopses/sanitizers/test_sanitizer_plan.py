@@ -14,6 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import decode, encode
 from dpopt.queries.conjunctions.monomials import POWERS, SETS
 from dpopt.queries.polynomial_families import FunctionFamily, TableFamily
 from dpopt.synopses.sanitizers.sanitizer_plan import (
@@ -165,8 +166,8 @@ def test_a_plan_survives_json() -> None:
     for kind in ("mixed, sets", "bits, positive, powers", "table"):
         for budget in (PURE, RHO):
             figures = plan_sanitizer(FAMILIES[kind], budget, size=10, sensitivity="crude").figures
-            again = SanitizerFigures.from_json(json.loads(json.dumps(figures.to_json())))
-            assert again.to_json() == figures.to_json()
+            again = decode(SanitizerFigures, json.loads(json.dumps(encode(figures))), "figures")
+            assert encode(again) == encode(figures)
             assert again.measurement() == figures.measurement()
 
 
@@ -191,7 +192,7 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], error: type, mes
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("noise", "none"),
+        ("gaussian", "none"),
         ("size", 0),
         ("scale", -1.0),
         ("unit", 0.3),
@@ -202,6 +203,6 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], error: type, mes
     ],
 )
 def test_damaged_figures_are_refused(key: str, value: object) -> None:
-    damaged = plan_sanitizer(BITS, PURE, size=10).figures.to_json() | {key: value}
+    figures = plan_sanitizer(BITS, PURE, size=10).figures
     with pytest.raises(ValueError, match="found|expected"):
-        SanitizerFigures.from_json(damaged)
+        decode(SanitizerFigures, {**encode(figures), key: value}, "figures", PlanError)

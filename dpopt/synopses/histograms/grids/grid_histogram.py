@@ -7,22 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.stated_privacy import stated_privacy
 from dpopt.arrays import freeze
-from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.files.codec import decode, encode
+from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import PlannedSynopsis
 
 
 class GridEstimate(enum.Enum):
@@ -38,7 +36,7 @@ class GridEstimate(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class GridHistogram(Synopsis):
+class GridHistogram(PlannedSynopsis):
     """Counts of the cells of a grid under differential privacy. Everything it holds may be published.
 
     Attributes
@@ -55,6 +53,8 @@ class GridHistogram(Synopsis):
     KEY = "dpopt_grid_histogram"
     WHAT = "histogram of several columns"
     MADE_BY = "'dpopt grid release'"
+    DECLARED: ClassVar = {"axes": tuple[Bins, ...]}
+    PLAN = GridPlan
     axes: tuple[Bins, ...]
     plan: GridPlan
     noisy: tuple[NDArray[np.int64], ...]
@@ -175,21 +175,6 @@ class GridHistogram(Synopsis):
         """Return whole numbers near an estimate, of the grid's shape, that add up to the rounded total."""
         flat = np.concatenate(([0.0], np.cumsum(self.estimate(estimate))))
         return np.asarray(np.diff(np.rint(flat)), dtype=np.int64).reshape(self.plan.shape)
-
-    def own_statement(self) -> dict[str, Any]:
-        """Return columns and plan as JSON."""
-        return {"axes": [encode(bins) for bins in self.axes], "plan": self.plan.to_json()}
-
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy counts."""
-        return self.noisy
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> GridHistogram:
-        """Return the histogram of a statement and its noisy counts."""
-        plan = GridPlan.from_json(stated["plan"])
-        axes = tuple(decode(Bins, bins, "bins", WorkloadError) for bins in stated["axes"])
-        return cls(axes, plan, noisy, stated_privacy(stated["privacy"], plan))
 
     def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -21,7 +20,6 @@ from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_bu
 from dpopt.queries.ranges.grids import Level, blocks_shape, grid_heights, grid_levels
 from dpopt.synopses.histograms.counts_plan import (
     CountsPlan,
-    common_from_json,
     is_gaussian,
     node_sensitivity,
     noise_variance,
@@ -90,30 +88,10 @@ class GridPlan(CountsPlan):
             found[(-1,) * len(self.shape)] = 0.0
         return freeze(found)
 
-    def own_json(self) -> dict[str, Any]:
-        """Return shape and levels as JSON."""
-        return {
-            "shape": list(self.shape),
-            "levels": [
-                {
-                    "blocks_of": [2**height for height in level],
-                    "blocks": list(blocks_shape(self.shape, level)),
-                    "scale": scale,
-                }
-                for level, scale in zip(self.levels, self.scales, strict=True)
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> GridPlan:
-        """Read what `to_json` gave."""
-        return cls(
-            shape=tuple(int(bins) for bins in given["shape"]),
-            levels=tuple(
-                tuple(int(side).bit_length() - 1 for side in level["blocks_of"]) for level in given["levels"]
-            ),
-            **common_from_json(given),
-        )
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields: how many blocks each level has among it."""
+        blocks = [list(blocks_shape(self.shape, level)) for level in self.levels]
+        return {**super().derived(), "blocks": blocks}
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

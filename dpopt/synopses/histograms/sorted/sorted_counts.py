@@ -10,7 +10,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from dpopt.inference.histograms.sorted.monotone_posterior import (
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.plan import choice
-from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, gaussian_noise
+from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales
 from dpopt.synopses.synopsis import Synopsis
 
 
@@ -110,6 +110,14 @@ class SortedCountsRelease(Synopsis):
     KEY = "dpopt_sorted_counts"
     WHAT = "release of sorted counts"
     MADE_BY = "'dpopt sorted release' or 'dpopt degrees release'"
+    DECLARED: ClassVar = {
+        "what": str,
+        "gaussian": bool,
+        "scale": float,
+        "largest": int | None,
+        "total": int | None,
+        "noisy_length": bool,
+    }
     what: str
     noisy: NDArray[np.int64]
     gaussian: bool
@@ -228,17 +236,6 @@ class SortedCountsRelease(Synopsis):
         counts = self.estimate(self.default if estimate is None else estimate)
         return int(counts.size - np.searchsorted(counts, least))
 
-    def own_statement(self) -> dict[str, Any]:
-        """Return what is counted, noise and bounds as JSON."""
-        return {
-            "what": self.what,
-            "noise": self.distribution,
-            "scale": self.scale,
-            "largest": self.largest,
-            "total": self.total,
-            "length_from_budget": self.noisy_length,
-        }
-
     def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
         """Return the noisy counts, in one array."""
         return (self.noisy,)
@@ -246,18 +243,8 @@ class SortedCountsRelease(Synopsis):
     @classmethod
     def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> SortedCountsRelease:
         """Return the release of a statement and its noisy counts."""
-        largest, total = stated["largest"], stated["total"]
         (counts,) = noisy
-        return cls(
-            what=str(stated["what"]),
-            noisy=counts,
-            gaussian=gaussian_noise(stated["noise"]),
-            scale=float(stated["scale"]),
-            largest=None if largest is None else int(largest),
-            privacy=dict(stated["privacy"]),
-            total=None if total is None else int(total),
-            noisy_length=bool(stated["length_from_budget"]),
-        )
+        return cls(noisy=counts, privacy=dict(stated["privacy"]), **cls.declared_in(stated))
 
     def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:
         wanted = name if isinstance(name, SortedEstimate) else choice(SortedEstimate, name, "estimate")

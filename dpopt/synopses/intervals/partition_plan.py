@@ -1,0 +1,88 @@
+"""What plans of intervals and of boxes have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.synopses.histograms.counts_plan import check_scales
+from dpopt.synopses.intervals.limits import check_records, check_unit
+from dpopt.synopses.plan import SynopsisPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionPlan(SynopsisPlan, ABC):
+    """What a release of intervals or boxes does.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Bins of each column.
+    relation : NeighbouringRelation
+    budget : Budget
+    gaussian : bool
+    size : int
+        The number of records, public under replace-one; under add-remove a number near it, for planning alone.
+    scale : float
+        Of the noise of each comparison, in records.
+    mass_scales : tuple of float
+        Of the noise of the sums of each measured level, from the top down; none for printed weights.
+    beta : float
+        With which probability the stated error may be exceeded.
+    error : float
+        The stated error, in records: of all ranges or boxes together.
+    """
+
+    parts: ClassVar[str]
+    """What the release finds, in words."""
+    shape: tuple[int, ...]
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    size: int
+    scale: float
+    mass_scales: tuple[float, ...]
+    beta: float
+    error: float
+
+    def __post_init__(self) -> None:
+        check_records(self.size)
+        check_unit("beta", self.beta)
+        check_scales((self.scale, *self.mass_scales))
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the number of records is public."""
+        return self.relation is NeighbouringRelation.REPLACE_ONE
+
+    @property
+    @abstractmethod
+    def aim(self) -> int:
+        """How many records each interval or box is searched to have."""
+
+    @property
+    def expected_error(self) -> float:
+        """The error to expect, in records: the stated one where nothing else is said."""
+        return self.error
+
+    @abstractmethod
+    def charges(self) -> list[Charge]:
+        """Return what everything costs, in order."""
+
+    @abstractmethod
+    def in_words(self) -> list[str]:
+        """Return what is done, in sentences."""
+
+    @property
+    @abstractmethod
+    def proven_for(self) -> str:
+        """For which tables the stated error holds, as the end of a sentence; empty for all."""
+
+    @property
+    def noise_in_words(self) -> str:
+        """The noise of a comparison."""
+        return f"{'Gaussian' if self.gaussian else 'Laplace'} noise of scale {self.scale:,.4g}"
