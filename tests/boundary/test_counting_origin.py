@@ -30,13 +30,17 @@ from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
+from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.release_intervals import release_intervals
+from dpopt.synopses.intervals.release_split import release_split
+from dpopt.synopses.intervals.split_planning import plan_split
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import plan_summary
 from dpopt.synopses.synopsis import Synopsis
 from tests import exact_halfspace_loss as points
 from tests import exact_sanitizer_loss as sanitizers
-from tests.boundary.counting_families import LITERALS
+from tests.boundary.defects.counting_families import LITERALS
 from tests.boundary.test_origin import constructions
 from tests.exact_counts_loss import ROWS
 from tests.private.test_trust import ClaimingNoise
@@ -89,8 +93,24 @@ def sanitizer(noise: Noise | None, gaussian: bool) -> Any:
     return release_sanitizer(dataset_of(plan.family.schema, ((0, 1), (1, 1)) * 3), plan, noise=noise)
 
 
+def intervals(noise: Noise | None, gaussian: bool, weights: str = "measured") -> Any:
+    plan = plan_intervals(6, BUDGETS[gaussian], 5, relation=ADD_REMOVE, weights=weights, intervals=4)
+    return release_intervals(BinCounts.from_counts(COUNTS[:6]), plan, noise=noise)
+
+
+def printed_intervals(noise: Noise | None, gaussian: bool) -> Any:
+    return intervals(noise, gaussian, "printed")
+
+
+def boxes(noise: Noise | None, gaussian: bool) -> Any:
+    plan = plan_split((2, 3), BUDGETS[gaussian], 5, relation=ADD_REMOVE, rounds=1)
+    return release_split(BinCounts.from_counts(COUNTS[:6]), plan, noise=noise)
+
+
+COUNTED = (histogram, degrees, summary, lists, halfspaces, arcs, sanitizer)
+SEARCHED = (intervals, printed_intervals, boxes)
 RELEASES: dict[str, Callable[[Noise | None, bool], Any]] = {
-    made.__name__: made for made in (histogram, degrees, summary, lists, halfspaces, arcs, sanitizer)
+    made.__name__: made for made in (*COUNTED, *SEARCHED)
 }
 EACH = pytest.mark.parametrize("kind", RELEASES)
 
@@ -105,7 +125,8 @@ def noisy_of(kind: str, released: Any) -> list[list[int]]:
 
 
 def text_of(kind: str, released: Any) -> str:
-    return json.dumps([released.privacy, noisy_of(kind, released)])
+    made = released.to_json() if RELEASES[kind] in SEARCHED else noisy_of(kind, released)
+    return json.dumps([released.privacy, made])
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -134,6 +155,8 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
         values = [part.tolist() for part in drawn]
         if kind == "degrees":
             values[0] = [max(values[0][0], 2)]
+        if release in SEARCHED:  # what searches drew is not kept; what was measured last is
+            values = values[len(values) - len(first.noisy) :]
         assert noisy_of(kind, first) == values
         assert first.privacy["private"]
         left = iter(list(drawn))
@@ -141,9 +164,9 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
         again = release(None, gaussian)
         assert next(left, None) is None
     assert text_of(kind, again) == text_of(kind, first)
-    # Ten releases with one and the same noise: less likely than 1e-6.
-    others = {text_of(kind, release(None, gaussian)) for _ in range(10)}
-    assert others != {text_of(kind, first)}
+    if release in COUNTED:  # ten releases with one and the same noise: less likely than 1e-6
+        others = {text_of(kind, release(None, gaussian)) for _ in range(10)}
+        assert others != {text_of(kind, first)}
 
 
 class OtherNoise(OpendpNoise):
@@ -251,6 +274,15 @@ def test_noisy_counts_are_constructed_in_one_place() -> None:
     counting = {f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "door")}
     assert not places & counting
     assert callers("with_noise") == {"dpopt/private/curators/door.py"}
+
+
+def test_ends_of_searches_are_constructed_by_their_curator_alone() -> None:
+    """And a release of intervals by its drivers, or read from a file."""
+    folder = "dpopt/synopses/intervals/"
+    assert callers("NoisySearch") == {"dpopt/private/curators/searching_curator.py"}
+    assert not any(constructions(file.tree) for path, file in FILES.items() if path.startswith(folder))
+    made = callers("PartitionRelease") - {f"{folder}partition_release.py"}
+    assert made == {f"{folder}release_intervals.py", f"{folder}release_split.py"}
 
 
 def test_every_type_of_measurement_is_reviewed() -> None:
