@@ -6,7 +6,7 @@ red and what these say then. `test_planted_defects.py` plays all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -162,23 +162,31 @@ def is_reached(share: float | Decimal, least: str, what: str = "of the charge") 
     assert Decimal(share) > Decimal(least), f"only {share} {what} is reached, expected {least}"
 
 
-def checks(mechanisms: Mapping[str, Mechanism]) -> Iterable[Any]:
-    """Yield each check under each relation."""
-    for name, mechanism in mechanisms.items():
-        for place, check in enumerate(mechanism.checks):
-            for relation in mechanism.relations:
-                shown = f"{name}-{place}-{check_name(check)}-{relation.value}"
-                yield pytest.param(check, relation, id=shown)
+def checks(mechanisms: Mapping[str, Mechanism]) -> list[Any]:
+    """Return each check under each relation."""
+    return [
+        pytest.param(check, relation, id=f"{name}-{place}-{check_name(check)}-{relation.value}")
+        for name, mechanism in mechanisms.items()
+        for place, check in enumerate(mechanism.checks)
+        for relation in mechanism.relations
+    ]
 
 
-def cases(mechanisms: Mapping[str, Mechanism]) -> Iterable[Any]:
-    """Yield each defect with each check that it turns red."""
-    for name, mechanism in mechanisms.items():
-        for called, planted in mechanism.defects.items():
-            for place, (check, relations, message) in enumerate(planted.red):
-                for relation in relations:
-                    shown = f"{name}-{called}-{place}-{check_name(check)}-{relation.value}"
-                    yield pytest.param(planted.plant, check, relation, message, id=shown)
+def cases(mechanisms: Mapping[str, Mechanism]) -> list[Any]:
+    """Return each defect with each check that it turns red."""
+    return [
+        pytest.param(
+            planted.plant,
+            check,
+            relation,
+            message,
+            id=f"{name}-{called}-{place}-{check_name(check)}-{relation.value}",
+        )
+        for name, mechanism in mechanisms.items()
+        for called, planted in mechanism.defects.items()
+        for place, (check, relations, message) in enumerate(planted.red)
+        for relation in relations
+    ]
 
 
 def check_name(check: Any) -> str:

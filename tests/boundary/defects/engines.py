@@ -137,7 +137,7 @@ def anew(usual: Any, self: BatchCounter, codes: list[Any]) -> None:
 
 
 def shifted(usual: Any, *given: Any) -> NamedQueries:
-    right = usual(*given)
+    right: NamedQueries = usual(*given)
     return replace(right, attributes=right.attributes[::-1])
 
 
