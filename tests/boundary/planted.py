@@ -27,6 +27,7 @@ Check = Callable[[NeighbouringRelation], None]
 Relations = tuple[NeighbouringRelation, ...]
 Red = tuple[Check, Relations, str]
 """A check, the relations under which it is red, and what it says then."""
+WHATEVER = ".*"
 ADD, REP, BOTH = (ADD_REMOVE,), (REPLACE,), (ADD_REMOVE, REPLACE)
 
 

@@ -88,6 +88,7 @@ from tests.boundary.planted import (
     ADD,
     BOTH,
     REP,
+    WHATEVER,
     Check,
     Defect,
     Mechanism,
@@ -968,7 +969,7 @@ def check_size_within(budget: str) -> None:
 
 
 def size_defect(plant: Plant) -> Defect:
-    return defect(plant, (check_size_by_rho, ADD, ""), (check_size_by_epsilon, ADD, ""))
+    return defect(plant, (check_size_by_rho, ADD, WHATEVER), (check_size_by_epsilon, ADD, WHATEVER))
 
 
 SIZES = {

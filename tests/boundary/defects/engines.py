@@ -27,7 +27,7 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import AS_USUAL
 from dpopt.private.readers.watched_files import WatchedFiles
-from tests.boundary.planted import ADD, Check, Defect, Mechanism, Plant, defect, wrap
+from tests.boundary.planted import ADD, WHATEVER, Check, Defect, Mechanism, Plant, defect, wrap
 from tests.private.tables_in_files import (
     SCHEMA,
     frame,
@@ -158,7 +158,7 @@ COUNTS, VALUES, CHANGES, REPORTS = map(
 
 
 def turning(check: Check, plant: Plant) -> Defect:
-    return defect(plant, (check, ADD, ""))
+    return defect(plant, (check, ADD, WHATEVER))
 
 
 ENGINES = Mechanism(
