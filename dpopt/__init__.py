@@ -1,7 +1,7 @@
 """dpopt: differential privacy posed as optimization.
 
-Records stay in one room; what leaves it has been charged first and is public from then on; everything that optimizes
-works on public values only, with solvers that can be swapped. The rooms, in the order in which data flow:
+Records stay in one room, `private`; what leaves it has been charged first and is public from then on. Everything that
+optimizes works on public values only, and its solvers are interchangeable. The rooms, in the order in which data flow:
 
 schema        what a record may be: attributes, values, bins, rules on records
 queries       what can be asked: clauses, workloads; counting and satisfaction as functions of arrays
@@ -15,8 +15,8 @@ inference     from noisy answers to weighted records that fit them, and how well
 polynomials   polynomials near predicates, each with a proof that none is nearer
 releases      what every release shares: files, output, ledgers, progress
 algorithms    releases of records: plan, run, release
-synopses      releases that answer by themselves: histograms, intervals, summaries, ...
-comparison    solvers held against each other
+synopses      releases that answer queries, without records: histograms, intervals, summaries, ...
+comparison    solvers compared on the same problems
 cli           the command line
 files         reading and writing files, with limits
 arrays        read-only arrays

@@ -39,13 +39,13 @@ def in_threads(
 
 
 class Progress:
-    """Tells the shares 1/20, 2/20, ..., 1, each once, whatever the pieces of the work are.
+    """Reports progress as the shares 1/20, 2/20, ..., 1, each once, whatever the pieces of the work are.
 
     How many pieces there are depends on the number of records; how many steps are reported does not.
 
     Parameters
     ----------
-    tell
+    report
         Called with the share that is done; None: nothing is reported.
     """
 
@@ -58,7 +58,7 @@ class Progress:
         return lambda share: self.reach(begin + (end - begin) * share)
 
     def reach(self, share: float) -> None:
-        """Tell all steps up to this share of the whole."""
+        """Report all steps up to this share of the whole."""
         while (
             self._report is not None
             and self._reported < STEPS

@@ -1,6 +1,6 @@
 """From charges to a total: five composition theorems behind one name each.
 
-A charge under replace-one and a charge under add-remove speak of different neighbours, so a sum over both
+A charge under replace-one and a charge under add-remove hold for different neighbours, so a sum over both
 means nothing and is refused. Totals are rounded up.
 """
 

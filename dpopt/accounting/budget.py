@@ -253,7 +253,7 @@ class Budget:
         epsilon = self.epsilon if self.rho is None else zcdp_epsilon(self.rho, self.delta)
         if epsilon is not None and epsilon > LARGE_EPSILON:
             warnings.warn(
-                f"{self.describe()} promises next to nothing: neighbouring tables may be told apart nearly surely. "
+                f"{self.describe()} promises next to nothing: neighbouring tables may be distinguished nearly surely. "
                 f"Epsilon near 1 is a strong guarantee, and above {LARGE_EPSILON:g} hardly one; give a smaller budget, "
                 "unless the table may be published as it is",
                 PrivacyWarning,

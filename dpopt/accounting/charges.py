@@ -1,4 +1,4 @@
-"""A charge: what one mechanism costs, in the parameter its theorem speaks of."""
+"""A charge: what one mechanism costs, in the parameter of its theorem."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Charge:
     theorem
         Where the parameter comes from.
     label
-        Tells equal charges apart, such as "round 3".
+        Distinguishes equal charges, such as "round 3".
 
     Raises
     ------

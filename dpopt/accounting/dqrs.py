@@ -14,7 +14,7 @@ grid, whatever lies between its points: nothing is left to a search. Privacy: F2
 
 What the sup costs: at the orders that a conversion to (epsilon, delta) uses, r_t / alpha is about (1 - exp(-2 eta - c)) of
 a fresh draw's e_t^2 / 8: 0.045 of it at eta = 0.02, 0.19 at 0.1, 0.57 at 0.4, 0.92 at 1.2 with c = 0.1 eta
-(`dqrs_epsilon_by_orders`). At very high orders a rare redraw tells as much as a fresh draw, so the sup is 0.30, 0.41, 0.61
+(`dqrs_epsilon_by_orders`). At very high orders a rare redraw loses as much as a fresh draw, so the sup is 0.30, 0.41, 0.61
 and 0.92: the loss is large for steps below 0.2 and none from 0.4 on.
 
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, section 4 (DQRS); Dong, Durfee and Rogers 2020 (bounded range); Bun and

@@ -1,6 +1,6 @@
 """What several releases cost together, where each may be chosen after the outputs of those before it have been seen.
 
-A release costs rho of zCDP, and epsilon of pure differential privacy where it has one (`Cost`). Three sums can tell that a
+A release costs rho of zCDP, and epsilon of pure differential privacy where it has one (`Cost`). Three sums can prove that a
 total budget is kept:
 
     pure    sum epsilon_i <= epsilon          if all releases have an epsilon

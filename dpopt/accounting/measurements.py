@@ -107,7 +107,7 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
     scale = (sqrt(sensitivity / (2 * amount)) if gaussian else sensitivity / amount) * _NOISIER
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
         raise AccountingError(
-            f"a measurement of which one record moves {sensitivity} counts, for {amount!r}: needs noise of scale {scale!r}, "
+            f"a measurement of sensitivity {sensitivity}, for {amount!r}: needs noise of scale {scale!r}, "
             f"expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}; change the budget"
         )
     return scale
@@ -166,7 +166,7 @@ def _check_sensitivity(name: str, sensitivity: object, *, least: int) -> None:
     whole = isinstance(sensitivity, SupportsIndex) and not isinstance(sensitivity, bool)
     if not whole or not least <= int(sensitivity) <= LARGEST_SENSITIVITY:  # type: ignore[call-overload]
         raise AccountingError(
-            f"{name}: found that one record moves {sensitivity!r} counts, expected a whole number from {least} to 2^53"
+            f"{name}: found the sensitivity {sensitivity!r}, expected a whole number from {least} to 2^53"
         )
 
 

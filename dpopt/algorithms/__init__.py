@@ -14,7 +14,7 @@ on released values only.
 | memory.py | the memory that a run will take |
 | synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, statement.py, synthetic_release.py | the release folder; release.json; a release as a value |
-| stated_privacy.py | what a file says of its privacy, compared with what its own plan costs |
+| stated_privacy.py | the privacy that a file states, compared with what its own plan costs |
 | evaluate.py | a release against its table; NOT private |
 | run_log.py | the log of a run |
 | dualquery/ | DualQuery and DQRS |

@@ -34,7 +34,7 @@ class Choice:
     because : str
         The reason in a sentence.
     considered : Mapping
-        For each algorithm its predicted errors as a JSON object, or why it is out of the question.
+        For each algorithm its predicted errors as a JSON object, or why it is not applicable.
     """
 
     plan: Plan
@@ -67,14 +67,14 @@ def choose(
     for options in candidates_for(request.options):
         algorithm = options.algorithm
         if wide and not ALGORITHMS[algorithm].predicts_wide:
-            considered[algorithm] = {"out_of_the_question": _WIDE}
+            considered[algorithm] = {"not_applicable": _WIDE}
             continue
         try:
             plans[algorithm] = plan_of(replace(request, options=options), workload)
         except (PlanError, AccountingError) as error:
-            considered[algorithm] = {"out_of_the_question": str(error)}
+            considered[algorithm] = {"not_applicable": str(error)}
     if not plans:
-        reasons = "; ".join(f"{name}: {found['out_of_the_question']}" for name, found in considered.items())
+        reasons = "; ".join(f"{name}: {found['not_applicable']}" for name, found in considered.items())
         raise PlanError(f"no algorithm can serve this request. {reasons}")
     predicted: dict[str, PredictedError] = {}
     for algorithm, plan in plans.items():
@@ -82,7 +82,7 @@ def choose(
         try:
             predicted[algorithm] = predict(plan, workload, density=request.density)
         except DpoptError as error:
-            considered[algorithm] = {"out_of_the_question": str(error)}
+            considered[algorithm] = {"not_applicable": str(error)}
             continue
         considered[algorithm] = encode(predicted[algorithm])
     if not predicted:
@@ -107,7 +107,7 @@ def _compared(request: PlanRequest[Options], workload: Workload) -> dict[str, An
     try:
         return encode(predict(plan_of(request, workload), workload, density=request.density))
     except DpoptError as error:
-        return {"out_of_the_question": str(error)}
+        return {"not_applicable": str(error)}
 
 
 def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:

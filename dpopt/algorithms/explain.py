@@ -132,7 +132,7 @@ def explain_accuracy(
     chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
     if chosen.rounds > MOST_ROUNDS:
         raise PlanError(
-            f"accuracy {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
+            f"a largest error of {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
             f"{MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
         )
     at_size = costs(chosen.rounds, chosen.draws, float(chosen.step), size, relation, delta)

@@ -52,7 +52,7 @@ UPDATES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What there is to know of an option beside its type and default.
+    """Help and check of an option, beside its type and default.
 
     Attributes
     ----------
@@ -130,30 +130,36 @@ def _selections(value: Any) -> int:
     return number
 
 
-Rounds = Annotated[int | None, Option("Rounds T; fitted to the budget if left out.", _number_of("rounds"))]
-Draws = Annotated[int | None, Option("Draws s per round; fitted if left out.", _number_of("draws"))]
+Rounds = Annotated[
+    int | None, Option("Number of rounds T; fitted to the budget if left out.", _number_of("rounds"))
+]
+Draws = Annotated[
+    int | None,
+    Option("Queries drawn in each round, s; fitted to the budget if left out.", _number_of("draws")),
+]
 Step = Annotated[
     Decimal | str | float | None,
-    Option("Step eta, a decimal number; 1.4 (dqrs: 0.7) or fitted if left out.", _decimal),
+    Option("Step eta, a decimal number; if left out 1.4 (dqrs: 0.7), or fitted to the budget.", _decimal),
 ]
 SolverName = Annotated[
     str | Solver,
     Option(
-        "Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'. auto is the local "
-        "search. In Python also a Solver of your own.",
+        "Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'. auto is the "
+        "local search. In Python also an object with the methods of Solver.",
     ),
 ]
 Work = Annotated[
     int | None,
     Option(
-        "Deterministic limit per round, in the solver's own unit (local search: sweeps).",
+        "Limit of work in each round, in the solver's own deterministic unit (local search: sweeps).",
         partial(whole_number, "the work per round", least=1),
     ),
 ]
 Seconds = Annotated[
     float | None,
     Option(
-        "Time limit per round; 2 for exact solvers if neither this nor the work is limited.", check_seconds
+        "Time limit of the solver in each round, in seconds; 2 for exact solvers if neither this nor --work is given.",
+        check_seconds,
     ),
 ]
 Seed = Annotated[
@@ -162,27 +168,27 @@ Seed = Annotated[
 Free = Annotated[
     str,
     Option(
-        "Attributes that no drawn query mentions: first (declared value), random, or estimated (noisy one-way marginals, "
-        "charged).",
+        "How attributes that no drawn query mentions get values: first (the first declared value), random, or estimated "
+        "(from noisy one-way marginals, which are charged).",
         _member(FreeAttributes, "free-attributes"),
     ),
 ]
 RecordEncoding = Annotated[
     str,
     Option(
-        "records (every record decodes) or bits (the paper's free indicator bits).",
+        "Encoding of records: records (every record decodes) or bits (the paper's free indicator bits).",
         _member(Encoding, "record-encoding"),
     ),
 ]
 _records = _number_of("records")
 WeightedRecords = Annotated[
-    int | None, Option("How many weighted records are released at most; 100,000 if left out.", _records)
+    int | None, Option("The most weighted records that are released; 100,000 if left out.", _records)
 ]
 FittedRecords = Annotated[
     int | None,
     Option(
-        "How many records are fitted to the noisy counts; 5,000 (kept ten times) with smoothing and 20,000 without if left "
-        "out.",
+        "Number of records that are fitted to the noisy counts; if left out 5,000 (kept ten times) with smoothing, and "
+        "20,000 without.",
         _records,
     ),
 ]
@@ -303,8 +309,8 @@ class DualQuery(DrawnOptions):
     plan_by: Annotated[
         str,
         Option(
-            "How rounds, draws and step are chosen where left out: rule, simulation (slower; on public synthetic data), or "
-            "bound (the smallest proven one).",
+            "How rounds, draws and step are chosen where left out: rule, simulation (slower; on public synthetic data), or"
+            " bound (the smallest proven bound).",
             _member(PlanBy, "plan-by"),
         ),
     ] = PlanBy.RULE.value
@@ -312,7 +318,7 @@ class DualQuery(DrawnOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DQRS(DrawnOptions):
-    """DQRS: DualQuery whose drawn queries are kept from round to round where they can be."""
+    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper."""
 
     algorithm = "dqrs"
 
@@ -322,9 +328,9 @@ class FEM(PlayedOptions):
     """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards."""
 
     algorithm = "fem"
-    draws: Annotated[int | None, Option("Records of each batch; 100 if left out.", _number_of("draws"))] = (
-        None
-    )
+    draws: Annotated[
+        int | None, Option("Number of records s of each batch; 100 if left out.", _number_of("draws"))
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,7 +349,7 @@ class Projection(Options):
     smoothing: Annotated[
         float | None,
         Option(
-            "Pull towards independent attributes, as if so many records had been seen; 0 for none, chosen by the noise if "
+            "Strength of a prior of independent attributes, as a number of records; 0 for none, chosen by the noise if "
             "left out.",
             _smoothing,
         ),
@@ -351,21 +357,23 @@ class Projection(Options):
     column_generation: Annotated[
         int | None,
         Option(
-            "Rounds of column generation that weigh the records and bound the gap to the best fit; not with smoothing.",
+            "The most rounds of column generation, which weights the records and bounds the gap to the best fit; 0 if left"
+            " out. Not with smoothing.",
             partial(whole_number, "the rounds of column generation", least=0),
         ),
     ] = None
     fit_seconds: Annotated[
         float | None,
         Option(
-            "A fit begins no sweep after so many seconds; its result then depends on the machine.",
+            "Time limit of each fit, in seconds, after which no sweep begins; none if left out. The result then depends on"
+            " the machine.",
             _fit_seconds,
         ),
     ] = None
     solver: Annotated[
         str | Solver,
         Option(
-            "Who looks for new records in column generation; auto is a search of its own. See 'dpopt solvers'."
+            "Solver that looks for new records in column generation; auto is the built-in search. See 'dpopt solvers'."
         ),
     ] = AUTO
     seed: Seed = 0
@@ -377,17 +385,21 @@ class Projection(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Projection):
-    """Marginals that are selected where the records so far are worst, measured, and fitted by records."""
+    """In each round, the marginal that the records answer worst is selected and measured, and records are fitted again."""
 
     algorithm = "adaptive"
     selections: Annotated[
-        int | None, Option("How many marginals are selected and measured.", _selections)
+        int | None,
+        Option(
+            "Number of marginals that are selected and measured; 4 to 100, by size and budget, if left out.",
+            _selections,
+        ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(Options):
-    """MWEM: multiplicative weights on a distribution over all records there could be."""
+    """MWEM: multiplicative weights on a distribution over all possible records."""
 
     algorithm = "mwem"
     rounds: Rounds = None
@@ -395,26 +407,36 @@ class MWEM(Options):
     select: Annotated[
         str | None,
         Option(
-            "What a round selects: queries one by one, or whole marginals (mwem's choice where there are some).",
+            "What a round selects: queries or marginals; if left out queries, and marginals for mwem where the workload "
+            "has some.",
             _one_of("select", QUERIES, MARGINALS),
         ),
     ] = None
     update: Annotated[
         str | None,
         Option(
-            "How the distribution learns: max-entropy (if left out), projection, mwem, hoeffding, or paper.",
+            "How the distribution is updated: max-entropy (if left out), projection, mwem, hoeffding, or paper.",
             _one_of("update", *UPDATES),
         ),
     ] = None
     selection_share: Annotated[
         float | None,
-        Option("Share of a round's budget for the selection.", _between("selection-share", "below")),
+        Option(
+            "Share of each round's budget for the selection, between 0 and 1; if left out .5 for queries and .1 for "
+            "marginals.",
+            _between("selection-share", "below"),
+        ),
     ] = None
     replays: Annotated[
         int | None,
-        Option("How often a round goes through all measurements so far.", _number_of("replays", 0)),
+        Option(
+            "Passes over all measurements so far in each round; if left out 1, and 4 for --update mwem.",
+            _number_of("replays", 0),
+        ),
     ] = None
-    average: Annotated[bool, Option("Release the average of the rounds' distributions.", _yes_or_no)] = False
+    average: Annotated[
+        bool, Option("Release the average of the distributions of all rounds.", _yes_or_no)
+    ] = False
     seed: Seed = 0
 
 
@@ -424,12 +446,13 @@ class PMW(MWEM):
 
     algorithm = "pmw"
     rounds: Annotated[
-        int | None, Option("Rounds at most; fitted to the budget if left out.", _number_of("rounds"))
+        int | None, Option("The most rounds; fitted to the budget if left out.", _number_of("rounds"))
     ] = None
     alpha: Annotated[
         float | None,
         Option(
-            "End when a measured answer lies within 2 alpha; that of the noise if left out.",
+            "The run ends when a measured answer is within 2 alpha of the distribution's; the standard deviation of the "
+            "noise if left out.",
             _between("alpha", "at most"),
         ),
     ] = None
@@ -444,12 +467,12 @@ class PMW(MWEM):
 
 @dataclass(frozen=True, kw_only=True)
 class SmallDatabase(Options):
-    """SmallDB: one small database, drawn among all of them by its largest error."""
+    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error."""
 
     algorithm = "smalldb"
     records: Annotated[
         int | None,
-        Option("Records of the database; those with the least proven error if left out.", _records),
+        Option("Number of records of the database; that with the least proven error if left out.", _records),
     ] = None
     seed: Seed = 0
 
@@ -492,11 +515,11 @@ class PlanRequest(Generic[OptionsT_co]):
     relation : NeighbouringRelation
     budget : Budget
     options : Options
-        Of the algorithm; their kind says which.
+        The options of the algorithm; their type determines the algorithm.
     density : float or None
         Public share of ones in a table of zeros and ones, where it is declared or assumed.
     on_candidate : callable
-        Told which of how many plans is simulated next, where plans are.
+        Called with the number of the plan that is simulated next, and how many there are.
     """
 
     size: int

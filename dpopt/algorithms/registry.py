@@ -198,8 +198,8 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     for name in given:
         if name not in OPTIONS[algorithm].known:
             raise PlanError(
-                f"--{name.replace('_', '-')} is an option of {', '.join(takers_of(name))}, found --algorithm {algorithm}; "
-                "leave the option out, or name another algorithm"
+                f"--{name.replace('_', '-')} is an option of {', '.join(takers_of(name))}, and not of {algorithm}; leave it "
+                "out, or name another algorithm"
             )
     return OPTIONS[algorithm](**given)
 

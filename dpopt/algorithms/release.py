@@ -128,7 +128,7 @@ def release(
         Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is charged by
         then.
     progress : Progress, optional
-        Told about stages and rounds.
+        Receives the progress of stages and rounds.
     account : Account, optional
         From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The whole
         budget is reserved there before the number of records is drawn.

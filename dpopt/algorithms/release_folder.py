@@ -104,7 +104,7 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
         free = shutil.disk_usage(place).free
     except OSError as error:
         raise ReleaseFolderError(
-            f"cannot tell how much room {folder} has: {error.strerror}. Choose another folder; nothing has been spent"
+            f"the free space of {folder} cannot be found: {error.strerror}. Choose another folder; nothing has been spent"
         ) from error
     if free < expected_bytes:
         raise ReleaseFolderError(

@@ -35,7 +35,7 @@ class RunLog(Silent):
     path : path
         The file; it is made if it does not exist.
     **about
-        What the first line says of the run, such as the command.
+        Entries of the first line about the run, such as the command.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a file says of its privacy, held against what its own plan costs."""
+"""The privacy that a file states, compared with what its own plan costs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     given : Mapping
         The statement, as `dpopt.algorithms.statement.privacy_statement` made it.
     plan : Planned
-        What the same file says was measured.
+        What was measured, by the same file.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     """
     stated = dict(given)
     if missing := _NEEDED - set(stated):
-        raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+        raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
     try:
         found = [decode(Charge, one, "a charge", AccountingError) for one in stated["charges"]]
     except AccountingError as error:
@@ -66,6 +66,6 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     )  # older files are for records and do not say so
     if paid != Counter([*earlier, *plan.charges()]) or not same or stated["private"] is not (not marks):
         raise TranscriptError(
-            "what it says of its privacy is not what its plan costs; the file was changed after it was written"
+            "the privacy that it states is not what its plan costs; the file was changed after it was written"
         )
     return stated

@@ -1,4 +1,4 @@
-"""What a release says about itself: release.json, a function of plan and transcript alone."""
+"""The statement of a release: release.json, a function of plan and transcript alone."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _BY_ONE_ALONE = (
 
 
 class Spending(Protocol):
-    """What a plan says of privacy."""
+    """The privacy that a plan states."""
 
     @property
     def budget(self) -> Budget:

@@ -73,7 +73,7 @@ def plan_and_statement(
 
     With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
     over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`), and the
-    statement tells that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
+    statement has that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def plan_and_statement(
 
 
 def _predicted(predicted: PredictedError, workload: Workload, density: float | None) -> dict[str, Any]:
-    """Return predicted errors beside those of trivial data sets on the same populations, and what that says in words."""
+    """Return predicted errors beside those of trivial data sets on the same populations, and the comparison in words."""
     stated, baselines = encode(predicted), public_baselines(workload, runs=predicted.runs, density=density)
     return {**stated, "baselines": baselines, "verdict": verdict(stated, baselines, workload)}
 
@@ -198,7 +198,7 @@ def size_note(plan: Plan) -> str | None:
         return measured_note(plan.size, plan.budget)
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        "records, answers are off by up to x %, which predicted errors do not know"
+        "records, answers are off by up to x %, which predicted errors leave out"
     )
 
 

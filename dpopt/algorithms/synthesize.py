@@ -68,7 +68,7 @@ def synthesize(
     schema : Schema or path
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str
-        The queries whose answers the synthetic records should keep. Public.
+        The queries that the synthetic records should answer well. Public.
     out : path, optional
         New or empty folder for the release; without it everything stays in memory.
     algorithm : Options or str
@@ -76,7 +76,7 @@ def synthesize(
         `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: the one with the least predicted mean
         error. Or its name on the command line ("mwem"); its options may then stand beside it as keywords.
     progress : Progress, optional
-        Told about stages and rounds.
+        Receives the progress of stages and rounds.
     engine : str
         Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
         "dask:tls://host:8786" (by worker processes). The release does not depend on it.
@@ -145,7 +145,7 @@ def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
 
 
 def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
-    """Tell what is to be known of a job before it runs, and refuse one that the memory does not hold."""
+    """Show the notes on a job before it runs, and refuse one that does not fit into memory."""
     for remark in remarks_on(job.plan, job.statement):
         progress.note(remark)
     needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
@@ -162,7 +162,7 @@ def _note(remark: str | None, progress: Progress) -> None:
 def _note_broken_rules(
     dataset: PrivateDataset, schema: Schema, how: TableReading, progress: Progress
 ) -> None:
-    """Tell the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
+    """Show the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
     if not schema.rules:
         return
     with stage(progress, "holding rows against rules"):
@@ -242,7 +242,7 @@ def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema
     Raises
     ------
     DpoptError
-        If the layout cannot be told.
+        If the layout cannot be recognized.
     """
     if not schema.is_binary or not isinstance(table, str | os.PathLike):
         return reading

@@ -69,7 +69,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "first_item",
         "pair_columns",
     ),
-    "Solver of best responses": ("solver", "work", "seconds", "seed"),
+    "Solver": ("solver", "work", "seconds", "seed"),
     "How the run goes on": ("engine", "timings", "log", "quiet"),
 }
 """Options that are shown apart from the others, in every command that has them."""
@@ -77,7 +77,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class NamedAlgorithm:
-    """What a command line says of an algorithm: its name, and the options that are given, whichever algorithm has them.
+    """The algorithm of a command line: its name, and the options that are given, whichever algorithm has them.
 
     A command with a parameter of this type has `--algorithm` and the options of every algorithm; its help shows those of the
     one that is named.

@@ -31,7 +31,8 @@ def create(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            "--epsilon", help="The total; alone for releases with Laplace noise only, else with --delta."
+            "--epsilon",
+            help="Total epsilon. Alone it pays for releases with Laplace noise only; otherwise give --delta as well.",
         ),
     ] = None,
     delta: options.DeltaOption = None,
@@ -97,7 +98,7 @@ def _print(contents: BudgetContents) -> None:
         out.print(table)
     total = contents.total()
     out.print(f"used: {total.share:.2%} of the budget, by {THEOREMS[total.theorem]}")
-    out.print(f"left for one more release: {contents.left_told()}")
+    out.print(f"left for one more release: {contents.left_text()}")
 
 
 def _total(contents: BudgetContents) -> str:

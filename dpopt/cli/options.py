@@ -53,75 +53,85 @@ LayoutOption = Annotated[
     str | None,
     typer.Option(
         "--layout",
-        help="Layout of a wide table: npz (SciPy), mtx (Matrix Market), bits (these three are recognized); baskets (the items "
-        "of a record on each line), pairs (a user and an item on each line).",
+        help="Layout of the file of a wide table. Recognized without this option: npz (SciPy), mtx (Matrix Market), bits. "
+        "To be named: baskets (the items of a record on each line), pairs (a user and an item on each line).",
     ),
 ]
 FirstItemOption = Annotated[
     int | None,
     typer.Option(
         "--first-item",
-        help="baskets, pairs: number of the first item, 0 if left out. With --names: items are numbers all the same.",
+        help="For baskets and pairs: the number of the first item; 0 if left out. With --names it says that items are "
+        "written as numbers, not by name.",
     ),
 ]
 PairColumnsOption = Annotated[
     str | None,
     typer.Option(
         "--pair-columns",
-        help="pairs: columns of user and item, from 1, such as 1,2; needed if there are more than two.",
+        help="For pairs: the columns of user and item, from 1, such as 1,2; needed if the file has more than two columns.",
     ),
 ]
 WorkloadOption = Annotated[
     str,
     typer.Option(
         "--workload",
-        help="Queries to keep: marginals:3, marginals:3,count=64,seed=1, conjunctions:3,count=500000,seed=7, "
-        "threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), parity:3,count=100000,seed=7 (an odd number of 3 hold), "
-        "popular:3,count=500000,seed=7,ranks=FILE (popular items more often), or a JSON file. ',occurring' restricts to values "
-        "declared as occurring, ',positive' to conjunctions without '!='. Public.",
+        help="Queries that the release is to answer well: marginals:3, marginals:3,count=64,seed=1, "
+        "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
+        "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
+        "items more often), or a JSON file. ',occurring' restricts to values declared as occurring, ',positive' to "
+        "conjunctions without '!='. Public.",
     ),
 ]
 DensityOption = Annotated[
     float | None,
     typer.Option(
         "--density",
-        help="Tables of zeros and ones: the public share of ones, such as average basket / number of items. Predictions and "
-        "the rule for rounds and draws use it; the release records it. Without it the layout says whether a table is sparse.",
+        help="Tables of zeros and ones: the public share of ones, between 0 and 1, such as average basket / number of "
+        "items. Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
+        "layout decides whether a table is taken to be sparse.",
     ),
 ]
 EpsilonOption = Annotated[
     float | None,
     typer.Option(
         "--epsilon",
-        help="Privacy budget epsilon, with --delta. Alone it asks for pure differential privacy: Laplace noise.",
+        help="Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
     ),
 ]
 DeltaOption = Annotated[
-    float | None, typer.Option("--delta", help="Privacy parameter delta, well below 1/n.")
+    float | None, typer.Option("--delta", help="Privacy parameter delta, above 0 and well below 1/n.")
 ]
-RhoOption = Annotated[float | None, typer.Option("--rho", help="Budget in zCDP, instead of --epsilon.")]
+RhoOption = Annotated[
+    float | None,
+    typer.Option(
+        "--rho",
+        help="Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
+    ),
+]
 AccountantOption = Annotated[
     str | None,
     typer.Option(
         "--accountant",
-        help="zcdp (the usual one), gdp (its constant is verified numerically, not proved), per-round, theorem or pure (the "
-        "usual one for --epsilon alone).",
+        help="Composition theorem: zcdp (default), gdp (Gaussian; its constant is verified numerically, not proved), "
+        "per-round or theorem (advanced composition with each epsilon, or with the largest), or pure (default for "
+        "--epsilon alone).",
     ),
 ]
 NeighboursOption = Annotated[
     str,
     typer.Option(
         "--neighbours",
-        help="add-remove (one record more or less; --n0 declares a number of records where one is needed), or replace (one "
-        "record changed, n public).",
+        help="Neighbouring tables: add-remove (one record is added or removed, the number of records is private) or "
+        "replace (one record is changed, the number of records is public).",
     ),
 ]
 N0Option = Annotated[
     int | None,
     typer.Option(
         "--n0",
-        help="Under add-remove a public number of records, fixed without looking at the table. Left out, the number is "
-        "measured with 1 % of the budget.",
+        help="Under add-remove: a public number near that of the records, fixed without looking at the table. If left out,"
+        " the number is measured with 1 % of the budget.",
     ),
 ]
 SolverOption = Annotated[
@@ -139,59 +149,66 @@ OnInvalidOption = Annotated[
     str,
     typer.Option(
         "--on-invalid",
-        help="What does not fit the schema: error, clip (numbers), other (into declared buckets), drop (not counted), "
-        "clip,other or clip,drop. With other or drop no row ends a run.",
+        help="What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the "
+        "nearest bin), other (they go to the declared bucket), drop (the row is not counted), clip,other or "
+        "clip,drop. With other or drop no row ends a run.",
     ),
 ]
 PersonOption = Annotated[
     str | None,
     typer.Option(
         "--person",
-        help="Column that says whose a row is, where people have several rows; then a person is protected, not a row.",
+        help="Column that names the person of each row, where people have several rows: then persons are protected, not "
+        "rows. Goes with --rows-per-person.",
     ),
 ]
 RowsPerPersonOption = Annotated[
     int | None,
     typer.Option(
         "--rows-per-person",
-        help="How many rows of a person are counted, the first of the table; the unit of privacy is then a person. For a plan "
-        "it stands alone, for a release with --person.",
+        help="The most rows that are counted for each person, the first of the table; the unit of privacy is then a "
+        "person. A release needs --person as well, a plan does not.",
     ),
 ]
 EngineOption = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="Where the table is counted: memory, stream (more rows than memory), dask:N (N local processes), or dask:ADDRESS "
-        "(TLS; without encryption: dask:tcp://HOST:PORT).",
+        help="Where the records are while they are counted: memory, stream (in their files, for more rows than memory), "
+        "dask:N (N local worker processes), or dask:ADDRESS (a cluster by TLS; without encryption: "
+        "dask:tcp://HOST:PORT).",
     ),
 ]
 NoHeaderOption = Annotated[
     bool,
     typer.Option(
         "--no-header",
-        help="The CSV file has no header line; its columns are those of the schema, in order. pairs: the first line is a pair.",
+        help="The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a "
+        "pair.",
     ),
 ]
 SeparatorOption = Annotated[
     str | None,
     typer.Option(
         "--separator",
-        help="What stands between the values of a line: one sign, tab, blanks (any number of blanks and tabs) or ::. If left "
-        "out: a comma; blanks for edges; blanks, tabs and commas for baskets.",
+        help="What separates the values of a line: one character, tab, blanks (any number of blanks and tabs) or ::. If "
+        "left out: a comma; for edges blanks; for baskets blanks, tabs and commas.",
     ),
 ]
-DecimalOption = Annotated[
-    str, typer.Option("--decimal", help="What stands before the fraction of a number: . or , (a comma).")
-]
+DecimalOption = Annotated[str, typer.Option("--decimal", help="Decimal mark of numbers: . or , (a comma).")]
 EncodingOption = Annotated[
-    str, typer.Option("--encoding", help="Encoding of a text file: utf-8, latin-1, cp1252, ...")
+    str,
+    typer.Option(
+        "--encoding",
+        help="Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...).",
+    ),
 ]
 MultilineOption = Annotated[
-    bool, typer.Option("--multiline", help="Values in quotes may hold line ends; else each line is a row.")
+    bool,
+    typer.Option("--multiline", help="Values in quotes may contain line ends; otherwise each line is a row."),
 ]
 NoQuotesOption = Annotated[
-    bool, typer.Option("--no-quotes", help="Quotes are signs like others, and values never stand in quotes.")
+    bool, typer.Option("--no-quotes", help="Quotes are ordinary characters; no value is written in quotes.")
 ]
 BudgetOption = Annotated[
     Path | None,
@@ -205,10 +222,11 @@ FormulationOption = Annotated[
     str | None,
     typer.Option(
         "--formulation",
-        help="How clauses become rows: clique, per-literal or aggregated; the tightest one if left out.",
+        help="How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left "
+        "out.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Solvers and formulations held against each other on the same best-response problems, with equal limits. Public values only.
+"""Solvers and formulations compared on the same best-response problems, with equal limits. Public values only.
 
 Comes in: instances of the catalogue or rounds of a transcript (cases.py), solvers and formulations by name, limits.
 Goes out: a `Comparison`: one row for each pair, with exact values and what was found out about each claim; tables and profiles.

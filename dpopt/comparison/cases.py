@@ -23,7 +23,8 @@ def cases_from_instances(
     places
         Files *.toml, or folders.
     note
-        Told about files below a folder that are no instances of a best response; a file that is named must be one.
+        Called with a note on each file below a folder that is no instance of a best response; a file that is named must be
+        one.
 
     Raises
     ------

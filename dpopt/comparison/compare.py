@@ -2,7 +2,7 @@
 
 Every solver runs in a child process that is new for each problem, and that has solved a tiny problem before the clock
 starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is not
-so) costs its row. Solvers from outside (entry points) may run in this process; they get copies of the problems.
+so) costs its row. Third-party solvers (entry points) may run in this process; they get copies of the problems.
 Values are re-evaluated here; bounds are proven here, once for each problem.
 """
 
@@ -205,7 +205,7 @@ def _nominal(seconds: float, limit: float) -> float:
 
 LP_SECONDS = 60.0
 ALL_TIME = 10**9
-"""Sweeps of the local search, which would stop by itself after a few thousand: here it uses all of its time."""
+"""Sweeps of the local search, which would otherwise stop after a few thousand: here it uses all of its time."""
 
 
 def contestant_named(text: str, solver: Solver | None = None) -> Contestant:

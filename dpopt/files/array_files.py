@@ -1,4 +1,4 @@
-"""Arrays in files of NumPy: what a file declares is held against what it holds, before anything is unpacked or allocated."""
+"""Arrays in files of NumPy: what a file declares is compared with what it holds, before anything is unpacked or allocated."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def open_arrays(
     path
         The archive.
     place : str
-        What is said of it in messages, before the reason.
+        How messages begin, before the reason.
     error : type
         What is raised.
     most : int

@@ -38,7 +38,7 @@ def damage_as(error: type[DpoptError], place: str) -> Iterator[None]:
     error : type
         What is raised; an error of dpopt is one of them already and passes.
     place : str
-        What is said of the file, before the reason.
+        How messages begin, before the reason.
     """
     try:
         yield

@@ -118,5 +118,5 @@ class _Strict:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             self.refuse(
-                "holds half a surrogate pair, such as \\ud800, which is no text; write the whole sign"
+                "holds half a surrogate pair, such as \\ud800, which is no text; write the whole character"
             )

@@ -180,7 +180,7 @@ def lower_bound(problem: Problem, witness: Witness) -> Fraction:
 
 
 def verify(solution: Solution) -> None:
-    """Check in exact arithmetic that a polynomial is feasible, worth what is said, and that nothing is better.
+    """Check in exact arithmetic that a polynomial is feasible, has the stated objective, and that nothing is better.
 
     Raises
     ------

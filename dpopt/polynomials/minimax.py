@@ -106,7 +106,7 @@ def _suggested(problem: Problem, needed: int, solver: Solver | None) -> tuple[in
 
 @dataclass(frozen=True, slots=True)
 class LeastDegree:
-    """The least degree with at most an error, and why no smaller one will do.
+    """The least degree with at most an error, and the proof that no smaller one has it.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """What is approximated: a symmetric predicate, as its exact values at s = 0, ..., k.
 
 A query over k attributes that only counts how many of its literals are true is a function f of that number s: OR is
-1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values will do.
+1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values is possible.
 
 Predicates of how many of k literals are true as sums over disjunctions of some of them; exact.
 
@@ -149,7 +149,7 @@ def _needed(name: str, width: int) -> int:
     digits = name.removeprefix(AT_LEAST)
     if not name.startswith(AT_LEAST) or not digits.isdecimal() or len(digits) > 9:
         raise PolynomialError(
-            f"found the predicate {name!r}; expected or, and, or atleast:R such as atleast:2"
+            f"found the predicate {name!r}; expected 'or', 'and' or 'atleast:R', such as atleast:2"
         )
     needed = int(digits)
     if not 1 <= needed <= width:

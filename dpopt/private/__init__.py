@@ -13,7 +13,7 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | evaluation/ | for the owner, NOT private: errors against the truth, broken rules |
 | measurements/ | what is to be measured with noise, and its exact value |
 | mechanisms/ | random draws: noise, exponential mechanisms, randomness |
-| readers/ | reading private tables, each record by itself |
+| readers/ | reading private tables, each record independently |
 | selections/ | exact scores and weights that exponential mechanisms select by |
 | tables/ | tables as curators hold them, closed to everyone else |
 """

@@ -1,7 +1,7 @@
 """What can be optimized, as plain arrays: problems, answers, certificates, and the contract of a solver.
 
 In       arrays: domain sizes, clauses and weights; or an objective, a matrix, bounds.
-Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram` (problems); `SolveResult` (what a solver says);
+Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram` (problems); `SolveResult` (what a solver reports);
          `Certificate` (what is true).
 Imports  `dpopt.errors`, `dpopt.queries`; numpy. No solver library: those live in `dpopt.solvers`, one file each.
 Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
@@ -12,7 +12,7 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 | max_csp.py, mixed_integer.py, quadratic.py | the problems |
 | building.py | linear and quadratic programs built block by block, with names |
 | text.py, mps.py | programs as formulas, LP files and MPS files |
-| solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it says |
+| solver.py, limits.py, results.py | the contract of a solver: capabilities, limits, what it reports |
 | verification.py, certificate.py | what is true of an answer, computed outside the solver |
 | duality.py | bounds by weak duality, in exact arithmetic |
 | presolve.py, components.py | a `MaxCsp` made smaller, with the same optimum; its parts, small ones by enumeration |

@@ -28,7 +28,7 @@ class Certificate:
     """An answer to a MaxCsp, checked.
 
     Two bounds that must not be confused: `proven_bound` is a theorem whose every number was computed here, and
-    `bound` repeats what a solver says.
+    `bound` repeats what a solver reports.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def certify(
     NoSolutionError
         The result holds no solution.
     ProgramError
-        The record has the wrong number of attributes; or its objective exceeds the bound that is said to be proven,
+        The record has the wrong number of attributes; or its objective exceeds the bound that is stated as proven,
         which then is none.
     """
     if isinstance(answer, SolveResult):
@@ -159,7 +159,7 @@ def _proven_bound(program: MaxCsp, proven: Fraction | None, objective: int) -> i
     bound = program.upper_bound() if proven is None else min(math.floor(proven), program.upper_bound())
     if bound < objective:
         raise ProgramError(
-            f"the record is worth {objective}, more than the bound {bound} that is said to be proven; the bound belongs to "
+            f"the record is worth {objective}, more than the bound {bound} that is stated as proven; the bound belongs to "
             "another problem"
         )
     return bound

@@ -1,4 +1,4 @@
-"""Rules over fewer attributes and codes: which codes rules tell apart, and the circuit over the ones that are kept.
+"""Rules over fewer attributes and codes: which codes rules distinguish, and the circuit over the ones that are kept.
 
 Rules reasoned about by the ranges of their sums: gates that are decided, codes that no feasible record has.
 

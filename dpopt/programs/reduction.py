@@ -1,4 +1,4 @@
-"""A MaxCsp without what cannot matter: attributes in no clause and no rule, and codes that nothing tells apart.
+"""A MaxCsp without what cannot matter: attributes in no clause and no rule, and codes that nothing distinguishes.
 
 Codes of an attribute that no clause names, and to which every rule gives the same values, are interchangeable: one of
 them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes
@@ -60,7 +60,7 @@ class Reduction:
 
 
 def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
-    """Drop the attributes that no clause and no rule names and merge the codes that nothing tells apart.
+    """Drop the attributes that no clause and no rule names and merge the codes that nothing distinguishes.
 
     Codes are merged if no clause names them and each term of the rules has the same value for all of them. Merged
     codes are written back as the hint's code if that is one of them, else as the smallest. The rules stay, over the

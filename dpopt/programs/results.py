@@ -1,4 +1,4 @@
-"""What a solver says about a program: why it stopped, and what is in hand.
+"""What a solver reports about a program: why it stopped, and the best solution that it found.
 
 The two are separate fields. `Termination` answers why the solver stopped; `solution`, `objective` and `bound`
 are what it left. Nothing here is trusted: `certify` recomputes what can be recomputed.
@@ -34,11 +34,11 @@ class Termination(enum.Enum):
     INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
     """The solver claims one of the two and does not say which."""
     LIMIT = "limit"
-    """A limit was reached; `SolveResult.limit` says which. A solution may or may not be in hand."""
+    """A limit was reached; `SolveResult.limit` says which. There may or may not be a solution."""
     IMPRECISE = "imprecise"
     """The solver stopped at a point it does not vouch for (numerical trouble, relaxed tolerances)."""
     FAILED = "failed"
-    """The solver broke down, or said something its adapter does not know; see `native_status`."""
+    """The solver broke down, or reported something that its adapter does not know; see `native_status`."""
 
 
 class Limit(enum.Enum):
@@ -53,7 +53,7 @@ class Limit(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a solver had in hand at one moment.
+    """The incumbent and bound of a solver at one moment.
 
     Parameters
     ----------

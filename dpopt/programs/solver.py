@@ -31,7 +31,7 @@ class Capability(enum.Enum):
     CONVEX_QP = "convex quadratic programs"
     DUALS = "dual values"
     WARM_START = "starts from a hint"
-    PRESOLVES = "presolves weighted clauses by itself, as dpopt does for the others"
+    PRESOLVES = "has its own presolve of weighted clauses; dpopt presolves for the other solvers"
     DETERMINISTIC_LIMIT = "stops after a fixed amount of work, not of time"
 
 

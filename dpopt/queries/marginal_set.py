@@ -303,7 +303,7 @@ class MarginalSet:
         return cell_clauses(self, cell, cell + 1)
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 digest (hexadecimal) that tells these cells from others.
+        """Return a SHA-256 digest (hexadecimal) that identifies these cells.
 
         Up to 50 million cells it is that of `clauses()`, part by part; beyond, that of the domains and attributes.
         """

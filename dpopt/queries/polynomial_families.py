@@ -310,7 +310,7 @@ class FunctionFamily:
     the function returns depends on the record that it is given alone**. This is what remains trusted: a function that remembers
     earlier calls, or finds the table elsewhere, can break privacy, as it can by printing what it is given; and how long it
     takes is not hidden. Where a table of all records is small, `tabulated` asks the function for each of them without any data,
-    and nothing remains trusted: `plan_sanitizer` does so by itself.
+    and nothing remains trusted: `plan_sanitizer` does so.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ class FunctionFamily:
         )
 
     def coefficients(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return what the function says of one record, (1, N), checked for its shape only.
+        """Return the function's value on one record, (1, N), checked for its shape only.
 
         Raises
         ------

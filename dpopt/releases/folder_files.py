@@ -178,7 +178,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def give_one_time(folder: Path) -> None:
-    """Give all files of a folder one modification time: the seconds between them would tell how long private stages took."""
+    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took."""
     now = int(time.time())
     for path in folder.iterdir():
         os.utime(path, (now, now))

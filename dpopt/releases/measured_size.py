@@ -29,7 +29,7 @@ from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
 
 LEAST_DEVIATIONS = 2.0
-"""A number of records below so many standard deviations of its noise says nothing: answers could be off by their own size."""
+"""A number of records below so many standard deviations of its noise is not informative: answers could be wrong entirely."""
 MARGIN = 3.0
 """Standard deviations above the measured number of records, where a promise holds for tables of at most so many: the table has
 more with probability 0.2 % under Gaussian noise and 0.8 % under Laplace noise."""
@@ -55,7 +55,7 @@ class PublicSize:
 
 @dataclass(slots=True)
 class PastSize:
-    """What a transcript says of a measured number of records.
+    """A measured number of records, as it stands in a transcript.
 
     Attributes
     ----------
@@ -205,13 +205,13 @@ def measured_note(size: int, budget: Budget) -> str:
             ". Declare a fixed public number near it with --n0 if there is one: it costs nothing",
         )
     return (
-        f"{kind}: the number of records, {size:,}, comes from a measurement with 1 % of the budget, of standard deviation "
-        f"{deviation:,.3g} ({100 * share:.2g} %). Answers are shares of it, off by as much{then}"
+        f"{kind}: the number of records, {size:,}, is measured with 1 % of the budget and a standard deviation of "
+        f"{deviation:,.3g} ({100 * share:.2g} %). Answers are shares of it, and their relative error is as large{then}"
     )
 
 
 def size_on_file(past: Past, budget: Budget) -> PastSize:
-    """Return what a transcript says of the measured number of records, which comes before all else; `budget` is the whole one.
+    """Return the measured number of records of a transcript, which comes before all else; `budget` is the whole one.
 
     Raises
     ------

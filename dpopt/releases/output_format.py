@@ -49,7 +49,7 @@ def check_format(file_format: str, schema: Schema, *, answers_only: bool) -> Non
     ):
         raise PlanError(
             f"--format {file_format} would write {len(schema):,} columns, more than the {WIDEST_TABLE:,} up to which "
-            "that is of use; take npz (a sparse matrix, the usual format here) or baskets"
+            "that is of use; take npz (a sparse matrix, the default here) or baskets"
         )
 
 

@@ -1,4 +1,4 @@
-"""How a driver tells the owner where it stands, on the terminal or in a log; nothing of it is ever released."""
+"""How a driver reports its progress to the owner, on the terminal or in a log; nothing of it is ever released."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Progress(Protocol):
     """Receives stages, shares of a stage, and rounds."""
 
     def note(self, text: str) -> None:
-        """Tell the user something that needs no answer; public values only."""
+        """Show a note to the user; public values only."""
         ...
 
     def owner_note(self, text: str) -> None:
-        """Tell the owner of the table something that depends on it; stored nowhere."""
+        """Show a note that depends on the table to its owner; stored nowhere."""
         ...
 
     def begin(self, stage: str) -> None:
@@ -49,7 +49,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Says nothing and keeps the seconds by stage; the base of every other progress."""
+    """Reports nothing and keeps the seconds by stage; the base of every other progress."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

@@ -138,7 +138,7 @@ def _message(names: tuple[str, ...], *, smallest: bool) -> str:
 
 
 def _searched(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> NDArray[np.int32] | None:
-    """Return a feasible record that the local search finds, which takes milliseconds; None says nothing."""
+    """Return a feasible record that the local search finds, which takes milliseconds; None proves nothing."""
     from dpopt.solvers.registry import get_solver
 
     result = get_solver("local-search").solve(_question(rules, sizes), SolveLimits(work=SEARCH_SWEEPS))

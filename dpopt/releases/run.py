@@ -243,7 +243,7 @@ class Walk(Generic[_Curator]):
             self._write({"kind": "finish"})
 
     def step(self, number: int, steps: int, what: str) -> None:
-        """Tell the owner of a finished step, and what has been spent so far."""
+        """Report a finished step to the owner, and what has been spent so far."""
         self.progress.figures(lambda: spent_so_far(self.ledger))
         self.progress.step(number, steps, what)
 

@@ -28,7 +28,7 @@ def write_csv(
     weights: NDArray[np.float64] | None,
     weight_column: str,
 ) -> None:
-    """Write records as CSV in UTF-8: a line of names, then one line per record; values that need it are in quotes.
+    """Write records as CSV in UTF-8: a header line, then one line per record; values that need it are in quotes.
 
     The bytes are a function of the arguments alone.
 

@@ -14,7 +14,7 @@ from dpopt.releases.table_output import write_answers_csv, write_answers_parquet
 
 
 def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[str, Any]:
-    """Write the answers (m,) as shares of the public size; return what release.json says of the file.
+    """Write the answers (m,) as shares of the public size; return the entry of the file in release.json.
 
     The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of pyarrow).
 

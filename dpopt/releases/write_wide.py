@@ -14,7 +14,7 @@ BASKETS, WEIGHTS = "synthetic.txt", "weights.txt"
 
 
 def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, Any]:
-    """Write wide records into a folder as a job's output asks for; return what release.json says of the files.
+    """Write wide records into a folder as a job's output asks for; return the entry of the files in release.json.
 
     Each file appears whole or not at all; the same records give the same bytes.
 

@@ -335,7 +335,7 @@ class _Library:
     iterates: bool = True
 
     def version(self) -> str:
-        """Return the version of the library where it tells, and of CVXPY."""
+        """Return the version of the library where it is known, and of CVXPY."""
         import cvxpy
 
         own = vars(sys.modules[self.module]).get("__version__", "")
@@ -385,7 +385,7 @@ def _highs(limits: SolveLimits) -> Options:
 
 
 class _Information(Protocol):
-    """What OSQP tells about a solve."""
+    """What OSQP reports about a solve."""
 
     status: str
     status_val: int

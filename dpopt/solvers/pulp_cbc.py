@@ -1,7 +1,7 @@
 """CBC, as PuLP bundles it, for linear and mixed-integer programs.
 
 The program is written as MPS text from its arrays and CBC is called on the file: building PuLP's own objects takes
-seconds for 100,000 clauses. PuLP tells where its CBC is; its reading of the outcome is not used, since PuLP's
+seconds for 100,000 clauses. PuLP gives the path of its CBC; its reading of the outcome is not used, since PuLP's
 `status` says "Optimal" for a run that the time limit stopped.
 """
 

@@ -58,8 +58,8 @@ _USABLE = 1e-6  # a point at a limit that breaks a row by more is no incumbent
 class PulpOther:
     """The adapter of the solver that PuLP calls by this name.
 
-    Time limit and threads are passed on where PuLP's class has such a parameter. Not honoured: gap (PuLP tells no bound, so
-    that "optimal" within a gap could not be told from optimal), work, seed, hints. A limit of nodes or memory that a
+    Time limit and threads are passed on where PuLP's class has such a parameter. Not honoured: gap (PuLP gives no bound, so
+    that "optimal" within a gap could not be distinguished from optimal), work, seed, hints. A limit of nodes or memory that a
     solver sets itself cannot be told from a failure.
     """
 
@@ -92,7 +92,7 @@ class PulpOther:
         if termination is Termination.OPTIMAL and point is None:
             termination, limit = UNKNOWN_STATUS
         objective = None if point is None else program.evaluate(point)
-        # A linear program's optimum is its own bound; PuLP tells no other.
+        # A linear program's optimum is its own bound; PuLP gives no other.
         proven = termination is Termination.OPTIMAL and not program.integrality.any()
         return SolveResult(
             termination=termination,

@@ -106,11 +106,11 @@ def whether_it_runs(solver: Solver) -> Availability:
     try:
         answer: object = solver.availability()
     except BREAKDOWNS as problem:
-        why = f"asking it raised {type(problem).__name__}; tell whoever made it"
+        why = f"asking it raised {type(problem).__name__}; report that to its authors"
         return Availability(AvailabilityStatus.NOT_INSTALLED, why)
     if isinstance(answer, Availability):
         return answer
-    why = f"asked whether it can run, it gave a {type(answer).__name__}; tell whoever made it"
+    why = f"asked whether it can run, it gave a {type(answer).__name__}; report that to its authors"
     return Availability(AvailabilityStatus.NOT_INSTALLED, why)
 
 

@@ -1,4 +1,4 @@
-"""Releases that answer queries by themselves and hold no records.
+"""Releases that answer queries and hold no records.
 
 In: a private table, a public declaration, a budget. Out: a file that answers queries, with errors. Each folder has a plan, a
 release, and the answers of one kind.

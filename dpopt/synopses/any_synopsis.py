@@ -1,4 +1,4 @@
-"""Releases that answer by themselves, read from a file whose kind is not known."""
+"""A synopsis, read from a file whose kind is not known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS: Mapping[str, type[Synopsis]] = {
 
 
 def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
-    """Read a release that answers by itself, of whatever kind.
+    """Read a synopsis of any kind: a histogram, intervals, a summary, ....
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one path of every release that answers by itself: refuse, plan, read, count the records, plan, reserve, measure, wrap.
+"""The one path of every synopsis: refuse, plan, read, count the records, plan, reserve, measure, wrap.
 
 A kind says how it plans, reads and measures (`Request.release`); what all kinds share is here: what a user may say of any of
 them (`Asked`), and the ledger in which a plan is reserved before it is measured (`reserved`).
@@ -47,7 +47,7 @@ _Released_co = TypeVar("_Released_co", covariant=True)
 
 
 class Asked(TypedDict, total=False):
-    """Keywords of every release that answers by itself; the options of the same names of its command.
+    """Keywords of every synopsis; the options of the same names of its command.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Asked(TypedDict, total=False):
     accept_draft : bool
         Whether a drafted, unreviewed schema may be used.
     progress : Progress
-        Told about stages.
+        Receives the progress of stages.
     budget : BudgetLedger
         The owner's budget over many releases, from which this one is paid.
     """
@@ -124,7 +124,7 @@ def reserved(plan: Spending, charges: Sequence[Charge], how: Running) -> Reserve
 
 
 class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
-    """Measures what a plan says: a function `release_...` of a kind."""
+    """Makes the measurements of a plan: a function `release_...` of a kind."""
 
     def __call__(
         self, records: _Records_contra, plan: _Plan_contra, /, *, progress: Progress, account: Account | None
@@ -135,7 +135,7 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks of any release that answers by itself; the fields are those of `Asked`."""
+    """What a user asks of any synopsis; the fields are those of `Asked`."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -219,12 +219,12 @@ class Request:
         return read_counts(table, column, self.reading)
 
     def refuse_reading(self, why: str) -> None:
-        """Refuse what is said about the rows of records, where there are none.
+        """Refuse options about the rows of records, where there are none.
 
         Raises
         ------
         PlanError
-            If anything is said.
+            If one of them is given.
         """
         if self.reading.on_invalid is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")

@@ -1,4 +1,4 @@
-"""What every release that answers by itself is, and its file: an .npz archive with a statement and arrays of noisy numbers."""
+"""What every synopsis is, and its file: an .npz archive with a statement and arrays of noisy numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError, Overflo
 
 
 class Synopsis(ABC):
-    """A release that answers queries by itself. Everything it holds may be published.
+    """A release that answers queries without records. Everything it holds may be published.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Synopsis(ABC):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `write` wrote; what it says of its privacy is held against its own plan.
+        """Read what `write` wrote; the privacy that it states is validated by its own plan.
 
         Raises
         ------

@@ -26,7 +26,7 @@ class ReservedRelease:
     Attributes
     ----------
     reservation : str
-        The mark by which a resumed run finds it; it says nothing, and stands in the statement of the release as well.
+        A random mark by which a resumed run finds it; it stands in the statement of the release as well.
     date : str
         When it was reserved, in universal time.
     command : str
@@ -101,7 +101,7 @@ class BudgetContents:
         """Return what one more release may cost: in rho, or in epsilon if it is pure."""
         return left_for(self.budget, [release.cost for release in self.releases])
 
-    def left_told(self) -> str:
+    def left_text(self) -> str:
         """Return what one more release may cost, in words."""
         left = self.left()
         pure = f"pure epsilon = {left.epsilon:.6g}"
@@ -190,7 +190,7 @@ def steps_between(
     """Return how many neighbouring steps of a release make one of the budget, and the theorem in words.
 
     Add-remove to replace-one: a replacement is a removal and an addition, so two steps: epsilon twice, rho four times.
-    Replace-one to add-remove: never. A guarantee for tables of the same public size says nothing of tables of different ones:
+    Replace-one to add-remove: never. A guarantee for tables of one public size implies nothing for those of others:
     to publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.md.
 
     Raises
@@ -209,8 +209,8 @@ def steps_between(
     if relation is NeighbouringRelation.ADD_REMOVE:
         return 2, "add-remove to replace-one: a replacement is a removal and an addition (group of two)"
     raise BudgetError(
-        "the budget holds for add-remove neighbours, the release for replace-one, and what holds for tables of one public size "
-        "says nothing of tables of different sizes. Release with --neighbours add-remove, or keep a budget made with "
+        "the budget holds for add-remove neighbours, the release for replace-one: a guarantee for tables of one public "
+        "size implies nothing for tables of different sizes. Release with --neighbours add-remove, or keep a budget made with "
         "'dpopt budget create --neighbours replace'"
     )
 
@@ -222,7 +222,7 @@ def _unit_advice(person: str | None) -> str:
 
 
 def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: str) -> None:
-    """Refuse a release that would exceed the total; `what` says what tells its cost.
+    """Refuse a release that would exceed the total; `what` names the place where its cost is stated.
 
     Raises
     ------
@@ -240,6 +240,6 @@ def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: s
         )
     pure = "" if cost.epsilon is None else f" (pure epsilon = {cost.epsilon:.6g})"
     raise BudgetError(
-        f"{name}: the release may cost rho = {cost.rho:.6g}{pure} by {what}, and what is left allows {contents.left_told()}. "
+        f"{name}: the release may cost rho = {cost.rho:.6g}{pure} by {what}, and what is left allows {contents.left_text()}. "
         "Ask for less; 'dpopt budget show' lists what was spent. Nothing was drawn"
     )

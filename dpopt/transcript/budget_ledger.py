@@ -167,7 +167,7 @@ class BudgetLedger:
         Raises
         ------
         BudgetError
-            If the release would cost more than is left, or speaks of other neighbours or another unit than the budget.
+            If the release would cost more than is left, or has other neighbours or another unit than the budget.
         """
         contents = self.contents()
         steps, _ = steps_between(contents, relation, person)

@@ -1,7 +1,7 @@
 """The journal: an append-only file of charge, draw and record, safe against kills, torn lines and full disks.
 
 Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's text. A line goes to the operating system in
-one write; `append` waits until it is on the disk unless it says that a later line will do that for it.
+one write; `append` waits until it is on the disk, unless its caller leaves that to a later line.
 
 A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever resumes
 must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.driver`).

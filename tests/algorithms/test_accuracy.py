@@ -111,7 +111,7 @@ def test_the_parameters_of_algorithm_2_meet_the_sharpened_bound_too(
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 2.0, float("nan")])
 def test_an_accuracy_that_is_no_error_is_refused(alpha: float) -> None:
-    with pytest.raises(PlanError, match="the accuracy is a largest error between 0 and 1"):
+    with pytest.raises(PlanError, match="the largest error allowed"):
         parameters_for_accuracy(alpha, failure=0.05, queries=10, log_universe=1.0)
 
 

@@ -61,12 +61,12 @@ def test_the_least_predicted_mean_error_is_chosen(best: str, monkeypatch: pytest
     assert choice.plan.budget.allows(choice.plan.charges())
 
 
-def test_an_algorithm_out_of_the_question_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_algorithm_not_applicable_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "predict", errors_of(projection=0.25, dualquery=0.5))
     choice = choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES))
     assert choice.plan.algorithm == PROJECTION
     assert choice.because == "projection has the least predicted mean error, 0.25, against dualquery 0.5"
-    reason = choice.considered["adaptive"]["out_of_the_question"]
+    reason = choice.considered["adaptive"]["not_applicable"]
     assert "selects among marginals, and this workload has none" in reason
 
 
@@ -75,7 +75,7 @@ def test_an_algorithm_without_a_prediction_is_left_out(monkeypatch: pytest.Monke
     choice = choose(Terms.of(**BUDGET).request(SIZE), workload())
     assert choice.plan.algorithm == ADAPTIVE
     assert choice.because == "adaptive has the least predicted mean error, 0.5"
-    assert choice.considered["dualquery"] == {"out_of_the_question": "no figure for dualquery"}
+    assert choice.considered["dualquery"] == {"not_applicable": "no figure for dualquery"}
     monkeypatch.setattr(module, "predict", errors_of())
     with pytest.raises(
         PlanError, match="no algorithm's errors could be predicted; name one with --algorithm"
@@ -88,7 +88,7 @@ def test_an_accountant_of_dualquery_alone_leaves_dualquery() -> None:
     choice = choose(request, workload("marginals:1"))
     assert isinstance(choice.plan, DualQueryPlan)
     for name in (PROJECTION, ADAPTIVE):
-        assert "found gdp" in choice.considered[name]["out_of_the_question"]
+        assert "found gdp" in choice.considered[name]["not_applicable"]
     assert choice.because.startswith("dualquery has the least predicted mean error, ")
     assert "against" not in choice.because
 
@@ -221,9 +221,7 @@ def test_wide_tables_leave_dualquery_and_nothing_else_is_simulated() -> None:
         assert choice.plan.algorithm == "dualquery"
         assert set(choice.considered) == set(CANDIDATES)
         for name in (PROJECTION, ADAPTIVE):
-            assert choice.considered[name]["out_of_the_question"].startswith(
-                "on more than 100 binary attributes"
-            )
+            assert choice.considered[name]["not_applicable"].startswith("on more than 100 binary attributes")
     assert asked == ["dualquery"] * 2
 
 

@@ -88,7 +88,7 @@ def test_a_delta_that_the_gaussian_accountant_refuses_leaves_the_others() -> Non
         ({"delta": 2.0}, AccountingError, "delta of a budget: found 2.0"),
         ({"delta": 0.0}, AccountingError, "delta of a budget: found 0.0"),
         ({"size": 0}, PlanError, "the public size must be a whole number of at least 1, found 0"),
-        ({"accuracy": 1.5}, PlanError, "the accuracy is a largest error between 0 and 1, found 1.5"),
+        ({"accuracy": 1.5}, PlanError, "the largest error allowed: found 1.5"),
         ({"confidence": 1.0}, PlanError, "the failure probability"),
         ({"accuracy": 0.001}, PlanError, "more than the 1,000,000 rounds that are possible"),
     ],

@@ -182,7 +182,7 @@ REFUSED: dict[str, tuple[list[object], str]] = {
     ),
     "rounds of a projection": (
         ["--algorithm", "projection", "--rounds", 5],
-        "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, found --algorithm projection",
+        "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, and not of projection",
     ),
     "bits of a projection": (
         ["--algorithm", "projection", "--record-encoding", "bits"],
@@ -195,15 +195,15 @@ REFUSED: dict[str, tuple[list[object], str]] = {
     "rows of noise": (["--algorithm", "noise", "--rows", 5], "--rows is for algorithms that release records"),
     "another plan": (
         ["--algorithm", "adaptive", "--plan-by", "bound"],
-        "--plan-by is an option of dualquery, pmw, found",
+        "--plan-by is an option of dualquery, pmw, and not",
     ),
     "rounds of no algorithm": (
         ["--rounds", 5],
-        "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, found --algorithm auto",
+        "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, and not of auto",
     ),
     "a solver of mwem": (
         ["--algorithm", "mwem", "--solver", "cp-sat"],
-        "--solver is an option of projection, adaptive, dualquery, fem, sepfem, dqrs, found --algorithm mwem",
+        "--solver is an option of projection, adaptive, dualquery, fem, sepfem, dqrs, and not of mwem",
     ),
     "fit-seconds of dqrs": (
         ["--algorithm", "dqrs", "--fit-seconds", 5],

@@ -125,7 +125,7 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
         ("--k 5 --error -1", "expected 0 or more"),
         ("--k 5 --error x", "expected a number such as 0.05"),
         ("--k 5 --degree 6", "from 0 to k = 5"),
-        ("--k 5 --degree 2 --predicate xor", "expected or, and, or atleast:R"),
+        ("--k 5 --degree 2 --predicate xor", "expected 'or', 'and' or 'atleast:R'"),
         ("--k 5 --degree 2 --predicate atleast:6", "at least 6 of 5"),
         ("--k 5 --degree 2 --predicate table:nothing-there.txt", "No such file"),
         ("--k 5 --degree 2 --solver cp-sat", "takes no linear programs"),

@@ -46,7 +46,7 @@ def test_rows_that_break_a_rule_are_counted_for_the_owner(table: Path, tmp_path:
     assert line.split()[-4:-1] == [str(YOUNG_GREENS.sum()), "│", str(YOUNG_GREENS.argmax() + 1)]
     assert "reds" not in said
     assert f"{YOUNG_GREENS.sum()} of 200 rows break 1 of the 3 rules" in said
-    assert "rows of data are counted from 1, without the line of names" in " ".join(said.split())
+    assert "rows of data are counted from 1, without the header line" in " ".join(said.split())
     assert "NOT private" in said
     assert "stored nowhere" in said
 

@@ -43,9 +43,9 @@ def test_a_plan_needs_no_table(folder: Path) -> None:
     text = flat(plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1))
     assert "measured with Laplace noise" in text
     assert "queries of 2 conditions (and): within" in text
-    assert "each of them counted with noise of its own: within" in text
-    assert "records made to agree with noisy counts of up to" in text
-    assert "--small-queries 0 does not" in text
+    assert "separate noise on each" in text
+    assert "records fitted to noisy counts" in text
+    assert "--small-queries 0 keeps none" in text
     alone = plan(folder, "--k", 2, "--n0", 10000, "--epsilon", 1, "--small-queries", 0, "--json")
     assert json.loads(alone)["sizes"] == [2]
     assert json.loads(alone)["predicted"] <= json.loads(alone)["direct"]
@@ -130,7 +130,7 @@ RELEASES = [
     (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", "age,age"], "'age' twice"),
     (["--k", 1, "--n0", 10, "--epsilon", 1, "--columns", ""], "found no attribute ''"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--literals", "some"], "expected all or positive"),
-    (["--k", 2, "--n0", 10, "--epsilon", 1, "--predicate", "nand"], "expected or, and, or atleast:R"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--predicate", "nand"], "expected 'or', 'and' or 'atleast:R'"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--predicate", "atleast:3"], "at least 3 of 2"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--error", 0], "expected a share of the records above 0"),
@@ -176,13 +176,13 @@ def test_a_draft_is_refused_unless_it_is_accepted(folder: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--query", "smoker=true,age>=20,colour=red,town=north"], "release one with --k 4"),
+        (["--query", "smoker=true,age>=20,colour=red,town=north"], "with --k 4"),
         (["--query", "smoker=maybe"], "maybe"),
         (["--query", "shoe=1"], "shoe"),
         (["--query", "smoker"], "expected attribute=value"),
         (["--query", "age>=25"], "age"),
         (["--query", "age>=0"], "holds for every value of 'age'; leave it out"),
-        (["--query", "smoker=true", "--predicate", "nand"], "expected or, and, or atleast:R"),
+        (["--query", "smoker=true", "--predicate", "nand"], "expected 'or', 'and' or 'atleast:R'"),
         (["--query", "smoker=true", "--predicate", "atleast:2"], "at least 2 of 1"),
         (["--query", "smoker=true", "--confidence", 95], "between 0 and 1, found 95.0"),
         (["--query", "smoker=true", "--query", "smoker=true,smoker=false"], "holds for no value of 'smoker'"),
@@ -229,7 +229,7 @@ def test_an_error_that_is_not_reached_is_refused_with_what_would_do_before_the_t
         refuse("summary", "release", tmp_path / "none.csv", "--n0", 300, *some, "-o", tmp_path / "s.npz"),
     ):
         assert "n = 300 is too small for the error 0.01" in flat(text)
-        assert "would do at this budget; or epsilon = " in flat(text)
+        assert "is sufficient at this budget; or epsilon = " in flat(text)
     refused = refuse(
         "summary",
         "release",

@@ -322,7 +322,7 @@ def test_files_that_are_no_tables_are_refused(table: Path, content: bytes, messa
         ("ages,sexes\n1,F\n", r"'age'; did you mean 'ages'\?"),
         (
             "5,F\n",
-            r"'age'\n.*'sex'\n.*columns of the table: '5', 'F'\n.*has no line of names, give the names",
+            r"'age'\n.*'sex'\n.*columns of the table: '5', 'F'\n.*has no header line, give the names",
         ),
         ("sex;age\nF;5\n", "separated by semicolons"),
         ("sex\tage\nF\t5\n", "separated by tabs"),

@@ -101,7 +101,7 @@ def test_ten_thousand_equal_candidates_fit_into_the_words() -> None:
 
 
 def test_a_range_that_tells_no_scores_apart_is_refused() -> None:
-    with pytest.raises(PlanError, match="could not tell scores apart.*choose a smaller range"):
+    with pytest.raises(PlanError, match="could not distinguish scores.*choose a smaller range"):
         selection_weights([1, 2], range_=Decimal(70), spread=2)
     assert clamp_of(Decimal(69), 2) == 1
 

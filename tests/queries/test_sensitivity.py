@@ -176,7 +176,7 @@ def test_constant_clauses_move_no_count_but_when_a_record_comes() -> None:
     clauses = clauses_of([([], 1), ([], 0), ([(0, 0, True)], 2), ([(0, 0, True)], 1), ([(1, 1, False)], 3)])
     found = count_sensitivity(clauses, np.array([1, 3]))
     assert (found.add_remove, found.replace) == exact(clauses, [1, 3]) == (3, 0)
-    assert found.how == "no query tells two records apart"
+    assert found.how == "no query distinguishes two records"
     none = count_sensitivity(clauses.take([]), np.array([1, 3]))
     assert (none.add_remove, none.replace) == (0, 0)
 

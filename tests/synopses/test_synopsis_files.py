@@ -186,7 +186,7 @@ def test_files_that_state_another_cost_than_that_of_their_plan_are_refused(
 ) -> None:
     with pytest.raises(
         TranscriptError,
-        match="not what its plan costs|does not say what it cost: epsilon|a charge that is none",
+        match="not what its plan costs|cost is incomplete: epsilon|a charge that is none",
     ):
         made(kind).read(rewritten(made(kind), tmp_path / "changed.npz", OF_A_PLAN[what]))
 

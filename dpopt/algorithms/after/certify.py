@@ -249,7 +249,7 @@ def proven_by(relaxed: RelaxationBound, bound: int, problem: MaxCsp) -> str:
 
 
 def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -> None:
-    """Hold rounds from a file against the run: all but the proofs is computed again.
+    """Validate rounds from a file by the run: all but the proofs is computed again.
 
     The multipliers of a proof are not stored: a proven bound between the best value on file and the sum of the positive
     weights is taken as it stands.

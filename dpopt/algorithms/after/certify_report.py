@@ -1,4 +1,4 @@
-"""What `dpopt certify` writes and says: the file of certified rounds, and the summary over them."""
+"""What `dpopt certify` writes and prints: the file of certified rounds, and the summary over them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def check_target(target: Path, folder: Path) -> None:
 
 
 def transcript_hash(folder: Path) -> str:
-    """Return the SHA-256 of a release's transcript: it is public, and tells which run a file of bounds belongs to."""
+    """Return the SHA-256 of a release's transcript: it is public, and identifies the run that a file of bounds belongs to."""
     with (folder / TRANSCRIPT).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -8,6 +8,6 @@ Source: Gaboardi et al. 2014 (DualQuery); Vietri et al. 2020 (DQRS).
 | accuracy.py, simulation.py, binary_simulation.py | what a plan promises and is predicted to do, on wide tables too |
 | driver.py, statement.py | the rounds, played or read again; what they certify |
 | dqrs_plan.py | DQRS, which draws fewer queries anew |
-| free_attributes.py | what fills attributes that no drawn query speaks of |
+| free_attributes.py | the values of attributes that no drawn query mentions |
 | certified_accuracy.py | what bounds on the rounds prove of a run |
 """

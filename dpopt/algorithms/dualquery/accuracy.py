@@ -17,7 +17,7 @@ class ProvenError:
     Attributes
     ----------
     bound : float
-        The sum of the parts; a value of 1 or more says nothing, since errors never exceed 1.
+        The sum of the parts; it is informative only below 1, since errors never exceed 1.
     failure : float
         Probability beta with which it may fail.
     learning, sampling, solver : float
@@ -114,7 +114,7 @@ def parameters_for_accuracy(
         If accuracy or failure lies outside (0, 1).
     """
     if not 0 < accuracy < 1:
-        raise PlanError(f"the accuracy is a largest error between 0 and 1, found {accuracy}")
+        raise PlanError(f"the largest error allowed: found {accuracy}, expected a share above 0 and below 1")
     check_failure(failure)
     rounds = ceil(16 * log(2 * queries) / accuracy**2)
     draws = ceil(48 * (log_universe + log(2 * rounds / failure)) / accuracy**2)

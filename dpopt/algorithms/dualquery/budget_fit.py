@@ -167,7 +167,7 @@ class BudgetFit:
         )
 
     def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
-        """Return whether the numbers make a plan that the budget covers and that tells something about the records."""
+        """Return whether the numbers make a plan that the budget covers and that depends on the records."""
         enough = rounds >= 2 or self._request.options.rounds is not None
         return enough and self.allowed(rounds, draws, float(step))
 
@@ -186,7 +186,7 @@ class BudgetFit:
         if rounds < 2 and self._request.options.rounds is None:
             raise PlanError(
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
-                "Raise the budget, or give --rounds 1 for a release that tells nothing about the records"
+                "Raise the budget, or give --rounds 1 for a release that does not depend on the records"
             )
         return replace(base, rounds=rounds, draws=draws, step=step, chosen_by=chosen_by)
 

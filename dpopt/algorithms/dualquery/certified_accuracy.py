@@ -1,4 +1,4 @@
-"""What the accuracy theorem says of a finished run: with the gaps that its best responses turned out to have.
+"""The bound of the accuracy theorem on a finished run: with the gaps that its best responses turned out to have.
 
 A function of plan and transcript (and of bounds computed from them), so it may be published, and replay gives it again.
 """

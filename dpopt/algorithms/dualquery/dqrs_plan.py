@@ -19,7 +19,7 @@ from dpopt.queries.workloads.workload import Workload
 
 DEFAULT_DQRS_STEP = Decimal("0.7")
 MARGIN_SHARE = Decimal("0.1")
-"""c over eta: large enough that the outcome "drawn again" tells little, small enough that most queries are kept."""
+"""c over eta: large enough that the outcome "drawn again" reveals little, small enough that most queries are kept."""
 
 MOST_DQRS_ROUNDS = 5_000
 _ROUNDS_PER_DRAW = 5.9

@@ -107,7 +107,7 @@ class DualQueryPlan(CodedPlan):
         if self.step > _LARGEST_RATE * self.size:
             raise PlanError(
                 f"the step eta = {self.step} is too large for a public size of {self.size:,}: "
-                f"eta / n is at most {_LARGEST_RATE}, beyond which the sampler cannot tell scores apart"
+                f"eta / n is at most {_LARGEST_RATE}, beyond which the sampler cannot distinguish scores"
             )
         if self.rounds * (self.size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(

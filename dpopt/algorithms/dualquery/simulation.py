@@ -80,7 +80,7 @@ def predict_error(
     density: float | None = None,
     on_round: Callable[[int, int], None] = lambda number, rounds: None,
 ) -> PredictedError:
-    """Play the plan on public populations and return the mean of the errors; no private record is touched.
+    """Play the plan on public populations and return the mean of the errors; no private record is read.
 
     The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads of more
     than 200,000 queries are represented by a public random part, and the best responses are searched with less effort, which
@@ -162,7 +162,7 @@ def _predict_on_binary(
 
 
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
-    """Return the cells of so many marginals, chosen at random in public, as are written out and held against records.
+    """Return the cells of so many marginals, chosen at random in public, as are written out and answered by records.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def share_of_records(
 
 
 def simulated_clauses(workload: Workload) -> Clauses:
-    """Return the clauses on which baselines are held against a prediction: all, or a public random part.
+    """Return the clauses on which baselines are compared with a prediction: all, or a public random part.
 
     Raises
     ------

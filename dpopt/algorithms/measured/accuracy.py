@@ -21,7 +21,7 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
     discrete Laplace noise (`_laplace_tail`).
 
     Projection onto marginals: with a the exact weighted projection of the noisy shares, q the true ones, S the sum of the
-    marginals' n^2 / sigma^2 and |X| the number of records that there could be,
+    marginals' n^2 / sigma^2 and |X| the number of possible records,
 
         E sum_i (n / sigma_i)^2 (a_i - q_i)^2  <=  sqrt(2 S ln |X|):
 

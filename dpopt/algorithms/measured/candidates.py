@@ -17,7 +17,7 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.schema.domains import Domains
 
 MOST_CELLS = 250_000
-"""Marginals with more cells are never measured as a whole: their cells would drown in noise; their parts are."""
+"""Marginals with more cells are never measured as a whole, since noise would exceed their counts; their parts are."""
 
 
 def domains_of(workload: Workload) -> Domains:

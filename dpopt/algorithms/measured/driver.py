@@ -75,7 +75,7 @@ def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
         sensitivity = measurement.sensitivity(plan.relation, workload.schema.sizes)
         if sensitivity != planned.sensitivity:
             raise PlanError(
-                f"the plan says that one record moves {planned.sensitivity:,} counts of {planned.name!r}; it moves up to "
+                f"the plan states the sensitivity {planned.sensitivity:,} of {planned.name!r}; it is up to "
                 f"{sensitivity:,}. The plan was changed, or belongs to another workload"
             )
 

@@ -30,7 +30,7 @@ class PlannedMeasurement:
     Attributes
     ----------
     name : str
-        Tells measurements apart; it is the label of the charge.
+        Label of the charge, which identifies the measurement.
     attributes : tuple of int or None
         Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
         attributes, and None for all queries of the workload, one by one.
@@ -134,7 +134,7 @@ class FitPlan:
                 raise PlanError(f"{name} must be a finite number of at least 0, found {value!r}")
         refuse_two_aims(self.smoothing, self.columns)
         if self.smoothing == 0 and self.snapshots > 1:
-            raise PlanError("without smoothing the records come to rest; keep one snapshot of them")
+            raise PlanError("without smoothing the fit converges; keep one snapshot of the records")
         if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
             raise PlanError(f"the seconds of a fit must be a finite number above 0, found {self.seconds!r}")
 

@@ -26,7 +26,7 @@ from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
 
 MOST_MEASURED_CELLS = 5_000_000
-"""A transcript holds every measured count; beyond this many a run that measures them all would drown in noise anyway."""
+"""A transcript holds every measured count; beyond this many the noise would be larger than the counts anyway."""
 
 ONE_WAY_SHARE = 0.1
 """Share of an adaptive plan's budget for the one-way marginals that it starts from."""
@@ -111,7 +111,7 @@ def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
 
 
 def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
-    """Return how records are fitted: what the user says, and else smoothed by the signal-to-noise ratio of the counts."""
+    """Return how records are fitted: as the options ask for, or else smoothed by the signal-to-noise ratio of the counts."""
     most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
     plain = asked.records or min(_PLAIN_RECORDS, most)
     if asked.column_generation:
@@ -269,7 +269,7 @@ def _refuse_many(counts: int, algorithm: str) -> None:
     if counts > MOST_MEASURED_CELLS:
         raise PlanError(
             f"--algorithm {algorithm} measures every count, and the workload has {counts:,} (at most "
-            f"{MOST_MEASURED_CELLS:,}): they would drown in noise. Use adaptive, fem or dualquery"
+            f"{MOST_MEASURED_CELLS:,}): the noise would be larger than the counts. Use adaptive, fem or dualquery"
         )
 
 

@@ -339,7 +339,7 @@ def _distance(entry: Entry) -> float:
 
 
 def _read_records(job: Job, entry: Entry) -> SyntheticRecords:
-    """Return the weighted records of a transcript, held against schema and rules.
+    """Return the weighted records of a transcript, validated by schema and rules.
 
     Raises
     ------

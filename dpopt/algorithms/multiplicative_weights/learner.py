@@ -106,7 +106,7 @@ class Learner:
     def records(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64]]:
         """Return distinct weighted records (r, d) in lexicographic order that stand for a distribution, and their weights (r,).
 
-        Attributes that no query and no rule speaks of get public random codes. Records of wide tables of zeros and ones are
+        Attributes that no query and no rule mentions get public random codes. Records of wide tables of zeros and ones are
         bits.
         """
         cells, weights = weighted_cells(p, self._plan.learning.records)

@@ -73,7 +73,7 @@ class Learning:
             ):
                 raise PlanError(f"the {name} must be a finite number of at least 0, found {value!r}")
         if not self.pull > 0:
-            raise PlanError("the pull must be above 0: without it nothing is learnt")
+            raise PlanError("the pull must be above 0: without it the distribution is never updated")
         whole_number("the number of replays", self.replays, least=0)
         whole_number("the number of last replays", self.last_replays, least=0)
         if whole_number("the number of records", self.records, least=1) > MOST_RECORDS:

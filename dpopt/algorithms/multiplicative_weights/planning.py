@@ -228,7 +228,7 @@ class _Maker:
 
 
 def _what_is_selected(asked: MWEM, workload: Workload) -> str:
-    """Return what is selected: what the user says; else whole marginals for mwem where there are some."""
+    """Return what is selected: what `select` asks for; else whole marginals for mwem where there are some."""
     if asked.select == MARGINALS and workload.marginals is None:
         raise PlanError(
             "--select marginals needs a workload of marginals; leave it out, or use --select queries"

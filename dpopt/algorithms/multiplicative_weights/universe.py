@@ -1,4 +1,4 @@
-"""The universe of a workload: the attributes that queries and rules speak of, and the refusal of one that is too large."""
+"""The universe of a workload: the attributes that queries and rules mention, and the refusal of one that is too large."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
             else "projection or dualquery"
         )
         raise PlanError(
-            f"--algorithm {algorithm} holds one number for every record that there could be, and the {len(counts)} attributes "
-            f"that the workload speaks of have {size} combinations (at most {MOST_CELLS:,} = 2^26). Use --algorithm {others}, "
+            f"--algorithm {algorithm} keeps a probability for every possible record, and the {len(counts)} attributes that the "
+            f"workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use --algorithm {others}, "
             "or queries over fewer attributes"
         )
     return ProductUniverse(domains, mentioned)
@@ -57,7 +57,7 @@ def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.
         return None
     circuit = workload.schema.circuit()
     start = np.zeros(universe.cells)
-    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule speaks of these
+    others = np.zeros(len(workload.schema), dtype=np.int32)  # no rule mentions these
     for first in range(0, universe.cells, _BLOCK):
         cells = np.arange(first, min(first + _BLOCK, universe.cells))
         start[cells] = ~circuit.broken(universe.records(cells, others)).any(axis=1)

@@ -31,7 +31,7 @@ class SmallDatabasePlan(PlainPlan):
     selection_range : Decimal
         epsilon of the one selection, an exact decimal.
     reach : Decimal
-        Errors above it are told apart no more, in (0, 2].
+        Larger errors are treated as equal to it; in (0, 2].
     size : int
         Public n (replace-one) or n0 (add-remove).
     relation : NeighbouringRelation

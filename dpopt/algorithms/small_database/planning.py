@@ -88,14 +88,14 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
     Raises
     ------
     PlanError
-        If the universe is too large, the bound says nothing (unless the number of
+        If the universe is too large, the bound is not informative (unless the number of
         records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
     """
     range_ = largest_range(request.budget, request.relation)
     shape = Shape.of(Universe.of(workload))
     if shape.elements > MOST_ELEMENTS:
         raise PlanError(
-            f"the workload tells {shape.elements:,} classes of records apart, and smalldb draws over at most "
+            f"the workload distinguishes {shape.elements:,} classes of records, and smalldb draws over at most "
             f"{MOST_ELEMENTS:,}. {_instead(shape, float(range_))}"
         )
     _refuse_the_impossible(request, shape, float(range_))
@@ -144,15 +144,15 @@ def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: flo
     ]
     if not bounds:
         raise PlanError(
-            f"the workload tells {shape.elements:,} classes of records apart, too many for smalldb. "
+            f"the workload distinguishes {shape.elements:,} classes of records, too many for smalldb. "
             f"{_instead(shape, range_)}"
         )
     best = min(bounds, key=lambda bound: bound.total)
     if best.total >= 1:
         raise PlanError(
-            f"no error below 1 can be promised: with m = {best.records} records over {shape.elements:,} classes, the nearest "
-            f"small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one by {best.selection:.2g} "
-            f"more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) + ln 20). "
+            f"no informative bound is possible (below 1): with m = {best.records} records over {shape.elements:,} classes, "
+            f"the nearest small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one by "
+            f"{best.selection:.2g} more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) + ln 20). "
             f"{_instead(shape, range_)} To draw all the same, give --records"
         )
     return best.records
@@ -171,7 +171,7 @@ def _given_records(given: int, shape: Shape) -> int:
 
 
 def _instead(shape: Shape, range_: float) -> str:
-    """Return what would do: the size at which the bound falls below 1 / 4, and other algorithms."""
+    """Return the alternatives: the size at which the bound falls below 1 / 4, and other algorithms."""
     sizes = []
     for records in shape.possible():
         bound = shape.bound(records, range_=range_, size=1)
@@ -197,7 +197,7 @@ def _refuse_the_impossible(request: PlanRequest[SmallDatabase], shape: Shape, ra
 
 
 def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) -> Decimal:
-    """Return the error from which on errors are told apart no more: it is met with probability 2^-50 at most.
+    """Return the error above which errors are treated as equal: it is met with probability 2^-50 at most.
 
     The drawn database errs by more than alpha + (2 / (epsilon n)) (ln N + 35) with probability e^-35, N the number
     of databases.

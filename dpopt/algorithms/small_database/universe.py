@@ -1,4 +1,4 @@
-"""The universe of a small database: the records that a workload can tell apart, and records that stand for them."""
+"""The universe of a small database: classes of records that a workload distinguishes, and a record of each class."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Universe:
     element : (r,) int64 array
         The class of each record, from 0, numbered by first occurrence.
     answers : (k, A) int8 array
-        What each query says of the records of each class, 0 or 1.
+        Value of each query on the records of each class, 0 or 1.
     domains : Domains
         The codes that may occur.
     left_out : (u,) int64 array
@@ -50,7 +50,7 @@ class Universe:
 
     Notes
     -----
-    No query tells two records of a class apart, so the multisets of m classes answer the workload in every way in which the
+    No query distinguishes two records of a class, so the multisets of m classes answer the workload in every way in which the
     multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
     """
 
@@ -87,8 +87,8 @@ class Universe:
         cells, queries = prod(counts.tolist()), len(workload)
         if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
             raise PlanError(
-                f"smalldb lists every record that there could be, over the attributes that are asked about: "
-                f"here {cells:,} with {queries:,} answers each; at most "
+                f"smalldb lists every possible record over the attributes that queries name: here {cells:,} records with "
+                f"{queries:,} answers each; at most "
                 f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )
@@ -125,7 +125,7 @@ class Universe:
 
 
 def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return what each query says of each record, (r, k): 0 or 1."""
+    """Return the value of each query on each record, (r, k): 0 or 1."""
     if isinstance(queries, MarginalSet):
         from dpopt.queries.counting.marginal_kernels import cells_of_records
 

@@ -24,18 +24,24 @@ def certify(
         str,
         typer.Option(
             "--solver",
-            help="Asked for a bound and a better record where the proven bound leaves a gap; none: proven bounds only.",
+            help="Solver that looks for a bound and a better record where the proven bound leaves a gap; none for proven "
+            "bounds only.",
         ),
     ] = "cp-sat",
     formulation: options.FormulationOption = None,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time limit of that search per round.")] = 10.0,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Time limit of that search in each round, in seconds.")
+    ] = 10.0,
     rounds: Annotated[
-        str, typer.Option("--round-numbers", help="all, or numbers and ranges: 1,5-9.")
+        str,
+        typer.Option("--round-numbers", help="Rounds to bound: all, or numbers and ranges such as 1,5-9."),
     ] = "all",
     lp_solver: Annotated[
         str | None,
         typer.Option(
-            "--lp-solver", help="Gives the duals; a solver of linear programs, see 'dpopt solvers'."
+            "--lp-solver",
+            help="Solver of linear programs, for the dual values of proven bounds; the first available one if left out. See"
+            " 'dpopt solvers'.",
         ),
     ] = None,
     lift: Annotated[
@@ -52,7 +58,8 @@ def certify(
         typer.Option(
             "-o",
             "--out",
-            help="JSON file, written after every round; its rounds are trusted and not done again. Not in the release folder.",
+            help="JSON file of the bounds, written after every round, outside the release folder. If it exists it is "
+            "continued: its proven bounds are trusted.",
         ),
     ] = None,
     as_json: options.JsonOption = False,
@@ -107,7 +114,7 @@ def certify(
 
 
 def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:
-    """Return the rounds on file, held against the run; errors name the file."""
+    """Return the rounds on file, validated by the run; errors name the file."""
     from dpopt.algorithms.after.certify import check_known
     from dpopt.algorithms.after.certify_report import read_rounds
 

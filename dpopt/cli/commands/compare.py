@@ -26,7 +26,10 @@ def compare(
     ] = None,
     transcript: Annotated[
         Path | None,
-        typer.Option("--release", help="A finished release folder, in place of instances: its rounds."),
+        typer.Option(
+            "--release",
+            help="A finished release of dualquery, whose rounds are the problems, in place of instances.",
+        ),
     ] = None,
     rounds: Annotated[
         str, typer.Option("--round-numbers", help="Rounds of the release: all, or 1,10,20-25.")
@@ -39,7 +42,7 @@ def compare(
         ),
     ] = "local-search,cp-sat,highs:per-literal",
     seconds: Annotated[
-        float, typer.Option("--seconds", help="Time limit of each solver on each case.")
+        float, typer.Option("--seconds", help="Time limit of each solver on each problem, in seconds.")
     ] = 20.0,
     threads: options.ThreadsOption = 1,
     seed: Annotated[int, typer.Option("--seed", help="Seed of every solver.")] = 0,
@@ -55,9 +58,9 @@ def compare(
 ) -> None:
     """Run solvers on the same best-response problems with equal limits, each in a process of its own.
 
-    The one exception: solvers from outside (entry points) may run in this one.
+    The one exception: a third-party solver (entry point) may run in this one.
 
-    Values are re-evaluated exactly; a crash, a hang or a false claim of one solver costs its row and is marked.
+    Values are re-evaluated exactly; a crash, a hang or a false claim of a solver is marked in its row.
     """
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress

@@ -20,7 +20,7 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Make a public population of 50,000 people, release it, evaluate it, and say what was done."""
+    """Make a public population of 50,000 people, release it, evaluate and replay the release, and show each step."""
     if keep is not None:
         from dpopt.releases.folder_files import make_empty
 

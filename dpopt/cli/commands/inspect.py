@@ -43,8 +43,8 @@ def replay(
     if absent:
         console().print(f"{_listed(absent)}: not in {folder}, so that there was nothing to compare with.")
     console().print(
-        f"{_listed(INPUTS)} were read and not rebuilt: what the first three say has the fingerprint that the transcript begins "
-        "with, and their spelling was not compared"
+        f"{_listed(INPUTS)} were read and not rebuilt: the first three have the fingerprint that stands in the "
+        "transcript; the bytes of these files were not compared"
     )
 
 

@@ -29,25 +29,36 @@ def plan(
         int | None,
         typer.Option(
             "--n",
-            help="Number of records: public under replace; under add-remove a guess, as a release measures the number "
-            "(--n0 declares one instead).",
+            help="Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
+            "release measures the number (or takes that of --n0).",
         ),
     ] = None,
     spending: options.SpendingOptions,
     unit: options.UnitOptions,
     accuracy: Annotated[
         float | None,
-        typer.Option("--error", help="The largest error allowed: the paper's parameters for it."),
+        typer.Option(
+            "--error",
+            help="In place of a plan: the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
+            "and what each accountant charges for them.",
+        ),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Probability for --error.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Probability with which the error of --error holds.")
+    ] = 0.95,
     algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
-    predict: Annotated[bool, typer.Option("--predict/--no-predict", help="Simulate the errors.")] = True,
+    predict: Annotated[
+        bool,
+        typer.Option(
+            "--predict/--no-predict", help="Predict the errors by simulation on public synthetic data."
+        ),
+    ] = True,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Plan a run: what each accountant charges, the proven bound, and the predicted errors. Touches no record."""
+    """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms.asked import Terms
     from dpopt.algorithms.explain import explain, explain_accuracy
@@ -65,7 +76,9 @@ def plan(
         from dpopt.queries.workloads.workload import parse_workload
 
         if unit.rows_per_person is not None:
-            raise PlanError("--error is the paper's, for single records; leave --rows-per-person out")
+            raise PlanError(
+                "--error shows the paper's parameters, which are for single records; leave --rows-per-person out"
+            )
         if spending.rho is not None:
             raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
         if algorithm.given:
@@ -117,10 +130,12 @@ def plan(
 def _size(relation: NeighbouringRelation, n: int | None, n0: int | None) -> int:
     """Return the number of records to plan for: n, or under add-remove the n0 that a release would declare."""
     if n0 is not None and relation.value != "add-remove":
-        raise PlanError(f"under {relation.describe()} the public size is --n; leave --n0 out")
+        raise PlanError(
+            f"--n0 is for add-remove; under {relation.describe()} give the number of records by --n"
+        )
     if n is not None and n0 is not None:
         raise PlanError(
-            "give --n, a guess of a number that is measured, or --n0, the one that is declared; found both"
+            "found --n and --n0; give --n, a guess of the number that a release measures, or --n0, the number that it declares"
         )
     if n is None and n0 is None:
         raise PlanError("the plan needs a number of records: give --n")

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 TimingsOption = Annotated[
     Path | None,
-    typer.Option("--timings", help="Write seconds by stage to this file. They depend on the table: keep it."),
+    typer.Option(
+        "--timings",
+        help="Write the seconds of each stage to this file. They depend on the table: do not publish them.",
+    ),
 ]
 LogOption = Annotated[
     Path | None,
     typer.Option(
         "--log",
-        help="Append a JSON line per stage and round to this file, at once. It depends on the table: keep it.",
+        help="Append a JSON line to this file when a stage or a round ends. It depends on the table: do not publish it.",
     ),
 ]
 
@@ -50,23 +53,28 @@ def release(
     ] = False,
     rows: Annotated[
         int | None,
-        typer.Option("--rows", help="Write this many rows; without it, distinct records with weights."),
+        typer.Option(
+            "--rows", help="Write this many rows without weights; if left out, distinct records with weights."
+        ),
     ] = None,
     file_format: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="csv or parquet, that of the table if left out; npz (the usual one) or baskets for wide tables.",
+            help="Format of the records: csv or parquet, that of the table if left out; for wide tables npz (default) or "
+            "baskets.",
         ),
     ] = None,
     predict: Annotated[
         bool,
-        typer.Option("--predict/--no-predict", help="Simulate the errors on public synthetic data first."),
+        typer.Option(
+            "--predict/--no-predict", help="Predict the errors by simulation on public synthetic data first."
+        ),
     ] = True,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
     from dpopt.algorithms.synthesize import synthesize
@@ -111,7 +119,7 @@ def resume(
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
 

@@ -21,14 +21,15 @@ def reweight(
     rows: Annotated[
         int | None,
         typer.Option(
-            "--rows", help="So many rows without weights, in place of distinct records with weights."
+            "--rows", help="Write this many rows without weights; if left out, distinct records with weights."
         ),
     ] = None,
     table: Annotated[
         Path | None,
         typer.Option(
             "--evaluate",
-            help="Also compare both with this table. NOT private: the figures are shown and stored nowhere.",
+            help="Also compare the release before and after with this table. NOT private: the figures are shown and stored"
+            " nowhere.",
         ),
     ] = None,
     reading: options.LayoutOptions,

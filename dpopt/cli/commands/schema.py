@@ -1,4 +1,4 @@
-"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` holds a table against a schema and its rules.
+"""`dpopt schema infer` drafts a schema from a table; `dpopt schema check` validates a table by a schema and its rules.
 
 What the owner sees of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is stored
 nowhere.
@@ -70,7 +70,7 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
     numbered = "rows of data" if all_rows else "the rows that are counted, without the others,"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
-        f"{len(report.names):,} rules; {numbered} are counted from 1, without the line of names. Synthetic records will "
+        f"{len(report.names):,} rules; {numbered} are counted from 1, without the header line. Synthetic records will "
         "obey all rules. This is for the owner of the table, and is stored nowhere."
     )
 
@@ -98,7 +98,7 @@ def infer(
     for note in notes:
         shown.print(f"note: {note}")
     shown.print(
-        f"{len(drafted)} attributes drafted in {out}. The draft is read off private data: values and bin edges may tell about "
+        f"{len(drafted)} attributes drafted in {out}. The draft is read off private data: values and bin edges may reveal "
         'records. Review it against what is publicly known, then set "draft": false in the file.',
         markup=False,
     )
@@ -119,7 +119,7 @@ def check(
 ) -> None:
     """Check a schema, whether its rules can be obeyed together and, if given, whether TABLE fits and which rows break them.
 
-    What it says of TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
+    What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
     from dpopt.private.evaluation.broken_rules import broken_rows
     from dpopt.private.readers.read_table import fit_of_table

@@ -61,7 +61,7 @@ def names_of_columns(path: Path) -> list[str]:
 def reading_now(job_of: Callable[[], Job | Asked], given: LayoutOptions) -> TableReading | None:
     """Return how the file of a wide table is read that is held beside a release; None: as the release read it.
 
-    A layout stands with the options beside it, as for a new release. Without one, the options replace what the release says.
+    A layout stands with the options beside it, as for a new release. Without one, the options replace those of the release.
 
     Raises
     ------

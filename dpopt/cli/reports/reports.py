@@ -98,7 +98,7 @@ def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
         return []
     lines = [f"chosen:    {chosen['because']}"]
     for name, found in chosen["considered"].items():
-        said = found.get("out_of_the_question")
+        said = found.get("not_applicable")
         figures = (
             f"no: {said}"
             if said is not None
@@ -137,7 +137,7 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             f"proven:    largest error at most {proven['bound']:.4f} with probability "
             f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}"
             if proven["says_something"]
-            else "proven:    nothing: the bound on the largest error is not below 1"
+            else "proven:    no informative bound: that on the largest error is not below 1"
         )
     if predicted is not None:
         rounds = predicted.get("simulated_rounds")

@@ -22,8 +22,8 @@ BoxesOption = Annotated[
     str,
     typer.Option(
         "--ranges",
-        help="For which boxes the budget is spread: all (their mean), or sizes such as sizes:1x1,16x16,4x256 (each beside what "
-        "a plain plan has there).",
+        help="What the plan minimizes: all (the mean variance over all boxes), or the largest variance over sizes such as "
+        "sizes:1x1,16x16,4x256, each divided by that of a simple strategy.",
     ),
 ]
 ShapesOption = Annotated[
@@ -39,7 +39,8 @@ GridEstimateOption = Annotated[
     str,
     typer.Option(
         "--estimate",
-        help="divided (none negative, empty cells nearly exact) or least-squares (unbiased; cells may be negative).",
+        help="How cells are made consistent: divided (none negative, empty cells nearly exact) or least-squares (unbiased,"
+        " cells may be negative).",
     ),
 ]
 
@@ -57,7 +58,7 @@ def plan(
     ordered: shared.OrderedOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say which blocks would be measured with how much noise, and the errors to expect: before any table is read."""
+    """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.ranges.grids import blocks_shape
     from dpopt.synopses.histograms.grids.grid_plan import blocks_name, plan_grid
     from dpopt.synopses.histograms.release_histogram import declared_bins
@@ -164,7 +165,9 @@ def export(
             help="New file: .csv (a line for each cell: count, standard error, interval) or .png (of two columns).",
         ),
     ],
-    whole: Annotated[bool, typer.Option("--whole", help="CSV: whole numbers.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="For .csv: round the estimate to whole numbers.")
+    ] = False,
     estimate: GridEstimateOption = "divided",
 ) -> None:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""

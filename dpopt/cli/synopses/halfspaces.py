@@ -36,8 +36,8 @@ def print_plan(planned: HalfspacePlan) -> None:
         f"off by {predicted.typical:.2g}), {predicted.noise:.2g} for the noise"
     )
     shared.say(
-        f"each of them counted with noise of its own: within {predicted.direct:.3g}; this release is worth it from "
-        f"{predicted.worth:,} queries on"
+        f"separate noise on each of them: within {predicted.direct:.3g}; this release is more accurate for "
+        f"{predicted.worth:,} queries or more"
     )
 
 
@@ -53,14 +53,15 @@ BoundsOption = Annotated[
     str | None,
     typer.Option(
         "--bounds",
-        help="Or: public bounds LOW:HIGH of all columns; each is centred and scaled, so that rows have length 1 at most.",
+        help="In place of --normalise: public bounds LOW:HIGH of all columns; each is centred and scaled, so that rows "
+        "have length 1 at most.",
     ),
 ]
 SchemaOption = Annotated[
     Path | None,
     typer.Option(
         "--schema",
-        help="Or: a schema file (JSON) whose numeric attributes have the bounds of the columns. Public.",
+        help="In place of --bounds: a schema file (JSON) whose numeric attributes have the bounds of the columns. Public.",
     ),
 ]
 MarginOption = Annotated[
@@ -81,7 +82,7 @@ DirectionsOption = Annotated[
     int | None,
     typer.Option(
         "--directions",
-        help="|U|, how many canonical directions each projection has, antipodes among them: even. Chosen if left out.",
+        help="|U|, how many directions each projection has, an even number that includes antipodes; chosen if left out.",
     ),
 ]
 MeasuredOption = Annotated[
@@ -93,7 +94,7 @@ MeasuredOption = Annotated[
     ),
 ]
 QueriesOption = Annotated[
-    int, typer.Option("--queries", help="For how many queries together errors are predicted.")
+    int, typer.Option("--queries", help="Number of queries for which errors are predicted simultaneously.")
 ]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Seed of the projections. Public; no private draw depends on it.")
@@ -102,7 +103,7 @@ CopiesOption = Annotated[
     int,
     typer.Option(
         "--copies",
-        help="Signs that an entry of a projection adds up; 1 are the paper's matrices (see the documentation).",
+        help="Number of random signs that an entry of a projection adds up; 1 gives the paper's matrices.",
     ),
 ]
 
@@ -126,7 +127,9 @@ def plan(
     margin: MarginOption,
     n: shared.NOption = None,
     n0: shared.N0Option = None,
-    coordinates: Annotated[int | None, typer.Option("--attributes", help="Number of coordinates.")] = None,
+    coordinates: Annotated[
+        int | None, typer.Option("--attributes", help="Number of coordinates, in place of --columns.")
+    ] = None,
     columns: shared.ColumnsOption = None,
     spending: options.SpendingOptions,
     shape: ShapeOptions,
@@ -136,7 +139,7 @@ def plan(
     ] = 0.1,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say what would be measured with how much noise, and the errors to expect: before any table is read."""
+    """Show what would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
     from dpopt.synopses.halfspaces.halfspace_theory import corrected_parameters, printed_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
@@ -175,7 +178,7 @@ def plan(
     for name, one in theory.items():
         shared.say(
             f"theorem ({name}), error {theorem_error:g}: T = {one.dimension:,}, m = {one.projections:,}, |U| = 10^"
-            f"{one.log10_directions:,.0f}, 10^{one.log10_records:,.0f} records at epsilon {at:g}: out of reach"
+            f"{one.log10_directions:,.0f}, 10^{one.log10_records:,.0f} records at epsilon {at:g}: not practical"
         )
 
 
@@ -235,13 +238,14 @@ def answer(
     query_file: Annotated[
         Path | None,
         typer.Option(
-            "--query-file", help="CSV file of such vectors, one in each line; a line of names may be first."
+            "--query-file", help="CSV file of such vectors, one on each line; a header line may be first."
         ),
     ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
-            "--margin", help="What is promised of the queries; the margin that was planned for if left out."
+            "--margin",
+            help="Margin that you promise for the queries and all records; the margin of the plan if left out.",
         ),
     ] = None,
     estimate: Annotated[
@@ -253,7 +257,10 @@ def answer(
         ),
     ] = None,
     nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="Arcs: from bins of angles that are not below 0.")
+        bool,
+        typer.Option(
+            "--nonnegative", help="With arcs: answer from the nearest bins of angles that are not negative."
+        ),
     ] = False,
     confidence: shared.ConfidenceOption = 0.95,
     as_json: options.JsonOption = False,
@@ -288,7 +295,7 @@ def answer(
         print_json({"columns": list(names), "answers": shared.answers_json(labels, found)})
         return
     shared.print_table(
-        ("query", "share of records", f"within ({100 * confidence:g}%)", "of it projections", "noise"),
+        ("query", "share of records", f"within ({100 * confidence:g}%)", "error of projections", "of noise"),
         [
             (text, *(f"{share:.4f}" for share in (one.value, one.bound, one.bias, one.noise)))
             for text, one in zip(labels, found, strict=True)

@@ -21,10 +21,10 @@ RangesOption = Annotated[
     str | None,
     typer.Option(
         "--ranges",
-        help="For which ranges the budget is spread over the levels of a tree: all (their mean), worst (the worst one), "
-        "sizes:1,64,1024 (each of these sizes beside what a plain strategy has there), or file:PATH (the weighted mean of the "
-        "ranges in a CSV file: a:b,weight in each line; public). With a hierarchy: nodes (the mean of its groups), all, sizes, "
-        "file.",
+        help="What the plan minimizes: all (the mean variance over all ranges), worst (the largest variance of any range),"
+        " sizes:1,64,1024 (the largest variance over these sizes, each divided by that of a simple strategy), or "
+        "file:PATH (the weighted mean variance over the ranges of a public CSV file with lines a:b,weight). With a "
+        "hierarchy: nodes (the mean variance of its groups), all, sizes or file.",
         show_default="all, or nodes",
     ),
 ]
@@ -32,16 +32,16 @@ HierarchyOption = Annotated[
     Path | None,
     typer.Option(
         "--hierarchy",
-        help="JSON file of nested lists of bins, by labels or positions: count the bins and the groups of this hierarchy. "
-        "Public.",
+        help="Public JSON file of nested lists of bins, by labels or positions: the levels of this hierarchy are measured.",
     ),
 ]
 EstimateOption = Annotated[
     str,
     typer.Option(
         "--estimate",
-        help="Which consistent counts: divided (none negative, wide ranges kept), least-squares (unbiased), nonnegative (the "
-        "nearest), whole (the nearest whole numbers), zeroing (Hay et al.).",
+        help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
+        "(unbiased), nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay"
+        " et al.).",
     ),
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt histogram release'.")]
@@ -60,7 +60,7 @@ def plan(
     ordered: shared.OrderedOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say which levels would be measured with how much noise, and the errors to expect: before any table is read."""
+    """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.ranges.bins import Bins
     from dpopt.synopses.histograms.release_histogram import declared_bins, planned_histogram
 
@@ -116,12 +116,13 @@ def answer(
         list[str] | None,
         typer.Option(
             "--query",
-            help="Range a:b; may be repeated. Numbers: a <= x < b, both edges of bins; positions: bins a to b - 1; values: "
-            "from a to b, both included.",
+            help="Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b. Positions,"
+            " without a schema: bins a to b - 1. Categorical values: from a to b, both included.",
         ),
     ] = None,
     quantiles: Annotated[
-        list[float] | None, typer.Option("--quantile", help="Share between 0 and 1; may be repeated.")
+        list[float] | None,
+        typer.Option("--quantile", help="Quantile to answer, a share between 0 and 1; may be repeated."),
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: EstimateOption = "divided",
@@ -160,7 +161,7 @@ def export(
         ),
     ],
     whole: Annotated[
-        bool, typer.Option("--whole", help="CSV: the estimate, rounded to whole numbers.")
+        bool, typer.Option("--whole", help="For .csv: round the estimate to whole numbers.")
     ] = False,
     estimate: EstimateOption = "divided",
 ) -> None:

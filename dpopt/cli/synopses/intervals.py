@@ -24,35 +24,43 @@ intervals_group = shared.synopsis_group(
 IntervalsOption = Annotated[
     int | None,
     typer.Option(
-        "--intervals", help="One column: the most intervals.", show_default="that with the least error"
+        "--intervals",
+        help="One column: the largest number of intervals.",
+        show_default="that with the least error",
     ),
 ]
 CutsOption = Annotated[
     int | None,
     typer.Option(
-        "--cuts", help="Several columns: how often each is cut.", show_default="as expected to be best"
+        "--cuts",
+        help="Several columns: how often each is cut.",
+        show_default="that with the least expected bound",
     ),
 ]
 WeightsOption = Annotated[
     str,
     typer.Option(
         "--weights",
-        help="One column: measured (intervals are counted with noise) or printed (equal ones, as Blum, Ligett and Roth print "
-        "them).",
+        help="One column: measured (intervals are counted with noise) or printed (equal weights, as in the paper of Blum, "
+        "Ligett and Roth).",
     ),
 ]
 AtomOption = Annotated[
     int,
     typer.Option(
-        "--atom", help="With printed weights: the most records that share a value, for the stated error."
+        "--atom",
+        help="With printed weights: the largest number of records that share a value, for the stated error.",
     ),
 ]
 ErrorOption = Annotated[
     float | None,
-    typer.Option("--error", help="The largest error that will do, as a share of the records; or refuse."),
+    typer.Option(
+        "--error",
+        help="Refuse unless the proven error is at most this share of the records, between 0 and 1.",
+    ),
 ]
 ConfidenceOption = Annotated[
-    float, typer.Option("--confidence", help="With which probability the stated error holds.")
+    float, typer.Option("--confidence", help="Probability with which the stated error holds.")
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt intervals release'.")]
 
@@ -82,7 +90,7 @@ def plan(
     ordered: shared.OrderedOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say what would be searched with how much noise, the error to expect, and whether a tree of counts would be better."""
+    """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
     from dpopt.files.codec import encode
     from dpopt.synopses.histograms.release_histogram import declared_bins
     from dpopt.synopses.intervals.against_trees import tree_beside
@@ -170,7 +178,7 @@ def export(
     ],
     rows: Annotated[
         int | None,
-        typer.Option("--rows", help="CSV: write so many rows of synthetic records in their place."),
+        typer.Option("--rows", help="For .csv: write this many synthetic records in place of the intervals."),
     ] = None,
 ) -> None:
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
@@ -200,7 +208,8 @@ def from_histogram(
         str,
         typer.Option(
             "--by",
-            help="error (least squared differences to the counts of the bins) or depth (most equal numbers of records).",
+            help="What the intervals minimize: error (squared differences to the counts of the bins) or depth (differences"
+            " of their numbers of records).",
         ),
     ] = "error",
     estimate: EstimateOption = "divided",

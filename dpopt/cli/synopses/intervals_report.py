@@ -1,4 +1,4 @@
-"""What `dpopt intervals` says on the terminal: plans, releases, answers."""
+"""What `dpopt intervals` prints: plans, releases, answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def print_plan(planned: PartitionPlan) -> None:
     for sentence in planned.in_words():
         out.print(sentence)
     if share >= 1.0:
-        out.print("no error below all records is proven for so few records and so small a budget")
+        out.print(
+            "the proven error is not informative: at so small a budget it is at least the number of records"
+        )
         return
     what = "range" if len(planned.shape) == 1 else "box"
     out.print(

@@ -42,11 +42,16 @@ ChangesOption = Annotated[
 ]
 QueriesOption = Annotated[
     int | None,
-    typer.Option("--queries", help="For how many points together the error is predicted; all if left out."),
+    typer.Option(
+        "--queries", help="Number of points for which the error is predicted simultaneously; all if left out."
+    ),
 ]
 LargestOption = Annotated[
     int | None,
-    typer.Option("--largest", help="The most literals of a conjunction that is counted."),
+    typer.Option(
+        "--largest",
+        help="Largest number of literals of a counted conjunction; chosen by the plan if left out.",
+    ),
 ]
 SolverOption = Annotated[str, typer.Option("--solver", help="Solver of linear programs.")]
 
@@ -66,7 +71,7 @@ def plan(
     solver: SolverOption = "highs",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
+    """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dataclasses import asdict
 
     from dpopt.synopses.decision_lists.list_files import read_declaration
@@ -122,7 +127,7 @@ def release(
     solver: SolverOption = "highs",
     encoding: options.EncodingOption = "utf-8",
 ) -> None:
-    """Release a summary of LISTS that says at every point which share of them is true there."""
+    """Release noisy counts of LISTS that give at every point the share of rows that are true there."""
     from dataclasses import asdict
 
     from dpopt.private.readers.table_reading import TableReading
@@ -155,7 +160,8 @@ def answer(
     queries: Annotated[
         list[str] | None,
         typer.Option(
-            "--query", help="A point: x1=1,x2=0,... with every variable, or digits. May be repeated."
+            "--query",
+            help="A point: x1=1,x2=0,... with every variable, or digits such as 010. May be repeated.",
         ),
     ] = None,
     query_file: Annotated[
@@ -167,7 +173,7 @@ def answer(
     confidence: shared.ConfidenceOption = 0.95,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say from a released summary which share of the rows is true at points, with bounds. Costs no privacy."""
+    """Give the share of rows that are true at points, from a released summary, with bounds. Costs no privacy."""
     import numpy as np
 
     from dpopt.errors import WorkloadError
@@ -199,7 +205,7 @@ def answer(
         )
         return
     shared.print_table(
-        ("point", "share of rows", f"within ({100 * confidence:g}%)", "of it polynomial"),
+        ("point", "share of rows", f"within ({100 * confidence:g}%)", "error of the polynomial"),
         [
             (point, f"{value:.4f}", f"{bound:.4f}", f"{summary.plan.approximation:.4f}")
             for point, value in zip(shown, values, strict=True)
@@ -211,4 +217,7 @@ def answer(
 def _prediction(planned: ListPlan) -> str:
     every = planned.points == 2 ** len(planned.family.variables)
     points = "all points" if every else f"{planned.points:,} points"
-    return f"{points} within {planned.predicted:.4g} with probability 95 %, of it polynomial {planned.approximation:.2g}"
+    return (
+        f"{points} within {planned.predicted:.4g} with probability 95 %, of which the polynomial's error is "
+        f"{planned.approximation:.2g}"
+    )

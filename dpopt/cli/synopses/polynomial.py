@@ -34,7 +34,7 @@ def polynomial(
     ] = "or",
     k: Annotated[
         int | None,
-        typer.Option("--k", help="Number of literals of a query; a table of values says it itself."),
+        typer.Option("--k", help="Number of literals of a query; not with table:FILE, which determines it."),
     ] = None,
     error: Annotated[
         str | None,
@@ -48,15 +48,15 @@ def polynomial(
     free_constant: Annotated[
         bool,
         typer.Option(
-            "--free-constant", help="OR: the value at 0 may err too. It always may for other predicates."
+            "--free-constant", help="For or: allow an error at s = 0 too, as for all other predicates."
         ),
     ] = False,
     minimise: Annotated[
         str,
         typer.Option(
             "--minimise",
-            help="error; coefficients (the least weighted sum of coefficients with --error, or the least error with "
-            "--coefficient-limit); or noise (the least predicted error of a noisy answer).",
+            help="What is minimized: error; coefficients (the least weighted sum of coefficients with --error, or the "
+            "least error with --coefficient-limit); or noise (the least predicted error of a noisy answer).",
         ),
     ] = ERROR,
     attributes: Annotated[
@@ -69,30 +69,41 @@ def polynomial(
         str,
         typer.Option(
             "--coefficient-weights",
-            help="coefficients: sensitivity (the L1 sensitivity, for Laplace noise) or deviation (the standard deviation of "
-            "an answer with the best Gaussian noise).",
+            help="For --minimise coefficients: their weights, by sensitivity (the L1 sensitivity, for Laplace noise) or "
+            "deviation (the standard deviation of an answer with the best Gaussian noise).",
         ),
     ] = SENSITIVITY,
     coefficient_limit: Annotated[
         str | None,
-        typer.Option("--coefficient-limit", help="coefficients: the largest size allowed of any in --basis."),
+        typer.Option(
+            "--coefficient-limit",
+            help="For --minimise coefficients: the largest size allowed of any coefficient in --basis.",
+        ),
     ] = None,
     basis: Annotated[
         str,
-        typer.Option("--basis", help="Whose coefficients --coefficient-limit is for: monomial or chebyshev."),
+        typer.Option("--basis", help="Basis that --coefficient-limit is for: monomial or chebyshev."),
     ] = "monomial",
-    n: Annotated[int | None, typer.Option("--n", help="noise: the public number of records.")] = None,
-    rho: options.RhoOption = None,
+    n: Annotated[
+        int | None, typer.Option("--n", help="For --minimise noise: the public number of records.")
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option("--rho", help="For --minimise noise: the privacy budget rho in zCDP.")
+    ] = None,
     queries: Annotated[
         int | None,
         typer.Option(
             "--queries",
-            help="noise: how many answers are to be within the error together; all queries on 1 to k "
+            help="For --minimise noise: number of queries for which the error holds simultaneously; all queries on 1 to k "
             "attributes if left out.",
         ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="noise: the probability that all these answers are.")
+        float,
+        typer.Option(
+            "--confidence",
+            help="For --minimise noise: probability with which all these answers are within the error.",
+        ),
     ] = 0.95,
     solver: Annotated[
         str | None,
@@ -103,7 +114,7 @@ def polynomial(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw it with the points of the proof, as PNG.")
+        Path | None, typer.Option("--plot", help="Draw the polynomial with the points of the proof, as PNG.")
     ] = None,
     table: Annotated[
         Path | None,

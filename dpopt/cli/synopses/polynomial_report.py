@@ -94,7 +94,7 @@ def report_polynomial(
     *,
     direct: float | None = None,
 ) -> None:
-    """Print a solution; it is verified once more before "proved" is said.
+    """Print a solution; it is verified once more before it is called proved.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the commands of releases that answer by themselves share: their options, each with one meaning, and how they report."""
+"""What the commands of all synopses share: their options, each with one meaning, and how they report."""
 
 from __future__ import annotations
 
@@ -33,41 +33,57 @@ ColumnsOption = Annotated[
 CountsOption = Annotated[
     str | None,
     typer.Option(
-        "--counts", help="Or: the table has one row for each bin, in order, with its count in this column."
+        "--counts",
+        help="In place of --column: the table has one row for each bin, in order, with its count in this column.",
     ),
 ]
 OrderedOption = Annotated[
-    bool, typer.Option("--ordered", help="The declared values of a categorical column stand in their order.")
+    bool,
+    typer.Option(
+        "--ordered", help="The declared values of a categorical column are ordered as they are listed."
+    ),
 ]
 AcceptDraftOption = Annotated[bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema.")]
 BinsOption = Annotated[
-    str | None, typer.Option("--bins", help="Or: the number of bins; of several columns as in 74x100.")
+    str | None,
+    typer.Option(
+        "--bins", help="In place of a schema: the number of bins; for several columns as in 74x100."
+    ),
 ]
 OutOption = Annotated[Path, typer.Option("-o", "--out", help="New file (.npz) for the release.")]
 NOption = Annotated[
     int | None,
     typer.Option(
         "--n",
-        help="Number of records: public under replace; under add-remove a guess, as a release measures the number (--n0 "
-        "declares one instead).",
+        help="Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a release "
+        "measures the number (or takes that of --n0).",
     ),
 ]
 N0Option = Annotated[
     int | None,
     typer.Option(
         "--n0",
-        help="Under add-remove a public number of records, fixed without looking at the table. Left out, the number is "
-        "measured with 1 % of the budget.",
+        help="Under add-remove: a public number near that of the records, fixed without looking at the table. If left out,"
+        " the number is measured with 1 % of the budget.",
     ),
 ]
 PublicNOption = Annotated[
     int | None,
-    typer.Option("--n", help="Number of records, if it is public; under replace it is known already."),
+    typer.Option(
+        "--n",
+        help="Number of records, if it is public; the estimate then has this total. Not needed under replace.",
+    ),
 ]
 PredicateOption = Annotated[
-    str, typer.Option("--predicate", help="and (all conditions hold), or (at least one), atleast:R.")
+    str,
+    typer.Option(
+        "--predicate",
+        help="and (all conditions hold), or (at least one holds), or atleast:R (at least R hold).",
+    ),
 ]
-ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Of the intervals, or of the bounds.")]
+ConfidenceOption = Annotated[
+    float, typer.Option("--confidence", help="Confidence level of the intervals or bounds, between 0 and 1.")
+]
 _SHOWN = 40  # characters of what was found
 
 _Released = TypeVar("_Released", bound="Synopsis")
@@ -149,7 +165,7 @@ def planned_shape(bins: str | None, columns: object, schema: object) -> tuple[in
     Raises
     ------
     PlanError
-        If neither or both are said, or it is no number of bins.
+        If neither or both are given, or it is no number of bins.
     """
     from dpopt.synopses.histograms.counts_plan import whole_number
 

@@ -26,8 +26,9 @@ EstimateOption = Annotated[
     str,
     typer.Option(
         "--estimate",
-        help="posterior (means under the distribution of the noise), isotonic (the nearest sequence that does not fall), "
-        "least-absolute (the nearest by absolute differences), rounded (the noisy counts, sorted).",
+        help="How the sequence is estimated: posterior (means under the distribution of the noise), isotonic (the nearest "
+        "nondecreasing sequence), least-absolute (the nearest by absolute differences), rounded (the noisy counts, "
+        "sorted).",
     ),
 ]
 SequenceOption = Annotated[
@@ -35,11 +36,15 @@ SequenceOption = Annotated[
     typer.Option("--sequence", help="New CSV file beside it: the counts themselves, the largest first."),
 ]
 LeastOption = Annotated[
-    list[int], typer.Option("--query", help="How many have at least so many; may be repeated.")
+    list[int],
+    typer.Option("--query", help="A number m: how many have a count of at least m? May be repeated."),
 ]
 EdgesOption = Annotated[
     int | None,
-    typer.Option("--edges", help="Number of edges, if it is public; under replace it is known already."),
+    typer.Option(
+        "--edges",
+        help="Number of edges, if it is public; the estimate then has this total. Not needed under replace.",
+    ),
 ]
 DegreesFile = Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")]
 SortedFile = Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")]
@@ -83,8 +88,8 @@ def release_degrees(
         str,
         typer.Option(
             "--nodes",
-            help="The declared number of nodes, those without an edge included; or 'noisy': the number of nodes with an edge "
-            "is bought with 5 % of the budget. It is never read off the file.",
+            help="The declared number of nodes, those without an edge included; or 'noisy': the number of nodes with an "
+            "edge is measured with 5 % of the budget. It is never read off the file.",
         ),
     ],
     out: shared.OutOption,
@@ -159,7 +164,11 @@ def export_degrees(
     sequence: SequenceOption = None,
     edges: EdgesOption = None,
     graphical: Annotated[
-        bool, typer.Option("--graphical", help="Of a sequence near it that a graph can have.")
+        bool,
+        typer.Option(
+            "--graphical",
+            help="Write the degree sequence of a graph near the estimate, in place of the estimate.",
+        ),
     ] = False,
 ) -> None:
     """Write how many nodes have how many edges. Costs no privacy."""

@@ -33,24 +33,24 @@ PredicateOption = Annotated[
     str,
     typer.Option(
         "--predicate",
-        help="For which queries the budget is spread: and (all conditions hold), or (at least one), atleast:R. Others are "
-        "answered too.",
+        help="Queries for which the plan minimizes the error: and (all conditions hold), or (at least one holds), or "
+        "atleast:R (at least R hold). Others are answered too.",
     ),
 ]
 ErrorOption = Annotated[
     float | None,
     typer.Option(
         "--error",
-        help="Refuse unless all queries of k conditions are predicted to be within this share of the records; says which n, "
-        "budget or k would do.",
+        help="Refuse unless all queries of k conditions are predicted to be within this share of the records; the message "
+        "names a sufficient n, budget or k.",
     ),
 ]
 SmallQueriesOption = Annotated[
     float,
     typer.Option(
         "--small-queries",
-        help="Share of the budget that is kept for queries of fewer conditions. With 0 the prediction is never worse than that "
-        "of noise on each query of its own.",
+        help="Share of the budget for queries of fewer conditions, between 0 and 1. With 0 the prediction is never worse "
+        "than that of separate noise on each query.",
     ),
 ]
 
@@ -70,7 +70,7 @@ def plan(
     small_queries: SmallQueriesOption = 0.05,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say which conjunctions would be counted with how much noise, and the error to expect: before any table is read."""
+    """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
     from dpopt.synopses.summaries.error_goals import refuse_inaccurate
@@ -204,7 +204,7 @@ def _print_plan(planned: SummaryPlan) -> None:
     )
     shared.say(
         f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them with "
-        f"probability 95 %; {planned.approximation:.2g} of it is the polynomial's"
+        f"probability 95 %; of which the polynomial's error is {planned.approximation:.2g}"
     )
 
 
@@ -216,9 +216,9 @@ def _print_alternatives(planned: SummaryPlan, others: Alternatives) -> None:
 
     k = planned.width
     if isfinite(others.direct):
-        shared.say(f"each of them counted with noise of its own: within {others.direct:.4g}")
+        shared.say(f"separate noise on each of these queries: within {others.direct:.4g}")
     shared.say(
-        f"records made to agree with noisy counts of up to {others.marginal_size} conditions: guaranteed within "
+        f"records fitted to noisy counts of up to {others.marginal_size} conditions: guaranteed within "
         f"{others.marginals:.4g}, typically nearer"
     )
     if k not in planned.sizes and planned.literals.groups.conjunctions(k) > MOST_COUNTED:
@@ -230,9 +230,9 @@ def _print_alternatives(planned: SummaryPlan, others: Alternatives) -> None:
         shared.say("the summary is the best of these")
     elif others.least == "marginals":
         shared.say(
-            "records made to agree promise more than the summary: see 'dpopt release --algorithm projection'"
+            "fitted records have a smaller guaranteed error than the summary: see 'dpopt release --algorithm projection'"
         )
     elif k in planned.sizes:
         shared.say(
-            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 does not"
+            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 keeps none"
         )

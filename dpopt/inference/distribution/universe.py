@@ -1,4 +1,4 @@
-"""A product universe that is held in memory: one number for every record that there could be."""
+"""A product universe that is held in memory: a probability for every possible record."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def fit_records(
         Probability of every flat column (attribute, code): the distribution of a start, and the prior at a temperature above 0.
         Estimated from the values if left out.
     progress
-        Told of the start and of every sweep.
+        Receives the progress: the start and every sweep.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def check_one_way(problem: FitProblem, one_way: NDArray[np.float64]) -> None:
 def estimated_one_way(problem: FitProblem) -> NDArray[np.float64]:
     """Return one-way marginals (c,) that the values of the problem suggest.
 
-    Codes that no value speaks of share what the others leave; attributes that no marginal and no condition on one attribute
+    Codes that no value mentions share what the others leave; attributes that no marginal and no condition on one attribute
     alone names are uniform on their allowed codes.
     """
     from dpopt.inference.records.table_kernels import add_one_way_sums, nearest_one_way

@@ -454,7 +454,7 @@ def make_feasible(
 
 
 LONGEST = 100
-"""Passes over all attributes; a descent ends by itself, and far sooner."""
+"""Passes over all attributes; a descent ends on a local optimum, and far sooner."""
 
 
 @kernel

@@ -190,9 +190,9 @@ _KEPT = frozenset({Capability.WARM_START, Capability.DETERMINISTIC_LIMIT})
 
 
 def accepting_max_csp(solver: Solver, formulation: Formulation = Formulation.PER_LITERAL) -> Solver:
-    """Return a solver of MaxCsp: behind presolve unless it presolves by itself, and behind `AsMip` if it takes no MaxCsp.
+    """Return a solver of MaxCsp: behind presolve unless it has its own, and behind `AsMip` if it takes no MaxCsp.
 
-    Drivers need not tell them apart.
+    Drivers treat them alike.
     """
     if Capability.PRESOLVES in solver.capabilities or isinstance(solver, Presolved):
         return solver

@@ -137,7 +137,7 @@ def _record(parts: Sequence[Part], smaller: Presolve) -> NDArray[np.int32] | Non
 
 
 def _history(parts: Sequence[Part], constant: int) -> tuple[Progress, ...]:
-    """Return the last solved part's history, shifted by what the other parts have in hand."""
+    """Return the last solved part's history, shifted by the incumbents of the other parts."""
     last = next((part for part in reversed(parts) if part.result is not None), None)
     if last is None or last.result is None:
         return ()

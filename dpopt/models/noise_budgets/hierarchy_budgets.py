@@ -169,7 +169,7 @@ def best_hierarchy_budgets(program: HierarchyProgram) -> HierarchyBudgets:
 
 
 def _nothing_varies(program: HierarchyProgram) -> bool:
-    """Return whether a known total alone tells the ranges: their variance is 0 but for rounding errors."""
+    """Return whether a known total alone determines the ranges: their variance is 0 but for rounding errors."""
     alone = _bins_alone(program)
     precision = noise_precisions(alone[-1:], sensitivity=program.sensitivity, gaussian=program.gaussian)[0]
     return program.evaluate(alone)[0] <= _ROUNDING / float(precision)
@@ -212,7 +212,7 @@ def _starts(program: HierarchyProgram) -> list[NDArray[np.float64]]:
     """Return square roots of shares: all alike; for Laplace noise single bins with every set of others, or with small sets."""
     levels = program.levels - program.first
     if program.gaussian:
-        return [np.ones(levels)]  # convex: any start will do
+        return [np.ones(levels)]  # convex: any starting point is good
     others = range(levels - 1)
     largest = levels - 1 if 2 ** (levels - 1) <= _MOST_SUBSETS else 2
     chosen = [kept for number in range(largest + 1) for kept in combinations(others, number)]

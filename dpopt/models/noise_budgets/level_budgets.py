@@ -232,7 +232,7 @@ def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:
     """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two others."""
     levels = program.blocks.size
     if program.gaussian:
-        return [np.ones(levels)]  # convex: any start will do
+        return [np.ones(levels)]  # convex: any starting point is good
     chosen = [range(0, levels, step) for step in range(1, levels + 1)]
     others = [pair for number in (1, 2) for pair in combinations(range(1, levels), number)]
     starts = np.full((len(chosen) + len(others), levels), 1e-2)

@@ -1,6 +1,6 @@
 """The database of m records nearest to given answers, as a mixed-integer program, and what bounds it from below.
 
-Problem (models/small_database): for shares t_q in [0, 1] and what each query says of each element, Q_q(x) in {0, 1},
+Problem (models/small_database): for shares t_q in [0, 1] and the value of each query on each element, Q_q(x) in {0, 1},
 
     minimize    e                                                                              SD-1
     subject to  -e <= sum_x Q_q(x) n_x - m t_q <= e                      for every query q     SD-2
@@ -51,7 +51,7 @@ def small_database(
     Parameters
     ----------
     answers : (k, A) int8
-        What each query says of each element, 0 or 1.
+        Value of each query on each element, 0 or 1.
     targets : (k,) float64
         The given answers, shares. Public.
     records : int
@@ -140,6 +140,6 @@ def _check(answers: NDArray[np.int8], targets: NDArray[np.float64], records: int
             f"answers of shape {answers.shape} and targets of shape {targets.shape} do not fit together"
         )
     if np.any((answers != 0) & (answers != 1)) or not np.all(np.isfinite(targets)):
-        raise ProgramError("a query says 0 or 1 of an element, and targets are finite shares")
+        raise ProgramError("the value of a query on an element is 0 or 1, and targets are finite shares")
     if records < 1:
         raise ProgramError(f"a database has at least one record, found {records}")

@@ -70,7 +70,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     gaussian : bool
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     whole_marginals : bool
-        Marginals are selected and measured as wholes; otherwise queries, each by itself.
+        Marginals are selected and measured as wholes; otherwise single queries.
     noise, words :
         Sources of noise and of random words; anything but the defaults marks the ledger as not private.
     threads : int

@@ -111,7 +111,7 @@ class NetCurator(Door[PrivateDataset]):
         Parameters
         ----------
         multisets : Multisets
-            The net: all multisets of m elements, and what every query says of each element. Public.
+            The net: all multisets of m elements, and the value of every query on each element. Public.
         reach : Decimal
             Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the least
             error of a multiset of m elements.

@@ -35,7 +35,7 @@ class IntervalSearch:
     Attributes
     ----------
     number : int
-        Which search of the run, from 1; tells its charge from those of the others.
+        Number of the search in the run, from 1; part of the label of its charge.
     start : int
         The first bin of the interval.
     threshold : int
@@ -113,7 +113,7 @@ class MedianCut:
     Attributes
     ----------
     number : int
-        Which cut of the run, from 1; tells its charge from those of the others.
+        Number of the cut in the run, from 1; part of the label of its charge.
     axis : int
     comparisons : int
         How many comparisons each search may make at most; all are charged. 0 where boxes have two bins at most.

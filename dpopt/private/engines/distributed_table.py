@@ -64,7 +64,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PartRead:
-    """What a worker tells of its part. Private.
+    """What a worker returns of its part. Private.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class PartRead:
     counts : (m,) int64
         How many records lie in each cell, or satisfy each clause; None if they were not asked for, or a value did not fit.
     faults : tuple of str
-        What the owner's message says of whole rows that do not fit.
+        The part of the owner's message on whole rows that do not fit.
     kept : KeptRows or None
         Of a first pass: which rows fit, where those that do not are dropped.
     """
@@ -98,7 +98,7 @@ PartReport: TypeAlias = PartRead | PartFailed
 
 
 def check_part(part: Part, reading: Reading) -> PartReport:
-    """Hold a part of the table against the schema."""
+    """Validate a part of the table by the schema."""
     try:
         _check_version(reading)
         attributes = np.arange(len(reading.schema))
@@ -200,7 +200,7 @@ class DistributedTable(TableInFiles):
         *,
         progress: Progress | None = None,
     ) -> DistributedTable:
-        """Let workers hold their parts against the schema. Parameters as for `read_table`, and a function that gives workers.
+        """Let workers validate their parts by the schema. Parameters as for `read_table`, and a function that gives workers.
 
         Raises
         ------

@@ -88,7 +88,7 @@ def open_dataset(
     engine: str = MEMORY,
     progress: Progress | None = None,
 ) -> PrivateDataset:
-    """Hold a table against a public schema, and return what counts on it. All of it fits, or nothing is returned.
+    """Validate a table by a public schema, and return what counts on it. All of it fits, or nothing is returned.
 
     Parameters
     ----------

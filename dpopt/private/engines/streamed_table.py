@@ -221,7 +221,7 @@ class StreamedTable(TableInFiles):
         *,
         progress: Progress | None = None,
     ) -> StreamedTable:
-        """Read a table once, hold it against the schema, and forget its records. Parameters as for `read_table`.
+        """Read a table once, validate it by the schema, and forget its records. Parameters as for `read_table`.
 
         Raises
         ------

@@ -22,7 +22,7 @@ class _Measurement:
     Attributes
     ----------
     name : str
-        What is measured; tells this measurement from all others of a run.
+        Name of what is measured; it identifies the measurement within a run.
     scale : float
         sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
     gaussian : bool

@@ -27,7 +27,7 @@ class Measurement:
     Parameters
     ----------
     name : str
-        What is counted; it tells this measurement from all others of a run, in the ledger as in the transcript.
+        Name of what is counted; it identifies the measurement within a run, in the ledger and in the transcript.
     queries : MarginalSet or Clauses
         One count per cell, or per clause.
     scale : float

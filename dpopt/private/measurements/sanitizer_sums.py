@@ -40,7 +40,7 @@ class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
     """Records of the attributes of a family of polynomials.
 
     The family is a `SymmetricFamily`, a `TableFamily` or a `FunctionFamily`, one of these exactly: the bounds of others are not
-    enforced here. What remains trusted of a function is said there.
+    enforced here. What remains trusted of a function is stated there.
 
     Raises
     ------
@@ -160,8 +160,8 @@ def coefficient_sums(
 ) -> NDArray[np.int64]:
     """Return the sums of the coefficients of all records, (N,), in units. Private.
 
-    One record more moves them by what `family.moves(unit)` says, at most (Privacy: C9 in docs/privacy.md). No progress is
-    told: the number of steps grows with the number of different records.
+    Their sensitivity is `family.moves(unit)` (Privacy: C9 in docs/privacy.md). No progress is
+    reported: the number of steps grows with the number of different records.
 
     Raises
     ------

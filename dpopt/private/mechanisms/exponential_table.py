@@ -64,7 +64,7 @@ class ExponentialTable:
             self.clamp = int(depth * Decimal(2).ln() / rate)
             if self.clamp == 0:
                 raise PlanError(
-                    f"eta / n = {rate:.3e} is so large that the scores of two queries could not be told apart "
+                    f"eta / n = {rate:.3e} is so large that the scores of two queries could not be distinguished "
                     f"(at most {depth * Decimal(2).ln():.1f}); choose a smaller step"
                 )
             self.bits = self.clamp.bit_length() // 2

@@ -27,7 +27,7 @@ def clamp_of(range_: Decimal, spread: int) -> int:
         clamp = int(DEPTH * Decimal(2).ln() * spread / range_)
     if clamp < 1:
         raise PlanError(
-            f"a selection of range {range_} could not tell scores apart, of which one record moves the difference by up to "
+            f"a selection of range {range_} could not distinguish scores, of which one record moves the difference by up to "
             f"{spread} steps; choose a smaller range"
         )
     return clamp
@@ -48,7 +48,7 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     Raises
     ------
     PlanError
-        If range / spread is so large that scores could not be told apart (`clamp_of`).
+        If range / spread is so large that scores could not be distinguished (`clamp_of`).
 
     Notes
     -----

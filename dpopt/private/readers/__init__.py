@@ -1,4 +1,4 @@
-"""Reading private tables: each record by itself, by a public schema and a declared form.
+"""Reading private tables: each record independently of the others, by a public schema and a declared form.
 
 | file | what it holds |
 |---|---|

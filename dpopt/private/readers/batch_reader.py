@@ -30,7 +30,7 @@ class BatchReader:
     """Reads columns of a table by a public schema, batch by batch: the codes of the rows that are counted.
 
     The first pass over a table decides which rows these are (`kept_rows`): it reads every column of the schema, and the person
-    column. Later passes read some columns, and are told. What does not fit is collected, unless the reading is total.
+    column. Later passes read the columns that they are given. What does not fit is collected, unless the reading is total.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class BatchReader:
         positions = column_positions(source, schema.names)
         if how.person is not None and how.person not in source.names:
             raise PrivateDataError(
-                f"{source.title} has no column {how.person!r}, which is to say whose a row is (--person); its columns are "
+                f"{source.title} has no column {how.person!r}, which names the person of each row (--person); its columns are "
                 f"{', '.join(source.names)}"
             )
         person = None if how.person is None else column_positions(source, [how.person])[0]

@@ -142,7 +142,7 @@ class CsvFile:
 
 
 class CsvFilesSource:
-    """CSV files with the same columns in the same order, read one after the other; each has a line of names, or none has."""
+    """CSV files with the same columns in the same order, read one after the other; each has a header line, or none has."""
 
     nulls_are_malformed = True
 

@@ -38,7 +38,7 @@ def draft_schema(
     """Guess a schema that the whole table fits.
 
     The result depends on private data (values that occur, ranges), so it is marked `draft=True` and is not private:
-    the owner replaces what only the data could tell by what is publicly known, then removes the mark.
+    the owner replaces what only the data show by what is publicly known, then removes the mark.
 
     Truth values, 0/1 and yes/no become boolean; texts and few different whole numbers categorical; other numbers
     numeric with readable edges, of equal width or, if most rows would share a bin, at rounded quantiles. Empty

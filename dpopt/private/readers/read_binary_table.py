@@ -56,7 +56,7 @@ def read_binary_table(
         If the table cannot be read or does not fit the declared columns. The message names file, line and entry: it is for the
         owner of the table only.
     SchemaError
-        If the schema is of another kind, or the layout does not take what `reading` says.
+        If the schema is of another kind, or an option of `reading` does not suit the layout.
     """
     if not schema.is_binary:
         raise SchemaError(

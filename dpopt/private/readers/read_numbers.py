@@ -112,7 +112,7 @@ def read_points(
     reading
         How a text file is written.
     progress
-        Told the fraction of the table that has been read.
+        Called with the fraction of the table that has been read.
 
     Raises
     ------

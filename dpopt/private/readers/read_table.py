@@ -33,7 +33,7 @@ def read_table(
     reading
         How it is read: what happens to what does not fit, whose rows are bounded, and names of columns where the file has none.
     progress
-        Told the fraction of the table that has been read, from 0 to 1.
+        Called with the fraction of the table that has been read, from 0 to 1.
 
     Returns
     -------

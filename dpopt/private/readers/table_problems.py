@@ -1,4 +1,4 @@
-"""What does not fit the schema, collected column by column and told to the owner in one message."""
+"""What does not fit the schema, collected column by column and shown to the owner in one message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Problem(enum.IntEnum):
     NO_NUMBER = -3
     OUTSIDE = -4
     FRACTION = -5
-    MALFORMED = -6  # its row cannot be read; the source tells the owner why
+    MALFORMED = -6  # its row cannot be read; the source shows the owner why
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
     for word in words:
         if word not in _WORDS:
             raise SchemaError(
-                f"on-invalid {text!r}: {word!r} is not known; expected error, clip, other, drop, clip,other or clip,drop"
+                f"--on-invalid: found {word!r}; expected error, clip, other, drop, clip,other or clip,drop"
             )
         policy |= _WORDS[word]
     if "error" in words and policy is not OnInvalid.ERROR:
@@ -111,7 +111,7 @@ ENCODINGS = frozenset(
     | {f"iso8859-{number}" for number in range(2, 17) if number != 12}
     | {f"cp{number}" for number in range(1250, 1259)}
 )
-"""Python's names of the encodings that can be read: in each of them a byte below 128 is that ASCII sign, wherever it stands."""
+"""Python's names of the encodings that can be read: in each of them a byte below 128 is that ASCII character everywhere."""
 
 _RUNS = {"blanks": (" \t", True), "::": (":", True)}
 
@@ -144,7 +144,7 @@ class TableReading:
     header
         pairs: whether the first line holds the names of the file's columns.
     separator
-        Text files: what stands between the values of a line. One ASCII sign, "tab", "blanks" (a run of blanks and tabs), "::".
+        Text files: what separates the values of a line. One ASCII character, "tab", "blanks" (a run of blanks and tabs), "::".
         None stands for a comma in tables and pairs, blanks in edges, and runs of blanks, commas and tabs in baskets.
     quotes
         Text files: whether a value may stand in double quotes, doubled inside of it. Not for baskets.
@@ -153,14 +153,14 @@ class TableReading:
     decimal
         Text files with tables: what stands before the fraction of a number, "." or ",".
     encoding
-        Text files: "utf-8", or one with a byte for each sign, such as "latin-1" or "cp1252".
+        Text files: "utf-8", or one with one byte for each character, such as "latin-1" or "cp1252".
     column_names
         Names of all columns of a table, in order. Needed for a CSV file whose first line is a record already; replaces the
         names that other tables have.
     on_invalid
         What to do with what does not fit the schema: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
     person
-        The column that says whose a row is, where people have several rows. It need not be in the schema.
+        The column that names the person of a row, where people have several rows. It need not be in the schema.
     rows_per_person
         How many rows of a person are counted, the first ones of the table: K, 1 or more. The unit of privacy is then a person.
 
@@ -205,7 +205,7 @@ class TableReading:
         if self.separator is not None:
             object.__setattr__(self, "separator", _separator(self.separator))
         if self.decimal not in {".", ","}:
-            raise SchemaError(f"the decimal sign is '.' or ','; found {shown(self.decimal)}")
+            raise SchemaError(f"the decimal mark is '.' or ','; found {shown(self.decimal)}")
         object.__setattr__(self, "encoding", _encoding(self.encoding))
         if self.multiline and not self.quotes:
             raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
@@ -223,7 +223,7 @@ class TableReading:
     def _check_person(self) -> None:
         if (self.person is None) != (self.rows_per_person is None):
             raise SchemaError(
-                "--person (the column that says whose a row is) and --rows-per-person (how many rows of a person are counted) "
+                "--person (the column with the person of a row) and --rows-per-person (how many rows of each are counted) "
                 "go together; give both, or neither"
             )
         if self.person is None:
@@ -327,7 +327,7 @@ class TableReading:
         return replace(self._form("blanks" if self.separator is None else self.separator), comments="#%")
 
     def baskets_form(self, usual: str) -> TextForm:
-        """Return how the lines of a file of baskets are divided; `usual` are the signs that separate where none is given."""
+        """Return how the lines of a file of baskets are divided; `usual` are the separators where none is given."""
         form = self._form("," if self.separator is None else self.separator)
         separators = usual if self.separator is None else form.separators
         return replace(form, separators=separators, runs=True, quotes=False)
@@ -361,7 +361,7 @@ class TableReading:
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:
-        """Return what a JSON object says.
+        """Return the reading that a JSON object declares.
 
         Raises
         ------
@@ -394,7 +394,7 @@ def _separator(given: object) -> str:
         isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0\v\f'
     ):
         raise SchemaError(
-            "a separator is one ASCII sign such as ',' or ';', tab, blanks (any number of blanks and tabs) or '::'; "
+            "a separator is one ASCII character such as ',' or ';', tab, blanks (any number of blanks and tabs) or '::'; "
             f"found {shown(given)}"
         )
     return str(given)
@@ -407,7 +407,7 @@ def _encoding(given: object) -> str:
         name = ""
     if name not in ENCODINGS:
         raise SchemaError(
-            f"the encoding of a text is utf-8, or one with a byte for each sign, such as latin-1 or cp1252; found "
+            f"the encoding of a text is utf-8, or one with one byte for each character, such as latin-1 or cp1252; found "
             f"{shown(given)}; convert the file (for example: iconv -f utf-16 -t utf-8)"
         )
     return name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Progress = Callable[[float], None]  # told the fraction that is done, from 0 to 1
+Progress = Callable[[float], None]  # called with the fraction that is done, from 0 to 1
 
 BATCH_ROWS = 2**17
 """Rows that are encoded at a time, where the source lets one choose."""
@@ -232,5 +232,7 @@ def _remedy(names: Sequence[str], wanted: int) -> str:
             if sign in names[0]:
                 return f"the columns seem to be separated by {word}; say so by --separator"
     if len(names) == wanted:
-        return "rename the columns; or, if the table has no line of names, give the names of its columns in order"
+        return (
+            "rename the columns; or, if the table has no header line, give the names of its columns in order"
+        )
     return "rename the columns of the table, or remove the attributes from the schema"

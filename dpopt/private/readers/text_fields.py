@@ -1,4 +1,4 @@
-"""Records of a text file, plain or gzip, and their fields, block by block: each divided by itself, as was declared."""
+"""Records of a text file, plain or gzip, and their fields, block by block: each divided independently, as declared."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class TextForm:
     Attributes
     ----------
     separators : str
-        The signs that separate fields, each of one byte.
+        The characters that separate fields, each of one byte.
     runs : bool
         Whether separators in a row are one; else there is an empty field between them.
     quotes : bool
@@ -125,7 +125,7 @@ class TextForm:
     multiline : bool
         Whether fields in quotes may hold line ends; else every line is a record.
     encoding : str
-        UTF-8, or an encoding of one byte for each sign.
+        UTF-8, or an encoding of one byte for each character.
     comments : str
         Signs; lines that begin with one of them hold nothing.
     decimal : str

@@ -31,9 +31,9 @@ def split_lines(
 ) -> int:
     """Divide records into fields; the bytes of all fields go to `data`, one after the other.
 
-    Each record is divided by itself: it ends with its line, whatever stands in it, unless `multiline`. A line ends with a
-    newline, and a carriage return right before it. A byte order mark at the begin of a record is left out. A quote is a sign
-    like others but at the begin of a field. Comments, and lines without anything but trimmed bytes, have no field.
+    Each record is divided independently: it ends with its line, whatever stands in it, unless `multiline`. A line ends with a
+    newline, and a carriage return right before it. A byte order mark at the begin of a record is left out. A quote is an
+    ordinary character but at the begin of a field. Comments, and lines without anything but trimmed bytes, have no field.
 
     Parameters
     ----------

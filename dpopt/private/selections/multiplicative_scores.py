@@ -161,7 +161,7 @@ class MarginalDistribution:
     Raises
     ------
     PlanError
-        If the size is above 2^40, or the range is so large that scores could not be told apart.
+        If the size is above 2^40, or the range is so large that scores could not be distinguished.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ Literals come in groups, one for each attribute: a record satisfies at most one 
 never hold together). A conjunction has at most one literal of each group; conjunctions of one size are numbered in
 lexicographic order.
 
-Which "attribute = value" of a schema are literals of a summary, and what a query in words says of them.
+Which "attribute = value" of a schema are literals of a summary, and which of them a query in words names.
 """
 
 from __future__ import annotations
@@ -182,9 +182,9 @@ class Condition:
     text : str
     group : int
     true_by : tuple of int or None
-        It holds for a record exactly if one of these literals does, increasing; None if no set of literals tells it so.
+        It holds for a record exactly if one of these literals does, increasing; None if no set of literals decides it so.
     false_by : tuple of int or None
-        It holds exactly if none of these does; None if no set of literals tells it so.
+        It holds exactly if none of these does; None if no set of literals decides it so.
     """
 
     text: str
@@ -266,7 +266,7 @@ class ChosenLiterals:
             If a part is no condition, conditions on one attribute hold for no value or for every one, or they are counted
             one by one (any other predicate).
         SchemaError
-            If the attribute or the value does not exist, or bins do not tell whether an order relation holds.
+            If the attribute or the value does not exist, or bins do not decide whether an order relation holds.
         """
         texts: dict[int, list[str]] = {}
         accepted: dict[int, int] = {}

@@ -41,7 +41,7 @@ class Monomials:
     Raises
     ------
     WorkloadError
-        A number out of range, a monomial twice, or more than 20,000,000 monomials; the message says what would do.
+        A number out of range, a monomial twice, or more than 20,000,000 monomials; the message names what is possible.
     """
 
     kind: str
@@ -202,14 +202,14 @@ class Monomials:
             default=0,
         )
         low, high = 1, self.variables
-        while low < high:  # the largest m that will do
+        while low < high:  # the largest m that is possible
             middle = (low + high + 1) // 2
             low, high = (
                 (middle, high)
                 if number_of_monomials(self.kind, middle, self.degree) <= MOST_MONOMIALS
                 else (low, middle - 1)
             )
-        instead = f"degree {self.degree} in at most {low:,} variables would do"
+        instead = f"degree {self.degree} in at most {low:,} variables is possible"
         if degree:
             instead += f", or degree {degree} in {self.variables:,}"
         return (

@@ -2,14 +2,14 @@
 
 Importing this module imports numba.
 
-Counting clauses on columns of bits: each by itself, or from counts of the sets of columns that they share.
+Counting clauses on columns of bits: each separately, or from counts of the sets of columns that they share.
 
 For c columns and m clauses of at most three literals:
 
 - *By sets*, where the c (c - 1) / 2 pairs of columns are few beside m: every pair of columns is counted once, then each
   triple of a clause; signs and accepted numbers follow by inclusion and exclusion. The AND of two columns serves all
   triples that begin with them, and where one of them is empty in a tile, all of these are passed over.
-- *Each by itself* otherwise, and for clauses of more literals: all literals are read, word by word. With more columns
+- *Each separately* otherwise, and for clauses of more literals: all literals are read, word by word. With more columns
   than fit into the second-level cache the clauses are ordered so that those that follow each other share two groups of
   columns that do.
 
@@ -196,7 +196,7 @@ def _count_singly(
     threads: int,
     report: Callable[[float], None],
 ) -> NDArray[np.int64]:
-    """Count each of these clauses by itself."""
+    """Count each of these clauses separately."""
     columns, widths = clauses.columns[singly], clauses.widths[singly].astype(np.int64)
     order = _cached_order(columns, widths, max(1, CACHE_WORDS // bitmaps.size))
     chosen, runs = take_clauses(clauses, singly[order]), bitmaps.runs()

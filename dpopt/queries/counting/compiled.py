@@ -124,7 +124,7 @@ def _count_form(
     if form != GENERAL and width > 3:
         found = _count_long(run, columns, i, flips, width, form == PARITY, planes)
     elif form != GENERAL:
-        # The usual cases by themselves. A missing second literal is the first one again, a missing third one the second.
+        # The usual cases first. A missing second literal is the first one again, a missing third one the second.
         words, n, second, third = run.words, run.size, min(1, width - 1), min(2, width - 1)
         a, b = _start(run, columns[i, 0]), _start(run, columns[i, second])
         c = _start(run, columns[i, third])

@@ -219,7 +219,7 @@ def canonical_directions(dimension: int, number: int) -> NDArray[np.int64]:
     for _ in range(number - 1):
         place = int(np.argmin(nearest))
         if nearest[place] > 0.9999:
-            raise PlanError(f"{number:,} directions of R^{dimension} are too many to tell apart")
+            raise PlanError(f"{number:,} directions of R^{dimension} are too many to distinguish")
         chosen.append(place)
         nearest = np.maximum(nearest, np.abs(units @ units[place]))
     return _rounded(units[chosen])

@@ -4,7 +4,7 @@ How ranges of bins lie in blocks of 1, 2, 4, ... bins: what the variance of a ra
 
 For a range and blocks of B bins, a(B) = sum over blocks of (bins of the range in the block)^2 / B, the squared norm of its
 projection onto functions constant on blocks. The load of level h is a(2^h) - a(2^(h+1)), of the last one a alone: what of the
-range is told by that level's blocks and not by the next one's. Loads are not negative and add up to the range's size.
+range is answered by that level's blocks and not by the next one's. Loads are not negative and add up to the range's size.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _of_problem(problem: _Problem) -> CountSensitivity:
     always, varying = _tell_apart(clauses, codes)
     constant, clauses = int(always.sum()), clauses.take(np.flatnonzero(varying))
     if not len(clauses):
-        return CountSensitivity(constant, 0, "no query tells two records apart")
+        return CountSensitivity(constant, 0, "no query distinguishes two records")
     sets, left_out = gather(clauses, codes)
     true = _largest_sum(sets, clauses.take(left_out), codes)
     turned = _negated_where(clauses, _likely_true(clauses, codes))

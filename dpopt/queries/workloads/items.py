@@ -55,7 +55,7 @@ def popular_conjunctions(
         Public seed, below 2^64.
     ranks : (number of items,) int64
         Positions of binary attributes, the most popular first, all different. Attributes left out are never asked about. Public
-        knowledge: counted in the table, they would tell about records.
+        knowledge: counted in the table, they would reveal something about records.
     schema
         The public schema.
     twice_exponent

@@ -87,7 +87,7 @@ class ShortForm:
 
     @classmethod
     def parse(cls, text: str) -> ShortForm:
-        """Return what a text says; blanks around its words, numbers and signs make no difference.
+        """Return the workload that a text declares; blanks around words, numbers and punctuation make no difference.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Which attributes a workload speaks of, and public random codes for the others."""
+"""Which attributes a workload mentions, and public random codes for the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODES_AT_ONCE, _ROWS_AT_ONCE = 1 << 20, 64  # they bound the temporary arrays
 
 
 def mentioned_attributes(workload: Workload) -> NDArray[np.int64]:
-    """Return the attributes that a query or a rule speaks of, increasing."""
+    """Return the attributes that a query or a rule mentions, increasing."""
     named = workload.queries.attributes
     found = np.zeros(len(workload.schema), dtype=np.bool_)
     found[named[named >= 0]] = True

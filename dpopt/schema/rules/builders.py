@@ -23,7 +23,7 @@ from dpopt.schema.rules.rule import Combinations, Determines, Forbid, Ordering
 from dpopt.schema.rules.values import Named
 
 Values: TypeAlias = Named | Sequence[Named]
-"""One value, or several of which any will do."""
+"""One value, or several of which any is accepted."""
 
 
 def literal(attribute: str, relation: str, value: Values) -> Literal:

@@ -140,7 +140,7 @@ def _code_of_number(attribute: Attribute, value: Named) -> int:
     if sides[inside[0]] != "all":
         label = attribute.label(inside[0])
         raise SchemaError(
-            f"{attribute.name!r} = {values_text(value)} cannot be told: the bin {label} holds other values too; name the bin "
+            f"{attribute.name!r} = {values_text(value)} is undecided: the bin {label} holds other values too; name the bin "
             f'by its label or by {{"bin": {inside[0]}}} (in Python Bin({inside[0]})), or give the number a bin of its own'
         )
     return inside[0]

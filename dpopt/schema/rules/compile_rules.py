@@ -45,7 +45,7 @@ def compile_rules(
     Raises
     ------
     SchemaError
-        If a rule names what is not there, or says what bins cannot tell; the message names the rule.
+        If a rule names what is not there, or has a condition that bins do not decide; the message names the rule.
     """
     if not rules:
         return NO_RULES

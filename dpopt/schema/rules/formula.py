@@ -244,7 +244,7 @@ class Comparison:
         if the comparison holds whatever values of their bins the columns have. None where no column is named.
     missing
         Whether the comparison "holds" or "fails" if one of the named columns is missing. None: it holds, where the
-        comparison is a rule of its own or no column can be missing; inside a formula it must be said.
+        comparison is a rule of its own or no column can be missing; inside a formula it is required.
 
     Raises
     ------

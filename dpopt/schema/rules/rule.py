@@ -197,7 +197,7 @@ class Rule:
         require_printable(self.name)
 
     def describe(self) -> str:
-        """Return what the rule says, in words."""
+        """Return the rule in words."""
         return self.form.describe()
 
     def title(self) -> str:
@@ -207,7 +207,7 @@ class Rule:
 
 
 def rule_titles(rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Return a different title for each rule; rules of the same words are told apart by their numbers, from 1.
+    """Return a different title for each rule; rules of the same words are distinguished by their numbers, from 1.
 
     Raises
     ------

@@ -28,7 +28,7 @@ from dpopt.schema.rules.formula import (
 from dpopt.schema.rules.rule import Combinations, Determines, Forbid, Form, Ordering, Rule
 from dpopt.schema.rules.values import Bin, Named
 
-# The first key of each form tells it; the others belong to it.
+# The first key of each form identifies it; the others belong to it.
 _FORMULA_KEYS = {
     "and": ("and",),
     "or": ("or",),
@@ -145,7 +145,7 @@ def _expression_to_json(expression: Expression) -> object:
 
 
 def _head(declared: dict[str, object], forms: dict[str, tuple[str, ...]], what: str, also: str = "") -> str:
-    """Return the key that tells the form, after checking the other keys."""
+    """Return the key that identifies the form, after checking the other keys."""
     heads = [key for key in declared if key in forms]
     if len(heads) != 1:
         every = dict.fromkeys(key for keys in forms.values() for key in keys)

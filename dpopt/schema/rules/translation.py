@@ -154,7 +154,7 @@ def _require_once(
     if left_out:
         more = f", ... ({len(left_out)} in all)" if len(left_out) > _LISTED else ""
         raise SchemaError(
-            f"the mapping says nothing of these values of {name!r}: {', '.join(left_out[:_LISTED])}{more}; "
+            f"the mapping has no row for these values of {name!r}: {', '.join(left_out[:_LISTED])}{more}; "
             "give them rows too"
         )
 
@@ -181,7 +181,7 @@ class Translation:
         Raises
         ------
         SchemaError
-            If an attribute or a value does not exist, or the bins cannot tell.
+            If an attribute or a value does not exist, or the bins do not decide the condition.
         """
         match form:
             case Forbid(formula):

@@ -22,7 +22,7 @@ HOT, COLD = 2.0, 0.1
 class Found:
     """The best record of one or more descents: its objective, its flat columns (d',), and the sweeps it took.
 
-    `history` holds when (readings of `time.perf_counter`) which objective was first in hand.
+    `history` holds when (readings of `time.perf_counter`) which objective was first reached.
     """
 
     objective: int

@@ -39,7 +39,7 @@ def read_declaration(
     Raises
     ------
     WorkloadError
-        If k is said nowhere, two values contradict each other, or the file cannot be read.
+        If k is given nowhere, two values contradict each other, or the file cannot be read.
     """
     said = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
@@ -59,7 +59,9 @@ def read_declaration(
                 f"{given} says {key} = {stated[key]!r}, and {value!r} was asked for; leave one out"
             )
     if stated.get("k") is None:
-        raise WorkloadError("the largest number of literals of a row is public and has to be said: give --k")
+        raise WorkloadError(
+            "the largest number of literals of a row is public and has to be declared: give --k"
+        )
     declared = decode(DeclaredRows, stated, "the declaration of rows", WorkloadError, partial=True)
     return ListFamily.of(declared.variables, declared.k, declared.kind, declared.changes)
 

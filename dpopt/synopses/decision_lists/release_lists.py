@@ -36,16 +36,16 @@ def decision_lists(
     solver: str | Solver = DEFAULT,
     **asked: Unpack[Asked],
 ) -> ListSummary:
-    """Release a summary of rows that are decision lists, which says at every point of {0, 1}^m which share of them is true.
+    """Release a summary of rows that are decision lists, which gives at each point of {0, 1}^m the share of rows that are 1.
 
     Parameters
     ----------
     lists : path or sequence of str
-        One row on each line, as `dpopt.private.readers.read_lists` says. Private.
+        One row on each line (`dpopt.private.readers.read_lists`). Private.
     variables : ListFamily, str or path
         The declaration: names with commas between them ("x1..x30" for a range), or a file of them. Public.
     k : int, optional
-        The largest number of literals of a row, where the declaration does not say it. Public.
+        The largest number of literals of a row, where the declaration does not give it. Public.
     kind : str, optional
         "lists" (x3:1, !x7:0, else:1), "disjunctions" (x3 | !x7) or "conjunctions" (x3 & !x7). Public.
     changes : int, optional
@@ -54,11 +54,11 @@ def decision_lists(
         Under add-remove the public number of rows that answers are shares of; if left out it is measured with 1 % of the
         budget, and rounded up so that hardly any table has more. Under replace it is public, and read off the table.
     queries : int, optional
-        For how many points together the error is predicted; all if left out.
+        Number of points for which the error is predicted simultaneously; all if left out.
     largest : int, optional
-        The most literals of a conjunction that is counted.
+        Largest number of literals of a counted conjunction; chosen by the plan if left out.
     solver : str or Solver
-        Of linear programs.
+        Solver of linear programs.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget, reading
         (its encoding): see `dpopt.synopses.release.Asked`.
@@ -102,7 +102,7 @@ def decision_lists(
 
 
 def release_lists(lists: PrivateLists, plan: ListPlan, **how: Unpack[Running]) -> ListSummary:
-    """Measure what a plan says and return the summary.
+    """Make the measurements of a plan and return the summary.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Prediction:
         Root of the mean squared bias of a record at the worst margin; tables of many different records come below it.
     queries : int
     direct : float
-        What the error would be if each of these queries was counted with noise of its own.
+        The error if each of these queries was counted with separate noise.
     worth : int
         From how many queries on that is more than `error`.
     """

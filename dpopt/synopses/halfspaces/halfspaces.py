@@ -216,7 +216,7 @@ class Halfspaces(PlannedSynopsis):
             "regression", "debiased" or "average". The regression if left out, or with more than
             `MOST_REGRESSED` halfspaces the debiased average.
         confidence : float
-            Of each bound by itself.
+            Of each bound alone, not of all together.
         nonnegative : bool
             From bins that are not below 0 (arcs only). The bounds are those without.
         turns : int

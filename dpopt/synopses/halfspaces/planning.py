@@ -174,7 +174,7 @@ def predicted(
 
 
 def direct_error(queries: int, amount: float, size: int, *, gaussian: bool) -> float:
-    """Return what all of so many queries are off by at most (95 %) if each is counted with noise of its own.
+    """Return the largest error of so many queries (with 95 %) if each is counted with separate noise.
 
     One record moves each of Q counts by at most 1.
     """

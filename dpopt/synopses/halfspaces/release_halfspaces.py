@@ -43,7 +43,7 @@ def halfspaces(
     copies: int = COPIES,
     **asked: Unpack[Asked],
 ) -> Halfspaces:
-    """Release noisy sides of projected points, which say for any halfspace which share of the records lies in it.
+    """Release noisy sides of projected points, from which the share of the records in any halfspace is estimated.
 
     Parameters
     ----------
@@ -56,9 +56,10 @@ def halfspaces(
     normalise : bool
         Divide each row by its length; else rows must have length 1.
     bounds : str, optional
-        Or: public bounds "LOW:HIGH" of all columns; each is centred and scaled, so that rows have length 1 at most.
+        In place of `normalise`: public bounds "LOW:HIGH" of all columns; each is centred and scaled, so that rows have
+        length 1 at most.
     schema : Schema or path, optional
-        Or: its numeric attributes have the bounds of the columns. Public.
+        In place of `bounds`: its numeric attributes have the bounds of the columns. Public.
     projected_to, projections, directions : int, optional
         T, the dimension of the projections; m, how many; and |U|, how many canonical directions each has, antipodes among them.
         Chosen if left out.
@@ -69,11 +70,11 @@ def halfspaces(
         Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
         Under replace the number of records is public, and read off the table.
     queries : int
-        For how many queries together errors are predicted.
+        Number of queries for which errors are predicted simultaneously.
     seed : int
-        Of the projections. Public; no private draw depends on it.
+        Seed of the projections. Public; no private draw depends on it.
     copies : int
-        Signs that an entry of a projection adds up; 1 are the paper's matrices.
+        Number of random signs that an entry of a projection adds up; 1 gives the paper's matrices.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget,
         accept_draft, reading (how a text file is written): see `dpopt.synopses.release.Asked`.
@@ -133,7 +134,7 @@ def halfspaces(
 
 
 def release_halfspaces(points: HalfspacePoints, plan: HalfspacePlan, **how: Unpack[Running]) -> Halfspaces:
-    """Measure what a plan says and return the release.
+    """Make the measurements of a plan and return the release.
 
     Parameters
     ----------

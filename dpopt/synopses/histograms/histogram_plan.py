@@ -111,7 +111,7 @@ def plan_histogram(
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     ranges : str or RangeWorkload
-        "all" (the mean over all ranges), "sizes:1,64,1024" (each size held against what the best plain strategy has there),
+        "all" (the mean over all ranges), "sizes:1,64,1024" (each size, divided by the variance of the best simple strategy),
         "worst" (the largest variance of any range), "file:PATH" (the weighted mean over the ranges that a file declares).
     relation : NeighbouringRelation
     size : int, optional

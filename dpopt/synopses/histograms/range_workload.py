@@ -39,7 +39,7 @@ class RangeWorkload:
     loads : (g, L + 1) float64
         LB-5.
     relative : bool
-        Whether a group is held against the best of the plain strategies; otherwise all have the reference 1.
+        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
     """
 
     text: str
@@ -98,7 +98,7 @@ class RangeWorkload:
     def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
 
-        Loads of the root are left out then: what the total tells varies no more. A group that it tells alone needs no budget;
+        Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no budget;
         single bins stand in for it.
         """
         levels = self.loads.shape[1] - 1

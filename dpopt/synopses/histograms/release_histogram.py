@@ -117,12 +117,12 @@ def histogram(
         In place of schema and column: the table has one row for each bin, in order, with its count in this column. A record is
         in one bin, and the number of rows is public.
     ranges : str, optional
-        For which ranges the budget is spread: "all", "worst", "sizes:1,64,1024", "file:PATH"; with a hierarchy "nodes", "all",
-        "sizes:..." or "file:PATH". "all" if left out, or "nodes".
+        The ranges whose variance the plan minimizes: "all", "worst", "sizes:1,64,1024", "file:PATH"; with a hierarchy
+        "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
     hierarchy : path, optional
-        JSON file of nested lists of bins: count the bins and the groups of this hierarchy. Public.
+        Public JSON file of nested lists of bins: the levels of this hierarchy are measured.
     ordered : bool
-        Whether the declared values of a categorical column stand in their order.
+        Whether the declared values of a categorical column are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.

@@ -70,7 +70,7 @@ def _weights(program: LevelProgram, amounts: NDArray[np.float64], bins: int) -> 
     """Return the levels whose norms count, and how much."""
     inverse = 1.0 / program.gathered(amounts)
     weights = np.diff(inverse, prepend=0.0)
-    if inverse.size <= height_of(bins):  # less the part that the known total tells
+    if inverse.size <= height_of(bins):  # less the part that the known total determines
         weights = np.append(weights, -inverse[-1])
     counted = np.flatnonzero(np.abs(weights) > _ROUNDING * np.abs(weights).max())
     return counted.tolist(), weights[counted].tolist()

@@ -1,4 +1,4 @@
-"""What a tree of counts would do with the same budget: its predicted errors beside those of intervals or boxes."""
+"""The predicted errors of a tree of counts with the same budget, beside those of intervals or boxes."""
 
 from __future__ import annotations
 

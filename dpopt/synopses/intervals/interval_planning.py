@@ -61,14 +61,14 @@ def plan_intervals(
     atom : int
         The most records of one bin, for the error of printed weights: 1 says that they are distinct, as the paper does.
     error : float, optional
-        The largest error that will do, as a share of the records; refused if it is not proven.
+        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
     beta : float
         With which probability the error may be exceeded.
 
     Raises
     ------
     PlanError
-        If a number is out of range, or the wanted error is not proven; the message says what would do.
+        If a number is out of range, or the wanted error is not proven; the message names sufficient numbers.
     AccountingError
         If the budget is too small for any noise.
     """
@@ -165,7 +165,7 @@ class _Known:
         )
 
     def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:
-        """Return what the noise of no run of sums exceeds, nor that of all but a run."""
+        """Return a bound on the noise of the sums of any consecutive intervals, and of all others."""
         return noise_bound(
             np.array([scale]),
             np.array([float(parts)]),
@@ -178,22 +178,22 @@ class _Known:
 def _refusal(
     found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]
 ) -> str:
-    """Return why a wanted error is not proven, with the numbers that would do."""
+    """Return why a wanted error is not proven, with sufficient numbers."""
     note = (
         f"an error of {error:g} of the records ({error * found.size:,.0f}) is not proven for n = {found.size:,} and "
         f"{found.budget.describe()}: the best plan has {found.error / found.size:.3g} ({found.error:,.0f} records)"
     )
     records = _least(lambda n: best(amount, n).error <= error * n, found.size, LARGEST_RECORDS)
     factor = _least_factor(lambda f: best(amount * f, found.size).error <= error * found.size)
-    would = []
+    sufficient = []
     if records is not None:
-        would.append(f"n = {records:,} records")
+        sufficient.append(f"n = {records:,} records")
     if factor is not None:
         name = "rho" if found.gaussian else "epsilon"
-        would.append(f"{name} = {amount * factor:.3g}")
-    if not would:
-        return f"{note}; no number of records up to {LARGEST_RECORDS:,} would do. Ask for a larger error"
-    return f"{note}; {' or '.join(would)} would do"
+        sufficient.append(f"{name} = {amount * factor:.3g}")
+    if not sufficient:
+        return f"{note}; no number of records up to {LARGEST_RECORDS:,} is sufficient. Ask for a larger error"
+    return f"{note}; sufficient: {' or '.join(sufficient)}"
 
 
 def _least(enough: Callable[[int], bool], low: int, high: int) -> int | None:

@@ -113,17 +113,17 @@ def intervals(
     weights : str
         "measured" or "printed", of one column.
     intervals : int, optional
-        The most intervals, of one column; the best number if left out.
+        One column: the largest number of intervals; that with the least error if left out.
     cuts : int, optional
-        How often each column is cut, of several; the best number if left out.
+        Several columns: how often each is cut; that with the least expected bound if left out.
     atom : int
-        The most records of one bin, for the error of printed weights.
+        With printed weights: the largest number of records of one bin, for the stated error.
     error : float, optional
         Refuse unless the proven error is at most this share of the records.
     confidence : float
-        With which probability it holds.
+        Probability with which the proven error holds.
     ordered : bool
-        Whether the declared values of categorical columns stand in their order.
+        Whether the declared values of categorical columns are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.

@@ -57,7 +57,7 @@ def plan_split(
     rounds : int, optional
         How often each axis is cut, where the user fixes it.
     error : float, optional
-        The largest error that will do, as a share of the records; refused if it is not proven.
+        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
     beta : float
         With which probability the error may be exceeded.
 

@@ -85,7 +85,7 @@ def sanitize(
 def release_sanitizer(
     dataset: PrivateDataset, plan: SanitizerPlan, **how: Unpack[Running]
 ) -> SanitizedPolynomial:
-    """Measure what a plan says and return the noisy polynomial.
+    """Make the measurements of a plan and return the noisy polynomial.
 
     p_x for each record x; p_D = (1 / n) sum_x p_x; noise on each of its N coefficients (Thaler, Ullman and Vadhan 2012, "The
     sanitizer").

@@ -158,7 +158,7 @@ class SanitizedPolynomial(Synopsis):
         """
         privacy = dict(stated["privacy"])
         if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
-            raise TranscriptError(f"it does not say what it cost: {', '.join(sorted(missing))} missing")
+            raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
         (sums,) = noisy
         return cls(noisy=sums, privacy=privacy, **cls.declared_in(stated))
 

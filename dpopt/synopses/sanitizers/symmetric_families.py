@@ -44,7 +44,7 @@ def symmetric_family(
     if basis not in {POWERS, SETS}:
         raise WorkloadError(f"found the basis {basis!r}; expected {POWERS} or {SETS}")
     if polynomial.degree < 1:
-        raise WorkloadError("a constant polynomial says nothing of the records; take a higher degree")
+        raise WorkloadError("a constant polynomial does not depend on the records; take a higher degree")
     within = Basis.MONOMIAL if basis == POWERS else Basis.BINOMIAL
     constant, *weights = (float(one) for one in polynomial.in_basis(within))
     made: Callable[[int, int], Monomials] = Monomials.all_powers if basis == POWERS else Monomials.all_sets
@@ -93,7 +93,7 @@ def plan_symmetric(
     Raises
     ------
     DpoptError
-        As `symmetric_family` and `plan_sanitizer`, if no degree will do.
+        As `symmetric_family` and `plan_sanitizer`, if no degree is possible.
     """
     target = Target.named(predicate, width)
     found: list[SanitizerPlan] = []

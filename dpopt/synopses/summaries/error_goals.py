@@ -1,4 +1,4 @@
-"""Plans that are not accurate enough are refused, with the numbers that would do: records, budget, or conditions."""
+"""Plans that are not accurate enough are refused, with sufficient numbers: of records, a budget, or of conditions."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
 
     records = _records_that_do(plan.size, lambda size: planned(size=size) is not None)
     enough = [
-        None if records is None else f"n = {records:,} would do at this budget",
+        None if records is None else f"n = {records:,} is sufficient at this budget",
         None
         if records is None
         else _budget_that_does(plan, records, lambda one: planned(budget=one) is not None),
         _conditions_that_do(plan.width, lambda width: planned(width=width) is not None),
     ]
     said = [one for one in enough if one is not None] or [
-        "no number of records, no budget and no smaller k would do: take fewer columns (--columns)"
+        "no number of records, no budget and no smaller k is sufficient: take fewer columns (--columns)"
     ]
     raise PlanError(
         f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted to be "

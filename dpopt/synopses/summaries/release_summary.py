@@ -50,7 +50,7 @@ def summary(
     literals : str
         What is counted: "all" (every value) or "positive" (of columns with two values only the second one).
     predicate : str
-        "and", "or" or "atleast:R": for which queries the budget is spread. Others are answered, too.
+        "and", "or" or "atleast:R": the queries whose error the plan minimizes. Others are answered, too.
     n0 : int, optional
         Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of the
         budget, and rounded up so that hardly any table has more. Under replace the number of records is public, and read off
@@ -58,8 +58,9 @@ def summary(
     small_queries : float
         The share of the budget that is kept for queries of fewer conditions.
     error : float, optional
-        Refuse a release whose predicted error is above: with a declared number of records before the table is read, under
-        replace, where the table says the number, before anything is drawn, and else once the number is measured.
+        Refuse a release whose predicted error is above this share of the records: with a declared number of records before the
+        table is read; under replace, where the table gives the number, before anything is drawn; else once the number is
+        measured.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
@@ -116,7 +117,7 @@ def summary(
 
 
 def release_summary(dataset: PrivateDataset, plan: SummaryPlan, **how: Unpack[Running]) -> Summary:
-    """Measure what a plan says and return the summary.
+    """Make the measurements of a plan and return the summary.
 
     Parameters
     ----------

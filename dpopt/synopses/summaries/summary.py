@@ -93,7 +93,7 @@ class Summary(PlannedSynopsis):
         confidence : float
             Of the bound.
         estimate : str
-            "polynomial": a weighted sum of noisy counts, whose bound could be said beforehand. "consistent": a point of what
+            "polynomial": a weighted sum of noisy counts, whose bound is known beforehand. "consistent": a point of what
             that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave
             possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
 
@@ -110,9 +110,8 @@ class Summary(PlannedSynopsis):
         conditions = self.plan.literals.conditions(query, predicate)
         if len(conditions) > self.plan.width:
             raise WorkloadError(
-                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}, and a "
-                f"polynomial for fewer says nothing of more: ask of {self.plan.width} at most, or release one with --k "
-                f"{len(conditions)}"
+                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}. Use "
+                f"{self.plan.width} conditions at most, or release a summary with --k {len(conditions)}"
             )
         if not 0.0 < confidence < 1.0:
             raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")

@@ -37,7 +37,7 @@ class SummaryAnswer:
     estimate : str
         "polynomial", or "consistent": within what the polynomial and all noisy counts together leave possible.
     note : str
-        What is to be said of the answer, if anything.
+        A note on the answer, if there is one.
     """
 
     value: float

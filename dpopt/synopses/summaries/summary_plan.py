@@ -56,7 +56,7 @@ class SummaryPlan(SynopsisPlan):
     approximation : float
         What of it is due to the polynomial; the rest is noise.
     direct : float
-        What would be predicted if each of these queries was counted with noise of its own; inf for queries that are none.
+        The prediction if each of these queries was counted with separate noise; inf for queries that are none.
     """
 
     literals: ChosenLiterals
@@ -254,7 +254,7 @@ def countable(literals: ChosenLiterals, width: int) -> int:
         columns = columns_that_do(literals, 1)
         raise PlanError(
             f"{literals.groups.literals:,} literals are more than the {MOST_COUNTED:,} that are counted; take fewer columns "
-            f"(--columns): the {columns:,} with the fewest values would do"
+            f"(--columns): the {columns:,} with the fewest values are possible"
         )
     return largest
 

@@ -334,11 +334,11 @@ REFUSED: list[tuple[Form, str]] = [
         ordered(["n", "smoker"], by="representative"),
         "'smoker' is boolean; comparisons take numeric attributes",
     ),
-    (forbidden(["n", "colour"], [[4, "red"]]), "'n' = 4 cannot be told"),
+    (forbidden(["n", "colour"], [[4, "red"]]), "'n' = 4 is undecided"),
     (allowed(["smoker"], [["yes"]]), "'smoker' has no value 'yes'"),
     (
         determines("smoker", "colour", [(True, "red")]),
-        "the mapping says nothing of these values of 'smoker': false; give",
+        "no row for these values of 'smoker': false; give",
     ),
     (
         determines("smoker", "colour", [(True, "red"), ([True, False], "green")]),
@@ -346,7 +346,7 @@ REFUSED: list[tuple[Form, str]] = [
     ),
     (
         determines("smoker", "colour", [(True, "red"), (False, "green")], both_ways=True),
-        "the mapping says nothing of these values of 'colour': 3, missing",
+        "no row for these values of 'colour': 3, missing",
     ),
     (
         determines("smoker", "colour", [(True, ["red", 3, None]), (False, ["green", "red"])], both_ways=True),

@@ -329,11 +329,11 @@ REFUSED_VALUES = [
     (literal("age", "=", True), "'age' has no value 'true'"),
     (
         literal("age", "=", 4),
-        r"'age' = 4 cannot be told: the bin \[3, 15.5\) holds other values too; .* {\"bin\": 1} \(in Python Bin\(1\)\)",
+        r"'age' = 4 is undecided: the bin \[3, 15.5\) holds other values too; .* {\"bin\": 1} \(in Python Bin\(1\)\)",
     ),
     (literal("age", "=", 4.5), "'age' cannot be 4.5; its values lie in"),
     (literal("age", "=", 20), r"'age' cannot be 20; its values lie in \[0, 18.5\]"),
-    (literal("height", "=", 1.5), "'height' = 1.5 cannot be told"),
+    (literal("height", "=", 1.5), "'height' = 1.5 is undecided"),
     (literal("height", "=", ""), "'height' has no value"),
 ]
 

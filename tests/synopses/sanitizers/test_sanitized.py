@@ -126,7 +126,7 @@ def test_it_says_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"privacy": {}}, "does not say what it cost"), ({"figures": {}}, "missing the key name")],
+    [({"privacy": {}}, "cost is incomplete"), ({"figures": {}}, "missing the key name")],
 )
 def test_damaged_statements_are_refused(change: dict[str, object], message: str) -> None:
     made = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0)))

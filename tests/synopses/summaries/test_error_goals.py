@@ -38,7 +38,7 @@ def test_the_numbers_that_are_named_do_and_smaller_ones_do_not(name: str) -> Non
         refuse_inaccurate(planned(budget), ERROR)
     text = str(refused.value)
     assert text.startswith("n = 3,000 is too small for the error 0.02: queries of k = 3 conditions")
-    records = re.search(r"n = ([\d,]+) would do", text)
+    records = re.search(r"n = ([\d,]+) is sufficient", text)
     amount = re.search(r"(?:rho|epsilon) = ([\d.e+-]+) for this n", text)
     assert records is not None
     assert amount is not None
@@ -59,12 +59,12 @@ def test_what_is_accurate_enough_is_not_refused() -> None:
 
 
 def test_a_polynomial_that_is_off_by_more_needs_fewer_conditions() -> None:
-    """Conjunctions of all 16 are too many to be counted: no number of records would do."""
+    """Conjunctions of all 16 are too many to be counted: no number of records is sufficient."""
     plan = plan_summary(bits(200), 8, BUDGETS["rho"], size=10**7)
     assert plan.sizes[-1] < 8
     with pytest.raises(PlanError) as refused:
         refuse_inaccurate(plan, 1e-4)
-    assert "would do at this budget" not in str(refused.value)
+    assert "sufficient at this budget" not in str(refused.value)
 
 
 @pytest.mark.parametrize("error", [0.0, -1.0, float("nan"), float("inf")])

@@ -248,12 +248,12 @@ def test_answers_are_cut_at_0_and_1() -> None:
 @pytest.mark.parametrize(
     ("query", "predicate", "confidence", "kind", "message"),
     [
-        ("a=true,b<10,c=yes", "and", 0.9, WorkloadError, "at most k = 2.*release one with --k 3"),
+        ("a=true,b<10,c=yes", "and", 0.9, WorkloadError, "at most k = 2.*--k 3"),
         ("a=true", "and", 1.0, WorkloadError, "between 0 and 1, found 1.0"),
         ("a=true", "and", 0.0, WorkloadError, "between 0 and 1"),
         ("a=true", "and", float("nan"), WorkloadError, "between 0 and 1"),
         ("a=true,c=yes", "atleast:3", 0.9, PolynomialError, "at least 3 of 2"),
-        ("a=true", "nand", 0.9, PolynomialError, "expected or, and, or atleast:R"),
+        ("a=true", "nand", 0.9, PolynomialError, "expected 'or', 'and' or 'atleast:R'"),
         ("shoe=1", "and", 0.9, SchemaError, "shoe"),
         ("a=maybe", "and", 0.9, SchemaError, "maybe"),
         ("b<5", "and", 0.9, SchemaError, "b"),

@@ -317,7 +317,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: planned(bits(5), 2, size=10, predicate="xor"),
         PolynomialError,
-        "expected or, and, or atleast:R",
+        "expected 'or', 'and' or 'atleast:R'",
     ),
     (lambda: planned(bits(5), 2, size=10, predicate="atleast:3"), PolynomialError, "at least 3 of 2"),
     (

@@ -16,7 +16,7 @@ of d (GS-5): isotonic regression then has that sum, by a shift of all entries, w
 
 Source: the polytope of degree sequences: Koren (1973), Peled and Srinivasan (1989).
 
-Whole sequences made graphical: an odd sum mended, cuts tightened, small changes that bring the sequence nearer.
+Whole sequences made graphical: an odd sum repaired, cuts tightened, small changes that bring the sequence nearer.
 
 Heuristics: `degree_sequences.nearest_graphical` reports how far the result may be from the best.
 
@@ -215,7 +215,7 @@ def cost_of(whole: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     return float(((whole - values) ** 2).sum())
 
 
-def mended(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def repaired(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Return a falling whole sequence with the cheapest change that makes its sum even; None if none was found graphical."""
     if cut_violations(whole)[0].max() > 0:
         return None
@@ -290,7 +290,7 @@ def tighter(
 def capped(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the sequence with its largest entries cut off where it becomes graphical; at 0 it is."""
     for cap in range(int(whole.max()), 0, -1):
-        found = mended(np.minimum(whole, cap), values)
+        found = repaired(np.minimum(whole, cap), values)
         if found is not None:
             return found
     return np.zeros(whole.size, dtype=np.int64)
@@ -434,7 +434,7 @@ def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> Nearest
     Problem (models/graphical_sequences, GS-1 to GS-5): minimize sum_k (d_k - y_k)^2 over graphical d_1 <= ... <= d_n, with
     sum_k d_k = total where the number of edges is public. Isotonic regression first; the most violated Erdos-Gallai
     inequalities become linear cuts with multipliers, whose best values are found by ascent of the dual; the relaxed sequence is
-    rounded, cuts are tightened until rounding obeys them, and an odd sum is mended by the cheapest change that stays graphical.
+    rounded, cuts are tightened until rounding obeys them, and an odd sum is repaired by the cheapest graphical change.
     The bound is the Lagrangian over whole sequences with even sum, or of real ones with the total.
 
     Exact (gap 0 but for rounding errors) whenever no cut is violated, as in the sparse graphs that are met in practice, and the
@@ -464,7 +464,7 @@ def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> Nearest
     tightened = relaxed
     for _ in range(_TIGHTENINGS):
         whole = rounded(tightened.point, total)
-        found = mended(whole, falling)
+        found = repaired(whole, falling)
         if found is not None and (best is None or cost_of(found, falling) < cost_of(best, falling)):
             best = found
         excess, ends = cut_violations(whole)

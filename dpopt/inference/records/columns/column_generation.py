@@ -1,7 +1,7 @@
 """Column generation: weighted records whose answers are the nearest of all distributions on feasible records, with a proof.
 
 Problem (models/projection, PJ-1 to PJ-3, over all feasible records): minimize f(p). Every round solves the master problem
-over the records in hand (`master`), looks for records along which f still falls (`pricing`), and adds them. With the
+over the records so far (`master`), looks for records along which f still falls (`pricing`), and adds them. With the
 gradient s of f in the answers at the weights p, for every distribution p'
 
     f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
@@ -39,8 +39,8 @@ from dpopt.inference.records.start import check_one_way, estimated_one_way
 from dpopt.programs.solver import Solver
 
 COLUMNS_PER_ROUND = 20
-"""New records of a round, at most: these or a twentieth of those in hand, the best ones. Twice as many of the records in
-hand are descended from, those of least slope, and `DRAWS` that the one-way marginals draw."""
+"""New records of a round, at most: these or a twentieth of those so far, the best ones. Twice as many of the records so
+far are descended from, those of least slope, and `DRAWS` that the one-way marginals draw."""
 
 DRAWS = 40
 
@@ -87,9 +87,9 @@ def generate_columns(
     weights : (r,) float64, optional
         Their weights; equal if left out.
     one_way : (c,) float64, optional
-        One-way marginals of the records from which pricing starts, beside those in hand.
+        One-way marginals of the records from which pricing starts, beside the records so far.
     progress, history, began
-        Told of every round; what came before, and when the fit began.
+        Receives the progress of every round; the progress so far, and when the fit began.
 
     Raises
     ------
@@ -246,7 +246,7 @@ class _Generation:
             state.lower_bound, state.proof = max(bound, 0.0), found.proof
 
     def _master_open(self, state: _State) -> bool:
-        """Return whether the weights of the records in hand can still be improved: many records are not weighed to the end."""
+        """Return whether the weights of the records so far can still be improved: many records are not weighed to the end."""
         gap = state.frank_wolfe_gap
         return len(state.columns) > MATRIX_UP_TO and gap is not None and gap > EXACT * state.objective
 

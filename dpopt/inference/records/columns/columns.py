@@ -6,7 +6,7 @@ whatever the number of columns.
 
 The master problem: the best weights of given records.
 
-Problem (models/projection, PJ-1 to PJ-3, over the records in hand): minimize 1/2 w'Kw - b'w subject to sum w = 1, w >= 0, where
+Problem (models/projection, PJ-1 to PJ-3, over the records so far): minimize 1/2 w'Kw - b'w subject to sum w = 1, w >= 0, where
 K = sum_g weight_g A_g'A_g and b = sum_g weight_g A_g'values_g; A_g has one column for each record.
 
 Method. Pairwise steps shift weight from the worst record that has any to the best one, each step exactly; they find which

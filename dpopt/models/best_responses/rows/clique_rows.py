@@ -15,7 +15,7 @@ BR-10 dominates BR-3 and BR-5 for every clause that stands in such a row; the ot
 
 Literals as numbers, so that clauses with a literal in common are found by sorting.
 
-A literal that the rows of `clique_rows` and `pairwise_lifting` speak of is a key: 2 * column + 1 for "a = v", 2 * column
+A literal in the rows of `clique_rows` and `pairwise_lifting` is a key: 2 * column + 1 for "a = v", 2 * column
 for "a != v", where column is that of x[a, v]. Over an attribute with two codes "a != v" is written as "a = the other
 code", which is the same number by BR-2.
 """

@@ -80,7 +80,7 @@ def distance(answers: NDArray[np.int8], targets: Counts, size: int, counts: Coun
     Parameters
     ----------
     answers : (k, A) int8
-        What each query says of each element, 0 or 1.
+        Value of each query on each element, 0 or 1.
     targets : (k,) int64
     """
     largest = np.int64(0)

@@ -1,4 +1,4 @@
-"""What a multiset is drawn from: the elements, what every query says of them, and how many records it has."""
+"""What a multiset is drawn from: the elements, the value of every query on them, and how many records it has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Multisets:
     Parameters
     ----------
     answers : (k, A) int8 array
-        What each of k queries says of each of A elements, 0 or 1. Public.
+        Value of each of k queries on each of A elements, 0 or 1. Public.
     records : int
         How many elements m a multiset has, from 1 to 1,000.
 
@@ -44,7 +44,7 @@ class Multisets:
                 f"answers of queries on elements form a matrix, found the shape {self.answers.shape}"
             )
         if np.any((self.answers != 0) & (self.answers != 1)):
-            raise PlanError("a query says 0 or 1 of an element; found another number")
+            raise PlanError("the value of a query on an element is 0 or 1; found another number")
         if type(self.records) is not int or not 1 <= self.records <= MOST_RECORDS:
             raise PlanError(
                 f"a small database has 1 to {MOST_RECORDS:,} records, found {self.records!r}; name another number"

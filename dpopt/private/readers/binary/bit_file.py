@@ -94,7 +94,7 @@ def read_bit_file(path: Path, width: int) -> BitColumns:
     if number != width:
         raise PrivateDataError(
             f"{path.name} has {number:,} columns, and {width:,} are declared; declare the number that the table has "
-            "by its making"
+            "from what is publicly known"
         )
     if not 1 <= rows <= MOST_ROWS:
         raise PrivateDataError(f"{path.name} has {rows:,} records; expected 1 to {MOST_ROWS:,}")
@@ -199,7 +199,7 @@ class BitFileTable(PrivateDataset):
 
     @classmethod
     def open(cls, path: Path, schema: Schema) -> BitFileTable:
-        """Hold a bit file against the number of columns that a schema declares.
+        """Validate a bit file by the number of columns that a schema declares.
 
         Raises
         ------

@@ -85,7 +85,7 @@ class Items:
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
 
     def separators(self) -> str:
-        """Return the signs that separate items in a basket: blanks, commas and tabs, but for those that stand in a name.
+        """Return the characters that separate items in a basket: blanks, commas and tabs, but for those that stand in a name.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class Items:
         if not separators:
             raise SchemaError(
                 "names of columns hold blanks, commas and tabs, so that nothing is left to separate items of a "
-                "basket by; leave one of these signs out of all names"
+                "basket by; leave one of these characters out of all names"
             )
         return separators
 
@@ -255,7 +255,7 @@ def read_pairs(
 
 
 class _Lines:
-    """The lines of a file of pairs, each held against what is declared."""
+    """The lines of a file of pairs, each validated by what is declared."""
 
     def __init__(self, title: str, pair: tuple[int, int] | None, *, header: bool) -> None:
         self._title, self._pair = title, pair

@@ -165,7 +165,7 @@ def _checked_shape(title: str, shape: tuple[int, int], width: int) -> int:
     if columns != width:
         raise PrivateDataError(
             f"{title} has {columns:,} columns, and {width:,} are declared; the number of columns is public: declare the one "
-            "that the table has by its making, or save the matrix with the declared width"
+            "that does not depend on its records, or save the matrix with the declared width"
         )
     if rows == 0:
         raise PrivateDataError(f"{title} has no rows; expected at least one record")

@@ -1,7 +1,7 @@
 """Matrix Market files of coordinates as columns of zeros and ones.
 
 A file begins with public lines: the header, remarks, and the size line "rows columns entries". Each line after that is
-an entry, "row column" or "row column value", numbered from 1, or empty. Every such line is read by itself.
+an entry, "row column" or "row column value", numbered from 1, or empty. Every such line is read independently.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _check_size(title: str, head: _Head, width: int) -> None:
     if head.columns != width:
         raise PrivateDataError(
             f"{title} has {head.columns:,} columns, and {width:,} are declared; the number of columns is public: declare the "
-            "one that the table has by its making, or write the matrix with the declared width"
+            "one that does not depend on its records, or write the matrix with the declared width"
         )
     if not 1 <= head.rows <= MOST_ROWS:
         raise PrivateDataError(f"{title} has {head.rows:,} rows; expected 1 to {MOST_ROWS:,} records")

@@ -32,7 +32,7 @@ class BoxWorkload:
     loads : (g, parts) float64
         LB-7, in the order of `grid_levels`.
     relative : bool
-        Whether a group is held against the best of the plain strategies; otherwise all have the reference 1.
+        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
     """
 
     shape: tuple[int, ...]
@@ -88,7 +88,7 @@ class BoxWorkload:
     ) -> LevelProgram:
         """Return the program that spreads a budget over these levels; with `known_total` the whole grid varies no more.
 
-        Boxes that the total tells alone need no budget; single cells stand in for them.
+        Boxes whose counts follow from the total alone need no budget; single cells stand in for them.
         """
         parts = grid_levels(self.shape)
         loads = np.array(self.loads)

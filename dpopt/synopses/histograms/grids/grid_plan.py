@@ -140,7 +140,7 @@ def plan_grid(
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     ranges : str
-        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each held against what the best plain strategy has there).
+        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple strategy).
     shapes : str
         Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells", or "auto": rectangles where they
         are predicted to be better by a fifth, else cubes.

@@ -45,11 +45,11 @@ def grid(
     columns : sequence of str
         Different ones; at most 4,194,304 cells together.
     ranges : str
-        For which boxes the budget is spread: "all", or sizes such as "sizes:1x1,16x16".
+        The boxes whose variance the plan minimizes: "all", or sizes such as "sizes:1x1,16x16".
     shapes : str
         Which blocks of cells may be measured: "auto", "cubes", "rectangles" or "cells".
     ordered : bool
-        Whether the declared values of categorical columns stand in their order.
+        Whether the declared values of categorical columns are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.

@@ -126,9 +126,7 @@ def plan_sorted(
     if length is not None and not 1 <= length <= LARGEST_DOMAIN:
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")
     if length is None and not graph:
-        raise PlanError(
-            "the number of bins is declared by the schema; only that of nodes can be bought with budget"
-        )
+        raise PlanError("the number of bins is declared by the schema; only that of nodes can be measured")
     gaussian, bins = is_gaussian(budget), 2 if graph else 1
     amount = whole_amount(budget)
     sensitivity = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
@@ -170,7 +168,7 @@ def sorted_counts(
     Returns
     -------
     SortedCountsRelease
-        `counts` are the estimate, and `answer(10)` says how many values have at least 10 records; kept by `write(path)`.
+        `counts` are the estimate, and `answer(10)` gives how many values have at least 10 records; kept by `write(path)`.
 
     Raises
     ------
@@ -221,8 +219,8 @@ def degrees(
     edges : path or DataFrame
         Edges, each once (`dpopt.private.readers.read_edges`). Private.
     nodes : int or None
-        The declared number of nodes, those without an edge included; None buys the number of nodes with an edge with 5 % of the
-        budget. It is never read off the file.
+        The declared number of nodes, those without an edge included; None: the number of nodes with an edge is measured with
+        5 % of the budget. It is never read off the file.
     columns : tuple of str, optional
         The two columns of a table that has names.
     **asked
@@ -232,7 +230,7 @@ def degrees(
     Returns
     -------
     SortedCountsRelease
-        `counts` are the estimate, and `answer(10)` says how many nodes have at least 10 edges; kept by `write(path)`.
+        `counts` are the estimate, and `answer(10)` gives how many nodes have at least 10 edges; kept by `write(path)`.
 
     Raises
     ------
