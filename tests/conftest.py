@@ -55,6 +55,8 @@ def _hear_ctrl_c() -> None:
 
 _hear_ctrl_c()
 _move_checkout_last()
+# Planted defects are recognised by what a check's `assert` says.
+pytest.register_assert_rewrite("tests.boundary.defects")
 TESTED = _tested_folder()
 settings.register_profile("dpopt", deadline=None, print_blob=True)
 settings.load_profile("dpopt")

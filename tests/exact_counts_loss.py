@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from decimal import localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import combinations, combinations_with_replacement, pairwise
 from typing import Any
 from unittest import mock
 
@@ -30,7 +29,7 @@ from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.tables.closed import Closed
 from tests.exact_distribution import exp_minus
-from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
+from tests.exact_loss import ORDERS, Divergences, as_decimal, check_divergences
 from tests.exact_measuring_loss import log_moment
 from tests.tiny_runs import EventJournal
 
@@ -45,6 +44,29 @@ WINDOW = 60  # standard deviations of Gaussian noise; beyond them lies less than
 Pairs = Sequence[tuple[Any, Any]]
 Moves = tuple[tuple[float, tuple[int, ...]], ...]
 Joint = dict[Fraction, tuple[Fraction, Fraction]]
+
+
+def neighbours_of(
+    records: Sequence[Any], relation: NeighbouringRelation
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Return neighbouring tables: of 1 to 3 records, or of 3 under replace-one."""
+
+    def with_one_more(table: tuple[Any, ...], record: Any) -> tuple[Any, ...]:
+        return tuple(sorted((*table, record)))
+
+    ordered = sorted(records)
+    if relation is NeighbouringRelation.ADD_REMOVE:
+        return [
+            (table, with_one_more(table, record))
+            for rows in range(1, ROWS)
+            for table in combinations_with_replacement(ordered, rows)
+            for record in records
+        ]
+    return [
+        (with_one_more(table, one), with_one_more(table, other))
+        for table in combinations_with_replacement(ordered, ROWS - 1)
+        for one, other in combinations(records, 2)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +194,7 @@ def check_game(game: CountingGame) -> float:
         found = {tuple((scale, tuple(sorted(map(abs, one)))) for scale, one in each) for each in moves}
         moves = set(sorted(found, key=lambda each: _loss(each, 1 if pure else 2))[-game.most :])
     if pure:
-        return max(_pure_share(charges, joint(one)) for one in moves)
+        return max(float(check_divergences(charges, divergences(one))) for one in moves)
     return max(_concentrated_share(charges, partial(moment, one)) for one in moves)
 
 
@@ -208,10 +230,15 @@ def _merged(distribution: Joint, cells: Iterable[tuple[Fraction, ...]]) -> Joint
     return found
 
 
-def _pure_share(charges: Sequence[Charge], distribution: Joint) -> float:
+@lru_cache(maxsize=10_000)
+def divergences(moves: Moves) -> Divergences:
+    """Return what tells noise around counts that differ so apart, computed once for all measurements."""
+    return _apart(joint(moves))
+
+
+def _apart(distribution: Joint) -> Divergences:
     one, two = zip(*distribution.values(), strict=True)
-    with localcontext(DIGITS):
-        return float(check_losses(charges, *([as_decimal(share) for share in side] for side in (one, two))))
+    return Divergences([as_decimal(share) for share in one], [as_decimal(share) for share in two])
 
 
 def moment(moves: Moves, order: float) -> float:
@@ -245,7 +272,7 @@ def _adaptive_pure_share(last: int, charges: Sequence[Charge], first: First, res
         for ratio, (a, b) in _merged(joint(moves), [(p, q)]).items():
             before = found.get(ratio, (Fraction(0), Fraction(0)))
             found[ratio] = (before[0] + a, before[1] + b)
-    return _pure_share(charges, found)
+    return float(check_divergences(charges, _apart(found)))
 
 
 def _adaptive_concentrated_share(

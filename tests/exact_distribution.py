@@ -42,12 +42,6 @@ def logarithm(ratio: Fraction) -> Decimal:
     return _LN.ln(_LN.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
 
 
-def exp_below(exponent: float) -> Fraction:
-    """Return a rational just below exp(exponent), to 50 digits."""
-    value = Context(prec=60).exp(Decimal(exponent))
-    return Fraction(value) * (1 - Fraction(1, 10**50))
-
-
 @lru_cache(maxsize=64)
 def table_form(step: Decimal, size: int, depth: int) -> tuple[int, int]:
     """Return (clamp, bits): the largest distance with exp(-step / size * distance) >= 2**-depth, and how it is split."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, product
@@ -38,19 +38,17 @@ from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.run import Walk
 from tests.exact_loss import (
-    DELTAS,
-    DIGITS,
-    NEGLIGIBLE,
     ORDERS,
+    Divergences,
     Draw,
     as_decimal,
+    check_deltas,
     check_renyi,
-    hockey_stick,
     implemented_weights,
     multiplicity,
 )
-from tests.tiny_measuring import neighbours
-from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, EventJournal, Table, dataset_of
+from tests.tiny_measuring import distinct_pairs
+from tests.tiny_runs import CallbackSampler, Enumeration, EventJournal, Table, dataset_of
 
 Shares = list[Fraction]
 History = tuple[Draw, ...]
@@ -236,12 +234,8 @@ class DqrsGame:
         return [as_decimal(share) for _, share in shares]
 
     def pairs(self) -> list[tuple[Table, Table]]:
-        """Return each pair of neighbours once: of the public size, or of one record less to one more."""
-        size = self.plan.size
-        rows = [size - 1, size] if self.plan.relation is ADD_REMOVE else [size]
-        found = neighbours(self.plan.relation, rows, self.workload.schema)
-        ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
-        return sorted({(min(pair), max(pair)) for pair in ordered})
+        """Return each pair of neighbours once."""
+        return distinct_pairs(self.plan.relation, self.plan.size, self.workload.schema)
 
 
 def check_dqrs_game(game: DqrsGame) -> float:
@@ -261,34 +255,20 @@ def check_dqrs_game(game: DqrsGame) -> float:
             held, charge = past[-1] if past else (), charges[len(past)]
             outcomes, theirs = (each.outcomes(held, game.plan.draws) for each in (distribution, others[past]))
             first, second = ([as_decimal(share) for _, share in each] for each in (outcomes, theirs))
-            check_divergences([charge], first, second)
+            renyi = check_kept([charge], first, second).renyi
             if distribution.keep is not None:
-                reached = max(reached, share_of_rho(total_rho([charge]), first, second))
-        check_divergences(charges, whole[one], whole[two])
+                rho = total_rho([charge])
+                reached = max(reached, *(renyi[order] / order / rho for order in ORDERS))
+        check_kept(charges, whole[one], whole[two])
     return reached
 
 
-def check_divergences(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> None:
-    """Assert that no divergence between two distributions exceeds what the charges say."""
-    with localcontext(DIGITS):
-        for distribution in (one, two):
-            assert (sum(distribution, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
-        assert all(share > 0 for share in (*one, *two)), "rho without bound: an outcome never happens"
-        ratios = [p / q for p, q in zip(one, two, strict=True)]
-        for delta in DELTAS:
-            epsilon = Decimal(total_epsilon(charges, Accountant.ZCDP, delta))
-            found = max(hockey_stick(one, two, ratios, epsilon.exp()))
-            assert found <= Decimal(delta), f"zcdp: {found}, charged delta {delta}"
-        check_renyi(total_rho(charges), one, two, ratios)
-
-
-def share_of_rho(rho: float, one: list[Decimal], two: list[Decimal]) -> float:
-    """Return the largest share of rho times the order that a Renyi divergence uses up, over several orders."""
-    first, second = (
-        np.log(np.array([float(share) for share in distribution])) for distribution in (one, two)
-    )
-    divergences = [np.logaddexp.reduce(a * first + (1 - a) * second) / (a - 1) / a for a in ORDERS]
-    return float(max(divergences)) / rho
+def check_kept(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> Divergences:
+    """Assert that no divergence between two distributions exceeds what the charges say, of which some are no pure ones."""
+    apart = Divergences(one, two)
+    check_deltas(apart, [Accountant.ZCDP], lambda by, delta: total_epsilon(charges, by, delta))
+    check_renyi(total_rho(charges), apart)
+    return apart
 
 
 def _first_dropped(kept: Callable[[int], bool]) -> int:

@@ -35,8 +35,8 @@ from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
 from tests.exact_distribution import logarithm
 from tests.exact_loss import DIGITS, as_decimal, check_losses
-from tests.tiny_measuring import neighbours
-from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, dataset_of
+from tests.tiny_measuring import distinct_pairs
+from tests.tiny_runs import EventJournal, Table, dataset_of
 
 Distribution = list[Fraction]
 History = tuple[int, ...]
@@ -211,12 +211,8 @@ class FemGame:
             return [as_decimal(share) for share in shares.values()]
 
     def pairs(self) -> list[tuple[Table, Table]]:
-        """Return each pair of neighbours once: of the public size, or of one record less to one more."""
-        size = self.plan.size
-        rows = [size - 1, size] if self.plan.relation is ADD_REMOVE else [size]
-        found = neighbours(self.plan.relation, rows, self.workload.schema)
-        ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
-        return sorted({(min(pair), max(pair)) for pair in ordered})
+        """Return each pair of neighbours once."""
+        return distinct_pairs(self.plan.relation, self.plan.size, self.workload.schema)
 
 
 def check_fem_game(game: FemGame) -> Decimal:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
@@ -14,7 +13,14 @@ from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.halfspaces.halfspaces import DIRECTION_UNIT, PointColumns, Projections, Scaling
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
-from tests.exact_counts_loss import AMPLE, ROWS, CountingGame, measurement_game, release_game
+from tests.exact_counts_loss import (
+    AMPLE,
+    ROWS,
+    CountingGame,
+    measurement_game,
+    neighbours_of,
+    release_game,
+)
 from tests.tiny_runs import ADD_REMOVE
 
 COLUMNS = PointColumns(("x", "y"), Scaling.NORMALISE)
@@ -63,23 +69,7 @@ def sides_of(kind: str, point: Point) -> list[bool]:
 
 @lru_cache
 def point_neighbours(relation: NeighbouringRelation) -> list[tuple[Table, Table]]:
-    """Return neighbouring tables: of 1 to 3 records, or of 3 under replace-one."""
-
-    def with_one_more(table: Table, record: Point) -> Table:
-        return tuple(sorted((*table, record)))
-
-    if relation is ADD_REMOVE:
-        return [
-            (table, with_one_more(table, record))
-            for rows in range(1, ROWS)
-            for table in combinations_with_replacement(sorted(UNIVERSE), rows)
-            for record in UNIVERSE
-        ]
-    return [
-        (with_one_more(table, one), with_one_more(table, other))
-        for table in combinations_with_replacement(sorted(UNIVERSE), ROWS - 1)
-        for one, other in combinations(UNIVERSE, 2)
-    ]
+    return neighbours_of(UNIVERSE, relation)
 
 
 def tiny_plan(

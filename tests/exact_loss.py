@@ -9,8 +9,8 @@ larger for the release. Probabilities are ratios of whole numbers, evaluated to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -173,23 +173,83 @@ def neighbours(game: Game, sizes: Sequence[int]) -> list[tuple[Table, Table]]:
     return sorted(found)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Divergences:
+    """What tells two distributions apart, each computed once; nothing of it depends on what is charged."""
+
+    one: list[Decimal]
+    two: list[Decimal]
+    _beyond: dict[Decimal, Decimal] = field(default_factory=dict)
+
+    @cached_property
+    def ratios(self) -> list[Decimal]:
+        with localcontext(DIGITS):
+            for distribution in (self.one, self.two):
+                assert (sum(distribution, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
+            assert all(share > 0 for share in (*self.one, *self.two)), (
+                "rho without bound: an outcome never happens"
+            )
+            return [p / q for p, q in zip(self.one, self.two, strict=True)]
+
+    @cached_property
+    def worst(self) -> Decimal:
+        """The pure loss."""
+        with localcontext(DIGITS):
+            return max(max(self.ratios).ln(), -min(self.ratios).ln())
+
+    def beyond(self, epsilon: Decimal) -> Decimal:
+        """Return the smallest delta for an epsilon: none where no outcome's probability grows by more than exp(epsilon)."""
+        if epsilon not in self._beyond:
+            with localcontext(DIGITS):
+                self._beyond[epsilon] = (
+                    max(hockey_stick(self.one, self.two, self.ratios, epsilon.exp()))
+                    if epsilon < self.worst
+                    else Decimal(0)
+                )
+        return self._beyond[epsilon]
+
+    @cached_property
+    def renyi(self) -> dict[float, float]:
+        """The larger Renyi divergence of each order, of both ways round."""
+        losses = np.log(np.array([float(ratio) for ratio in self.ratios]))
+        found = dict.fromkeys((1.0, *ORDERS), -np.inf)
+        for shares, signed in ((self.one, losses), (self.two, -losses)):
+            logs = np.log(np.array([float(value) for value in shares]))
+            found[1.0] = max(found[1.0], float(np.exp(logs) @ signed))
+            for order in ORDERS:
+                exponents = (order - 1) * signed + logs
+                top = float(exponents.max())
+                moment = top + float(np.log(np.exp(exponents - top).sum()))
+                found[order] = max(found[order], moment / (order - 1))
+        return found
+
+
+ACCOUNTANTS = (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP)
+
+
 def check_losses(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> Decimal:
     """Assert that no divergence of two distributions exceeds what the charges say; return the share of epsilon used."""
+    return check_divergences(charges, Divergences(one, two))
+
+
+def check_divergences(charges: Sequence[Charge], apart: Divergences) -> Decimal:
+    """Assert that nothing that tells two distributions apart exceeds what the charges say; return the share of epsilon."""
     with localcontext(DIGITS):
-        for distribution in (one, two):
-            assert (sum(distribution, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
-        ratios = [p / q for p, q in zip(one, two, strict=True)]
         pure = Decimal(total_epsilon(charges, Accountant.PURE, 0.0))
-        worst: Decimal = max(max(ratios).ln(), -min(ratios).ln())
-        assert worst <= pure + NEGLIGIBLE, f"pure loss {worst}, charged {pure}"
-        for accountant in (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP):
-            for delta in DELTAS:
-                epsilon = Decimal(total_epsilon(charges, accountant, delta))
-                if epsilon < worst:  # else no outcome's probability grows by more than exp(epsilon)
-                    found = max(hockey_stick(one, two, ratios, epsilon.exp()))
-                    assert found <= Decimal(delta), f"{accountant.value}: {found}, charged delta {delta}"
-        check_renyi(total_rho(charges), one, two, ratios)
-        return worst / pure if pure else Decimal(0)
+        assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
+        check_deltas(apart, ACCOUNTANTS, lambda accountant, delta: total_epsilon(charges, accountant, delta))
+        check_renyi(total_rho(charges), apart)
+        return apart.worst / pure if pure else Decimal(0)
+
+
+def check_deltas(
+    apart: Divergences, accountants: Iterable[Accountant], charged: Callable[[Accountant, float], float]
+) -> None:
+    """Assert that delta is at most what an accountant charges it with, given epsilon by accountant and delta."""
+    for accountant in accountants:
+        for delta in DELTAS:
+            found = apart.beyond(Decimal(charged(accountant, delta)))
+            assert found <= Decimal(delta), f"{accountant.value}: {found}, charged delta {delta}"
 
 
 def hockey_stick(
@@ -201,18 +261,10 @@ def hockey_stick(
     return sum(forward, Decimal(0)), sum(backward, Decimal(0))
 
 
-def check_renyi(rho: float, one: list[Decimal], two: list[Decimal], ratios: list[Decimal]) -> None:
+def check_renyi(rho: float, apart: Divergences) -> None:
     """Assert that the Renyi divergence of each order a is at most rho a: what zCDP means."""
-    losses = np.log(np.array([float(ratio) for ratio in ratios]))
-    for shares, signed in ((one, losses), (two, -losses)):
-        logs = np.log(np.array([float(value) for value in shares]))
-        divergences = {1.0: float(np.exp(logs) @ signed)}
-        for order in ORDERS:
-            exponents = (order - 1) * signed + logs
-            top = float(exponents.max())
-            divergences[order] = (top + float(np.log(np.exp(exponents - top).sum()))) / (order - 1)
-        for order, divergence in divergences.items():
-            assert divergence <= rho * order * (1 + 1e-9) + 1e-13, f"order {order}: {divergence}, rho {rho}"
+    for order, divergence in apart.renyi.items():
+        assert divergence <= rho * order * (1 + 1e-9) + 1e-13, f"order {order}: {divergence}, rho {rho}"
 
 
 def check_game(game: Game, sizes: Sequence[int]) -> Decimal:

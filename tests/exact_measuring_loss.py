@@ -24,21 +24,15 @@ from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections.selection import Selection
 from tests.exact_distribution import logarithm
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
-from tests.tiny_measuring import distribution_of_selection, measured_counts, neighbours
+from tests.tiny_measuring import distinct_pairs, distribution_of_selection, measured_counts
 from tests.tiny_runs import REPLACE, Table
 
 SIZE = 2
-ROWS = {NeighbouringRelation.REPLACE_ONE: [2], NeighbouringRelation.ADD_REMOVE: [1, 2]}
 
 
 def pairs(relation: NeighbouringRelation) -> list[tuple[Table, Table]]:
     """Return each pair of neighbours once: of the public size, or under add-remove of 1 to 3 records."""
-    found = neighbours(relation, ROWS[relation])
-    return sorted({(min(a, b), max(a, b)) for a, b in (map(_sorted, pair) for pair in found)})
-
-
-def _sorted(table: Table) -> Table:
-    return tuple(sorted(table))
+    return distinct_pairs(relation, SIZE)
 
 
 def check_selection(what: Selection, relation: NeighbouringRelation) -> Decimal:
@@ -121,20 +115,21 @@ def check_selection_and_measurement(
     for one, two in pairs(relation):
         moves = [moves_between(measurement, relation, one, two)[0] for measurement in measurements]
         for first, second in ((distribution(one), distribution(two)), (distribution(two), distribution(one))):
-            share = _joint(charges, first, second, moves, scale, gaussian=gaussian)
+            share = joint_loss(charges, first, second, moves, scale, gaussian=gaussian)
             reached = max(reached, share)
     return reached
 
 
-def _joint(
+def joint_loss(
     charges: Sequence[Charge],
     one: list[Fraction],
     two: list[Fraction],
-    moves: list[tuple[int, ...]],
+    moves: Sequence[tuple[int, ...]],
     scale: float,
     *,
     gaussian: bool,
 ) -> float:
+    """Check a selection and the measurement of what it selects; return the share of both charges that is used up."""
     if not gaussian:
         charged = total_epsilon(charges, Accountant.PURE, 0.0)
         found = max(log(a / b) + sum(m) / scale for a, b, m in zip(one, two, moves, strict=True))

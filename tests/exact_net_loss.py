@@ -28,9 +28,9 @@ from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.queries.workloads.workload import Workload
 from tests.exact_fem_loss import range_between
 from tests.exact_loss import DIGITS, as_decimal, check_losses
-from tests.tiny_measuring import neighbours
+from tests.tiny_measuring import distinct_pairs
 from tests.tiny_nets import Counts, all_multisets
-from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, dataset_of
+from tests.tiny_runs import EventJournal, Table, dataset_of
 
 REACH = Decimal(2)
 
@@ -130,11 +130,8 @@ class NetGame:
         return self.outputs.index(tuple(counts.tolist()))
 
     def pairs(self) -> list[tuple[Table, Table]]:
-        """Return each pair of neighbours once: of the public size, or of one record less to one more."""
-        rows = [self.size - 1, self.size] if self.relation is ADD_REMOVE else [self.size]
-        found = neighbours(self.relation, rows, self.workload.schema)
-        ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
-        return sorted({(min(pair), max(pair)) for pair in ordered})
+        """Return each pair of neighbours once."""
+        return distinct_pairs(self.relation, self.size, self.workload.schema)
 
 
 def intervals(drawn: Callable[[int], int], point: Point) -> Iterator[tuple[int, int]]:

@@ -20,7 +20,17 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from tests.exact_bin_loss import Counts, histogram_game
 from tests.exact_counts_loss import Drawn
-from tests.exact_loss import DELTAS, DIGITS, ORDERS, Game, as_decimal, check_renyi, hockey_stick
+from tests.exact_loss import (
+    ACCOUNTANTS,
+    DIGITS,
+    NEGLIGIBLE,
+    ORDERS,
+    Divergences,
+    Game,
+    as_decimal,
+    check_deltas,
+    check_renyi,
+)
 from tests.exact_measuring_loss import SIZE, log_moment
 from tests.tiny_measuring import distribution_of_selection, selection
 from tests.tiny_runs import ADD_REMOVE, Table, universe
@@ -98,17 +108,14 @@ def check_selection(rows: int) -> Decimal:
 
 def check_person(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal], rows: int) -> Decimal:
     """Assert that no divergence of two distributions exceeds what budgets for persons say; return the share used."""
+    apart = Divergences(one, two)
+
+    def charged(accountant: Accountant, delta: float) -> float:
+        return Budget(LARGEST, delta, None, accountant, rows).spent(charges).epsilon
+
     with localcontext(DIGITS):
-        ratios = [p / q for p, q in zip(one, two, strict=True)]
-        worst: Decimal = max(max(ratios).ln(), -min(ratios).ln())
-        pure = Decimal(Budget(LARGEST, 0.0, None, Accountant.PURE, rows).spent(charges).epsilon)
-        assert worst <= pure + Decimal("1e-40"), f"pure loss {worst}, charged {pure}"
-        for accountant in (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP):
-            for delta in DELTAS:
-                spent = Budget(LARGEST, delta, None, accountant, rows).spent(charges)
-                if Decimal(spent.epsilon) < worst:
-                    found = max(hockey_stick(one, two, ratios, Decimal(spent.epsilon).exp()))
-                    assert found <= Decimal(delta), f"{accountant.value}: {found}, charged delta {delta}"
-        rho = Budget(LARGEST, 1e-9, None, Accountant.ZCDP, rows).spent(charges).rho
-        check_renyi(rho, one, two, ratios)
-        return worst / pure
+        pure = Decimal(charged(Accountant.PURE, 0.0))
+        assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
+        check_deltas(apart, ACCOUNTANTS, charged)
+        check_renyi(Budget(LARGEST, 1e-9, None, Accountant.ZCDP, rows).spent(charges).rho, apart)
+        return apart.worst / pure

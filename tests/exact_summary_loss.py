@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
@@ -13,8 +13,15 @@ from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
-from tests.exact_counts_loss import AMPLE, ROWS, CountingGame, measurement_game, release_game
-from tests.tiny_runs import ADD_REMOVE, Record, Table, bits_schema, dataset_of, universe
+from tests.exact_counts_loss import (
+    AMPLE,
+    ROWS,
+    CountingGame,
+    measurement_game,
+    neighbours_of,
+    release_game,
+)
+from tests.tiny_runs import Record, Table, bits_schema, dataset_of, universe
 
 MIXED = Schema(
     (
@@ -79,24 +86,7 @@ def counted(literals: ChosenLiterals, table: Iterable[Record], size: int) -> lis
 
 @lru_cache(maxsize=16)
 def table_neighbours(schema: Schema, relation: NeighbouringRelation) -> list[tuple[Table, Table]]:
-    """Return neighbouring tables: of 1 to 3 records, or of 3 under replace-one."""
-    records = universe(schema)
-
-    def with_one_more(table: Table, record: Record) -> Table:
-        return tuple(sorted((*table, record)))
-
-    if relation is ADD_REMOVE:
-        return [
-            (table, with_one_more(table, record))
-            for rows in range(1, ROWS)
-            for table in combinations_with_replacement(records, rows)
-            for record in records
-        ]
-    return [
-        (with_one_more(table, one), with_one_more(table, other))
-        for table in combinations_with_replacement(records, ROWS - 1)
-        for one, other in combinations(records, 2)
-    ]
+    return neighbours_of(universe(schema), relation)
 
 
 def summary_game(

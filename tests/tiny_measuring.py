@@ -142,6 +142,16 @@ def neighbours(
     ]
 
 
+def distinct_pairs(
+    relation: NeighbouringRelation, size: int, schema: Schema = SCHEMA
+) -> list[tuple[Table, Table]]:
+    """Return each pair of neighbours once: of the public size, or of one record less to one more."""
+    rows = [size - 1, size] if relation is ADD_REMOVE else [size]
+    found = neighbours(relation, rows, schema)
+    ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
+    return sorted({(min(pair), max(pair)) for pair in ordered})
+
+
 Distribution = Callable[[Table], list[Fraction]]
 
 

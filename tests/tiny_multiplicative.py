@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import log
 from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import Charge
-from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
@@ -26,8 +23,8 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from tests.exact_distribution import logarithm
 from tests.exact_fem_loss import Points
-from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
-from tests.exact_measuring_loss import log_moment, pairs
+from tests.exact_loss import DIGITS, as_decimal, check_losses
+from tests.exact_measuring_loss import joint_loss, pairs
 from tests.noises import NoNoise
 from tests.tiny_measuring import SCHEMA
 from tests.tiny_runs import EventJournal, Table, dataset_of
@@ -203,29 +200,8 @@ def check_round(game: RoundGame) -> tuple[Decimal, float]:
             for mine, other in zip(counted(one), counted(two), strict=True)
         ]
         for a, b in ((first, second), (second, first)):
-            losses = max(losses, _joint([selection, measurement], a, b, moves, game.plan))
+            share = joint_loss(
+                [selection, measurement], a, b, moves, game.plan.scale, gaussian=game.plan.gaussian
+            )
+            losses = max(losses, share)
     return ranges, losses
-
-
-def _joint(
-    charges: Sequence[Charge],
-    one: Distribution,
-    two: Distribution,
-    moves: Sequence[tuple[int, ...]],
-    plan: MultiplicativePlan,
-) -> float:
-    if not plan.gaussian:
-        charged = total_epsilon(charges, Accountant.PURE, 0.0)
-        found = max(log(a / b) + sum(m) / plan.scale for a, b, m in zip(one, two, moves, strict=True))
-        assert found <= charged * (1 + 1e-12) + SAMPLER_SLACK, f"pure loss {found}, charged {charged}"
-        return found / charged
-    rho, share = total_rho(charges), 0.0
-    for order in ORDERS:
-        parts = [
-            order * log(a) + (1 - order) * log(b) + log_moment(plan.scale, m, order)
-            for a, b, m in zip(one, two, moves, strict=True)
-        ]
-        found = float(np.logaddexp.reduce(parts)) / (order - 1) / order
-        assert found <= rho * (1 + 1e-9), f"order {order}: rho {found}, charged {rho}"
-        share = max(share, found / rho)
-    return share

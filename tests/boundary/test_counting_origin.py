@@ -13,85 +13,51 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import ChargeKind
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.counting_curator import MEASUREMENTS
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
-from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
-from dpopt.synopses.any_synopsis import KINDS
-from dpopt.synopses.decision_lists.list_planning import plan_lists
-from dpopt.synopses.decision_lists.release_lists import release_lists
+from dpopt.synopses.any_synopsis import KINDS as SYNOPSES
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
-from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
-from dpopt.synopses.histograms.release_histogram import release_histogram
-from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
-from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
-from dpopt.synopses.summaries.release_summary import release_summary
-from dpopt.synopses.summaries.summary_plan import plan_summary
 from dpopt.synopses.synopsis import PlannedSynopsis, Synopsis
-from tests import exact_halfspace_loss as points
-from tests import exact_sanitizer_loss as sanitizers
-from tests.boundary.counting_families import LITERALS
 from tests.boundary.test_origin import constructions
+from tests.boundary.test_synopsis_noninterference import KINDS
 from tests.exact_counts_loss import ROWS
+from tests.exact_halfspace_loss import UNIVERSE
 from tests.private.test_trust import ClaimingNoise
 from tests.source_code import source_files
-from tests.tiny_lists import family_of, private
-from tests.tiny_runs import ADD_REMOVE, dataset_of
+from tests.tiny_runs import ADD_REMOVE
 
-COUNTS = np.array([0, 3, 1, 0, 9, 2, 2, 0, 0, 5], dtype=np.int64)
-DEGREES = np.array([3, 1, 1, 1, 2, 2, 2], dtype=np.int64)
-BUDGETS = {
-    True: Budget(None, 1e-9, 0.5, Accountant.ZCDP),
-    False: Budget(1.0, 0.0, None, Accountant.PURE),
-}
 LAWS = {True: "discrete_gaussian", False: "discrete_laplace"}
-
-
-def histogram(noise: Noise | None, gaussian: bool) -> Any:
-    plan = plan_histogram(COUNTS.size, BUDGETS[gaussian], relation=NeighbouringRelation.ADD_REMOVE)
-    return release_histogram(BinCounts.from_counts(COUNTS), plan, noise=noise)
-
-
-def degrees(noise: Noise | None, gaussian: bool) -> Any:
-    plan = plan_sorted(None, BUDGETS[gaussian], graph=True)
-    return release_sorted(BinCounts.of_degrees(DEGREES, int(DEGREES.sum()) // 2), plan, noise=noise)
-
-
-def summary(noise: Noise | None, gaussian: bool) -> Any:
-    plan = plan_summary(LITERALS, 3, BUDGETS[gaussian], size=6)
-    return release_summary(dataset_of(LITERALS.schema, ((0, 1, 1), (1, 1, 0)) * 3), plan, noise=noise)
-
-
-def lists(noise: Noise | None, gaussian: bool) -> Any:
-    plan = plan_lists(family_of(3, 2), BUDGETS[gaussian], size=5, relation=ADD_REMOVE)
-    # Scales of more than 10,000 units: the same values twice are less likely than 1e-6.
-    assert min(plan.scales) > 1e4
-    return release_lists(private(plan.family, [(((0, True),), (0, 1))] * 5), plan, noise=noise)
-
-
-def halfspaces(noise: Noise | None, gaussian: bool, measured: str = SIDES) -> Any:
-    plan = points.tiny_plan(ADD_REMOVE, gaussian=gaussian, measured=measured)
-    return release_halfspaces(points.points_of(points.UNIVERSE[:ROWS]), plan, noise=noise)
-
-
-def arcs(noise: Noise | None, gaussian: bool) -> Any:
-    return halfspaces(noise, gaussian, ARCS)
-
-
-def sanitizer(noise: Noise | None, gaussian: bool) -> Any:
-    plan = sanitizers.plan_of(sanitizers.FAMILIES["mixed, sets"], ADD_REMOVE, gaussian=gaussian)
-    return release_sanitizer(dataset_of(plan.family.schema, ((0, 1), (1, 1)) * 3), plan, noise=noise)
-
-
-RELEASES: dict[str, Callable[[Noise | None, bool], Any]] = {
-    made.__name__: made for made in (histogram, degrees, summary, lists, halfspaces, arcs, sanitizer)
+BINS, DEGREES, RECORDS = [0, 3, 1, 0, 9, 2], [3, 1, 1, 1, 2, 2, 2], ((0, 1, 1), (1, 1, 0)) * 3
+SEARCHED: dict[str, tuple[str, Any, Any]] = {
+    "intervals": ("intervals", "measured", BINS),
+    "printed intervals": ("intervals", "printed", BINS),
+    "boxes": ("intervals", "boxes", BINS),
 }
+RELEASES: dict[str, tuple[str, Any, Any]] = {
+    "histogram": ("bins", ("histogram", "all"), BINS),
+    "degrees": ("bins", ("degrees", None), DEGREES),
+    "summary": ("conjunctions", ("all", 3), RECORDS),
+    "lists": ("lists", "lists", [(((0, True),), (0, 1))] * 5),
+    "halfspaces": ("halfspaces", SIDES, UNIVERSE[:ROWS]),
+    "arcs": ("halfspaces", ARCS, UNIVERSE[:ROWS]),
+    "sanitizer": ("polynomials", ("mixed, sets", False), ((0, 1), (1, 1)) * 3),
+    **SEARCHED,
+}
+"""By name a kind of synopsis, what its plan varies in, and a table."""
+
+
+def release(name: str, noise: Noise | None, *, gaussian: bool) -> Any:
+    """Release a table under add-remove."""
+    kind, variant, table = RELEASES[name]
+    plan = KINDS[kind].plan(ADD_REMOVE, gaussian, variant)
+    # Scales of more than 10,000 units: the same values twice are less likely than 1e-6.
+    assert name != "lists" or min(plan.scales) > 1e4
+    return KINDS[kind].release(plan, table, noise=noise)[0]
+
+
 EACH = pytest.mark.parametrize("kind", RELEASES)
 
 
@@ -105,7 +71,8 @@ def noisy_of(kind: str, released: Any) -> list[list[int]]:
 
 
 def text_of(kind: str, released: Any) -> str:
-    return json.dumps([released.privacy, noisy_of(kind, released)])
+    made = released.to_json() if kind in SEARCHED else noisy_of(kind, released)
+    return json.dumps([released.privacy, made])
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -114,7 +81,7 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
     kind: str, gaussian: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each value once and unchanged; with the same values a run repeats to the last byte, and with others it does not."""
-    distribution, release = LAWS[gaussian], RELEASES[kind]
+    distribution = LAWS[gaussian]
     original = getattr(OpendpNoise, distribution)
     drawn: list[NDArray[np.int64]] = []
 
@@ -130,20 +97,22 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
         patch.setattr(OpendpNoise, LAWS[not gaussian], refuse)
         for generator in ("os.urandom", "numpy.random.default_rng", "random.random"):
             patch.setattr(generator, refuse)
-        first = release(None, gaussian)
+        first = release(kind, None, gaussian=gaussian)
         values = [part.tolist() for part in drawn]
         if kind == "degrees":
             values[0] = [max(values[0][0], 2)]
+        if kind in SEARCHED:  # what searches drew is not kept; what was measured last is
+            values = values[len(values) - len(first.noisy) :]
         assert noisy_of(kind, first) == values
         assert first.privacy["private"]
         left = iter(list(drawn))
         patch.setattr(OpendpNoise, distribution, lambda self, counts, scale: next(left))
-        again = release(None, gaussian)
+        again = release(kind, None, gaussian=gaussian)
         assert next(left, None) is None
     assert text_of(kind, again) == text_of(kind, first)
-    # Ten releases with one and the same noise: less likely than 1e-6.
-    others = {text_of(kind, release(None, gaussian)) for _ in range(10)}
-    assert others != {text_of(kind, first)}
+    if kind not in SEARCHED:  # ten releases with one and the same noise: less likely than 1e-6
+        others = {text_of(kind, release(kind, None, gaussian=gaussian)) for _ in range(10)}
+        assert others != {text_of(kind, first)}
 
 
 class OtherNoise(OpendpNoise):
@@ -173,7 +142,7 @@ UNTRUSTED: dict[str, Callable[[], Noise]] = {
 @pytest.mark.parametrize("source", UNTRUSTED)
 @EACH
 def test_noise_from_anywhere_else_marks_the_release(kind: str, source: str) -> None:
-    privacy = RELEASES[kind](UNTRUSTED[source](), False).privacy
+    privacy = release(kind, UNTRUSTED[source](), gaussian=False).privacy
     assert privacy["private"] is False
     assert privacy["epsilon"] is None
     by_accountant = privacy["epsilon_by_accountant"]
@@ -183,13 +152,11 @@ def test_noise_from_anywhere_else_marks_the_release(kind: str, source: str) -> N
     json.dumps(privacy)
 
 
-@pytest.mark.parametrize(
-    ("kind", "epsilon"), [("histogram", 1.0), ("degrees", 1.0), ("summary", 1.0), ("sanitizer", 1.5)]
-)
-def test_opendps_own_noise_is_trusted_where_it_is_given(kind: str, epsilon: float) -> None:
-    privacy = RELEASES[kind](OpendpNoise(), False).privacy
+@EACH
+def test_opendps_own_noise_is_trusted_where_it_is_given(kind: str) -> None:
+    privacy = release(kind, OpendpNoise(), gaussian=False).privacy
     assert privacy["private"] is True
-    assert privacy["epsilon"] == pytest.approx(epsilon)
+    assert kind in {"halfspaces", "arcs"} or privacy["epsilon"] == pytest.approx(1.5)
 
 
 FILES = {file.path: file for file in source_files()}
@@ -253,6 +220,15 @@ def test_noisy_counts_are_constructed_in_one_place() -> None:
     assert callers("with_noise") == {"dpopt/private/curators/door.py"}
 
 
+def test_ends_of_searches_are_constructed_by_their_curator_alone() -> None:
+    """And a release of intervals by its drivers, or read from a file."""
+    folder = "dpopt/synopses/intervals/"
+    assert callers("NoisySearch") == {"dpopt/private/curators/searching_curator.py"}
+    assert not any(constructions(file.tree) for path, file in FILES.items() if path.startswith(folder))
+    made = callers("PartitionRelease") - {f"{folder}partition_release.py"}
+    assert made == {f"{folder}release_intervals.py"}
+
+
 def test_every_type_of_measurement_is_reviewed() -> None:
     """A type with a charge and an exact value is measured if and only if it stands in the curator's table."""
     found = {
@@ -274,7 +250,7 @@ def test_a_release_is_made_by_its_driver_alone(room: Room) -> None:
     assert held == {room.path}
 
 
-@pytest.mark.parametrize("kind", [*KINDS.values(), PlannedSynopsis], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*SYNOPSES.values(), PlannedSynopsis], ids=lambda kind: kind.__name__)
 def test_a_class_makes_its_release_of_the_parts_of_a_file_only(kind: type[Synopsis]) -> None:
     """Where it makes one, as `cls(...)`, that is in `of_parts`, whose noisy values are those that it was given.
 

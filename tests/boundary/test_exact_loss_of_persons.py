@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.accounting import accountants
-from dpopt.accounting.accountants import Accountant, ChargeColumns
+from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.conversions import scaled_upward
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.bin_counts import BinCounts
@@ -90,52 +88,3 @@ def drawn_from(lines: list[str], folder: Path, budget: Budget) -> tuple[Drawn, .
     plan = plan_histogram(Bins("c", 2), budget)
     release_histogram(BinCounts.of_columns(dataset, ("c",)), plan, noise=noise)
     return tuple(noise.drawn)
-
-
-# --- planted defects ---------------------------------------------------------------------------------------------------
-
-
-def ignored(columns: ChargeColumns, size: int) -> ChargeColumns:
-    """Charge a person like a record."""
-    return columns
-
-
-def not_squared(columns: ChargeColumns, size: int) -> ChargeColumns:
-    """Count rho of a person like epsilon: K times that of a record."""
-    found = REAL(columns, size)
-    object.__setattr__(found, "rhos", scaled_upward(columns.rhos, size))
-    return found
-
-
-def one_row_less(columns: ChargeColumns, size: int) -> ChargeColumns:
-    return REAL(columns, max(1, size - 1))
-
-
-REAL = accountants.ChargeColumns.for_groups
-CHECKS: dict[str, Callable[[], object]] = {
-    "Laplace": lambda: check_histogram(laplace(2)),
-    "Gaussian": lambda: check_histogram(gaussian(2)),
-    "draws": lambda: check_draws(
-        Game.of(ONE_QUERY, rounds=2, draws=2, step="0.8", size=2, relation=ADD_REMOVE), 3
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("defect", "check"),
-    [
-        (ignored, "Laplace"),
-        (ignored, "Gaussian"),
-        (ignored, "draws"),
-        (not_squared, "Gaussian"),
-        (one_row_less, "Laplace"),
-        (one_row_less, "Gaussian"),
-        (one_row_less, "draws"),
-    ],
-)
-def test_defects_are_found(
-    defect: Callable[[ChargeColumns, int], ChargeColumns], check: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ChargeColumns, "for_groups", defect)
-    with pytest.raises(AssertionError, match="lost|pure loss"):
-        CHECKS[check]()

@@ -5,11 +5,8 @@ Neither by the lines of its journal, nor by what it returns, tells as progress, 
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import logging
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from unittest import mock
@@ -31,6 +28,7 @@ from dpopt.private.mechanisms.randomness import ScriptedWords
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.journal import MemoryJournal
+from tests.boundary.noninterference import watched
 from tests.tiny_measuring import MULTIPLICITY, RECORDS, RHO, SCHEMA, marginals, selection
 from tests.tiny_runs import REPLACE, Table, dataset_of, universe
 
@@ -82,7 +80,7 @@ class Script:
         def draw(weights: Sequence[int], words: object) -> int:
             return next(draws)
 
-        with mock.patch("dpopt.private.curators.measuring_curator.draw_candidate", draw), _watched(seen):
+        with mock.patch("dpopt.private.curators.measuring_curator.draw_candidate", draw), watched(seen):
             seen.append(repr(curator.measure(first).values.tolist()))
             for number, (which, what) in enumerate(rounds, start=1):
                 if number == self.lost:  # its charge is on file, its draw is not
@@ -93,30 +91,6 @@ class Script:
                 seen.append(repr(curator.measure(what, round=number).values.tolist()))
             curator.measure(first)  # refused
         return [*seen, json.dumps(journal.entries), json.dumps(ledger.to_json())]
-
-
-@contextlib.contextmanager
-def _watched(seen: list[str]):  # type: ignore[no-untyped-def]
-    """Add what is logged, warned of, printed and refused."""
-    printed, handler = io.StringIO(), logging.StreamHandler(stream := io.StringIO())
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    try:
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-        ):
-            warnings.simplefilter("always")
-            yield
-    except DpoptError as error:
-        seen.append(f"{type(error).__name__}: {error}")
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
-    seen += [printed.getvalue(), stream.getvalue(), *(str(warning.message) for warning in caught)]
 
 
 @st.composite

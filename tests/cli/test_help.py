@@ -69,6 +69,10 @@ COMMANDS = [
     ["lists", "release"],
     ["lists", "answer"],
     ["polynomial"],
+    ["model", "list"],
+    ["model", "show"],
+    ["model", "export"],
+    ["model", "solve"],
     ["compare"],
     ["solvers"],
 ]

@@ -81,9 +81,14 @@ def queries() -> list[Clauses | MarginalSet]:
     return [*clauses, one, one.take(np.arange(0)), marginals]
 
 
+def in_small_batches(patch: pytest.MonkeyPatch) -> None:
+    """Let batches have 512 rows, and blocks of CSV 4 kB."""
+    patch.setattr(batch_reader, "BATCH_BYTES", 1)
+    patch.setattr(streamed_table, "_FEWEST_ROWS", 512)
+    patch.setattr(csv_source, "BLOCK_BYTES", 4_096)
+
+
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let batches have 512 rows, and blocks of CSV 4 kB."""
-    monkeypatch.setattr(batch_reader, "BATCH_BYTES", 1)
-    monkeypatch.setattr(streamed_table, "_FEWEST_ROWS", 512)
-    monkeypatch.setattr(csv_source, "BLOCK_BYTES", 4_096)
+    """As `in_small_batches`, for a test."""
+    in_small_batches(monkeypatch)

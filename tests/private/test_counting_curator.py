@@ -22,8 +22,8 @@ from dpopt.private.measurements.conjunction_measurement import ConjunctionTable,
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.closed import Closed
-from tests.boundary import counting_families as kinds
-from tests.boundary.counting_families import FAMILIES, Asked
+from tests.boundary.defects import counting_families as kinds
+from tests.boundary.defects.counting_families import FAMILIES, Asked
 from tests.exact_counts_loss import AMPLE
 from tests.noises import NoNoise
 from tests.private.test_trust import ClaimingNoise

@@ -23,7 +23,7 @@ from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SampledQueries
 from tests.exact_distribution import exp_minus
-from tests.exact_loss import as_decimal, check_renyi, implemented_weights
+from tests.exact_loss import Divergences, as_decimal, check_renyi, implemented_weights
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, conjunctions, dataset_of, universe
 
 SCHEMA = bits_schema(2)
@@ -187,8 +187,7 @@ def test_no_pair_of_neighbours_loses_more_than_rho(
                 distributions[number, one], distributions[number, two], strict=True
             ):
                 shares, others = [as_decimal(p) for p in distribution], [as_decimal(p) for p in other]
-                ratios = [p / q for p, q in zip(shares, others, strict=True)]
-                check_renyi(float(rhos[number - 1]), shares, others, ratios)
+                check_renyi(float(rhos[number - 1]), Divergences(shares, others))
                 kl = sum(float(p) * float((p / q).ln()) for p, q in zip(shares, others, strict=True))
                 used = max(used, kl / float(rhos[number - 1]))
     assert used > 0.3  # the bound is not idle

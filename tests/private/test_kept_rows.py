@@ -24,7 +24,7 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries import parse_workload
 from dpopt.schema import Attribute, AttributeKind, Schema
-from tests.boundary.test_engine_mutants import WorkersHere
+from tests.boundary.defects.engines import WorkersHere
 from tests.private.tables_in_files import small_batches
 
 __all__ = ["small_batches"]  # a fixture

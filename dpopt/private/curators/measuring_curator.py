@@ -55,7 +55,7 @@ class MeasuringCurator(CountingCurator):
         Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented distribution: see
         `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the selection,
         never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy.md. Test:
-        `tests/boundary/test_exact_loss_of_measuring.py`.
+        `tests/boundary/test_exact_loss.py`.
 
         Raises
         ------

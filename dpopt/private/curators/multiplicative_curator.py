@@ -47,7 +47,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     query: 1 under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared L2.
     **Theorem.** As in `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and relation,
     never taken from the caller. Privacy: C13, E6, E7 in docs/privacy.md. Test:
-    `tests/boundary/test_exact_loss_of_multiplicative_weights.py`.
+    `tests/boundary/test_exact_loss.py`.
 
     Parameters
     ----------

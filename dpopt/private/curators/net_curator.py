@@ -51,7 +51,7 @@ class NetCurator(Door[PrivateDataset]):
 
     **Theorem.** Blum, Ligett and Roth 2008 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
     bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from the caller.
-    Privacy: E8, E9 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_nets.py`.
+    Privacy: E8, E9 in docs/privacy.md. Test: `tests/boundary/test_exact_loss.py`.
 
     Raises
     ------

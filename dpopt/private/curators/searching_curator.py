@@ -97,7 +97,7 @@ def search_charge(
 
     **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
     depend on those before (Blum, Ligett and Roth 2011, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
-    docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_intervals.py`.
+    docs/privacy.md. Test: `tests/boundary/test_exact_loss.py`.
     """
     single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)
     return replace(single, count=comparisons)
@@ -156,7 +156,7 @@ class MedianCut:
         vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in squared L2.
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may depend on
-        those before. Privacy: C1, D2 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_intervals.py`.
+        those before. Privacy: C1, D2 in docs/privacy.md. Test: `tests/boundary/test_exact_loss.py`.
         """
         if not self.comparisons:
             return None

@@ -1,4 +1,4 @@
-"""What the battery of `test_counting_mutants.py` plays: one `Family` for each kind of noisy counts; a new kind adds a row.
+"""What the defects of `counting.py` are tried on: one `Family` for each kind of noisy counts; a new kind adds a row.
 
 A family says with what games its losses are computed, which of them reach their charges, by which releases the order of events
 is watched, and what is asked of a curator that was paid for something else.
