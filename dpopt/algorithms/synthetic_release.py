@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.statement import release_statement
 from dpopt.errors import PlanError
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
@@ -162,8 +162,7 @@ class SyntheticRelease:
         PlanError
             The release has no such round.
         """
-        from dpopt.models.best_responses.best_response import round_program
-        from dpopt.models.best_responses.best_response_model import best_response
+        from dpopt.models.best_responses.best_response import best_response, round_program
 
         played = next((played for played in self.rounds if played.sampled.round == number), None)
         if played is None:

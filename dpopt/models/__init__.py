@@ -19,9 +19,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 
 from __future__ import annotations
 
-from dpopt.models.best_responses.best_response import read_record, round_program
-from dpopt.models.best_responses.best_response_model import best_response
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.best_response import best_response, read_record, round_program
 from dpopt.models.best_responses.max_csp_as_mip import (
     AsMip,
     accepting_max_csp,
@@ -31,6 +29,7 @@ from dpopt.models.best_responses.max_csp_as_mip import (
 )
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.presolved import Presolved
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, CatalogueEntry, build_model
 from dpopt.models.halfspace_debiasing import halfspace_debiasing
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
@@ -43,7 +42,7 @@ from dpopt.models.polynomials.coefficient_budget import coefficient_budget, limi
 from dpopt.models.polynomials.decision_lists import decision_lists
 from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial
 from dpopt.models.records.consistent_records import consistent_records
-from dpopt.models.records.projection_master import projection
+from dpopt.models.records.projection import projection
 from dpopt.models.records.small_database import small_database
 
 __all__ = [

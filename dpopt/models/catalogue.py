@@ -22,7 +22,7 @@ from dpopt.models.polynomials.coefficient_budget import coefficient_budget
 from dpopt.models.polynomials.decision_lists import decision_lists
 from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, predicate_values
 from dpopt.models.records.consistent_records import consistent_records
-from dpopt.models.records.projection_master import projection
+from dpopt.models.records.projection import projection
 from dpopt.models.records.small_database import small_database
 from dpopt.queries.ranges.tree import Tree
 

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Callable
 
 from dpopt.errors import PlanError, SolverUnavailableError
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.solver import Capability, Solver
 from dpopt.solvers import registry
 

@@ -6,7 +6,6 @@ release, and the answers of one kind.
 | file | what it holds |
 |---|---|
 | release.py | the one path of all kinds: refuse, plan, read, reserve, measure; what a user may say of any of them |
-| plan.py | what every plan is on file |
 | synopsis.py | what every kind is, and its file |
 | any_synopsis.py | a file whose kind is not known |
 | decision_lists/ | tables whose rows are decision lists |

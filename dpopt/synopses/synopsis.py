@@ -6,20 +6,58 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import make_dataclass
+from dataclasses import fields, make_dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Planned, stated_privacy
 from dpopt.arrays import freeze, frozen
-from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError, WorkloadError
+from dpopt.errors import DpoptError, PlanError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import json_object, parse_json, refuse_unknown_keys
 from dpopt.releases.folder_files import check_new, write_whole
+
+_PLAN = "the plan"
+
+
+class SynopsisPlan:
+    """A frozen dataclass, on file with every field, and with what follows from them for people who read the file."""
+
+    __slots__ = ()
+    budget: Budget
+    relation: NeighbouringRelation
+
+    def derived(self) -> dict[str, Any]:
+        """Return what follows from the fields, as JSON."""
+        return {"neighbours": self.budget.neighbours(self.relation)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {**encode(self), **self.derived()}
+
+    @classmethod
+    def from_json(cls, given: object) -> Self:
+        """Read what `to_json` gave; what follows from the fields is computed again.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing or of the wrong kind, or a key is unknown.
+        DpoptError
+            What the checks of the plan raise.
+        """
+        stated = json_object(given, _PLAN, PlanError)
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each plan is a dataclass
+        plan = decode(cls, {name: stated[name] for name in names if name in stated}, _PLAN, PlanError)
+        refuse_unknown_keys(stated, [*names, *plan.derived()], _PLAN, PlanError)
+        return plan
+
 
 _STATEMENT, _NOISY = "statement", "noisy"
 _MOST_BYTES, _LONGEST_STATEMENT = 2**32, 2**26  # of all arrays of a file, unpacked; of the statement

@@ -15,9 +15,9 @@ from typing import Any
 
 from dpopt.algorithms.replay import load
 from dpopt.models.best_responses.best_response import round_program
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.duality import linear_relaxation
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram

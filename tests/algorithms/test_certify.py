@@ -21,7 +21,7 @@ from dpopt.algorithms.after.certify import (
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.models.best_responses.best_response import round_program
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,

@@ -14,7 +14,7 @@ import pytest
 from dpopt.comparison.compare import compare, contestant_named, in_child
 from dpopt.comparison.parts import FALSE, Case, Comparison, Contestant, Row, claims_what_is_not_so
 from dpopt.errors import PlanError, SolverUnavailableError
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs import (
     NO_LIMITS,
     Availability,

@@ -18,7 +18,7 @@ from dpopt.inference.records.rounding import (
     exact_multiplicities,
     systematic_multiplicities,
 )
-from dpopt.models.records.projection_master import projection
+from dpopt.models.records.projection import projection
 from dpopt.programs import SolveLimits
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.registry import get_solver

@@ -13,7 +13,7 @@ import pytest
 from dpopt import models
 from dpopt.comparison.instances import Instance
 from dpopt.errors import ProgramError
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, build_model
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Termination

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dpopt.errors import PlanError, SolverUnavailableError
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.releases.solver_choice import (
     clause_solver,

@@ -28,9 +28,9 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, ReleaseFolderError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.models.best_responses.best_response import round_program
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.certificate import certify
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits

@@ -12,7 +12,7 @@ from dpopt.cli.application import application, command
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.models.best_responses.formulation import Formulation
+    from dpopt.models.best_responses.rewarded_clauses import Formulation
     from dpopt.models.model import Model, Solution
 
 model_group = typer.Typer(
@@ -204,7 +204,7 @@ def _of_round(folder: Path, number: int, formulation: Formulation) -> Model:
 
 
 def _response(source: Source) -> Model:
-    from dpopt.models.best_responses.best_response_model import best_response
+    from dpopt.models.best_responses.best_response import best_response
     from dpopt.releases.solver_choice import formulation_named
 
     formulation = formulation_named(source.formulation or "per-literal")

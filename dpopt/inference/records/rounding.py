@@ -16,7 +16,7 @@ from dpopt.inference.records.columns.columns import MATRIX_UP_TO, Answers, Matri
 from dpopt.inference.records.problem import FitProblem
 from dpopt.models.best_responses.best_response import read_record
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
-from dpopt.models.records.whole_multiplicities import rounding_program
+from dpopt.models.records.projection import rounding_program
 from dpopt.programs.results import NO_LIMITS, SolveLimits
 from dpopt.programs.solver import Solver, why_refused
 

@@ -2,11 +2,10 @@
 
 | file | what it holds |
 |---|---|
-| best_response.py | a round's draw as a `MaxCsp`; the record read off a result |
+| best_response.py | a round's draw as a `MaxCsp`, a model in the hand; the record read off a result |
 | perturbed_response.py | the same for FEM and sepFEM, where the best response is perturbed |
-| best_response_model.py | a best response as a model in the hand |
 | max_csp_as_mip.py | a `MaxCsp` as a mixed-integer program, the way back, and solvers of those as solvers of `MaxCsp` |
-| formulation.py, rewarded_clauses.py | the ways to write rows; rewarded clauses u_j |
+| rewarded_clauses.py | the ways to write rows; rewarded clauses u_j |
 | presolved.py | presolve before any solver |
 | pairwise_lifting.py, relaxation_bound.py | bounds from linear programs |
 | column_pricing.py | the pricing of a projection as a best response |

@@ -39,9 +39,8 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.presolved import Presolved
-from dpopt.models.best_responses.rewarded_clauses import RewardedClauses, rewarded_clauses
+from dpopt.models.best_responses.rewarded_clauses import Formulation, RewardedClauses, rewarded_clauses
 from dpopt.models.best_responses.rows.clause_rows import (
     counted_columns,
     counted_rows,

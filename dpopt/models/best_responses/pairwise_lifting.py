@@ -40,9 +40,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import mip_parts
-from dpopt.models.best_responses.rewarded_clauses import RewardedClauses
+from dpopt.models.best_responses.rewarded_clauses import Formulation, RewardedClauses
 from dpopt.programs.building import Flags, Indices, Numbers, RowBlock, Variables, assembled, table_block
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram

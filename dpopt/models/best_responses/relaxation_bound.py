@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpopt.errors import DpoptError
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.duality import dual_bound, linear_relaxation
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram

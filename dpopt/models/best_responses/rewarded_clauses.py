@@ -13,6 +13,7 @@ are complemented where that is what the weight rewards; those of the other two k
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,17 @@ from numpy.typing import NDArray
 from dpopt.programs.building import Flags, Indices, Numbers
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import EVEN, ODD
+
+
+class Formulation(enum.Enum):
+    """How the rows of clauses and rules are written; each has the same optimum, the later the better relaxation."""
+
+    AGGREGATED = "aggregated"
+    """One row per clause, every variable whole; as in the paper."""
+    PER_LITERAL = "per-literal"
+    """One row per literal that binds a clause by itself, variables continuous where the rows leave no choice."""
+    CLIQUE = "clique"
+    """PER_LITERAL, and what follows from "one code per attribute" for clauses that share a literal."""
 
 
 class Kind:

@@ -3,5 +3,5 @@
 | file | what it holds |
 |---|---|
 | clauses.py | by how much one record moves the counts of clauses |
-| kernels.py, sensitivity_limits.py | the compiled loops, and how wide tables may be |
+| kernels.py | the compiled loops |
 """

@@ -38,7 +38,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.sensitivity.sensitivity_limits import WIDEST
+
+WIDEST = 8
+"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
 
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 

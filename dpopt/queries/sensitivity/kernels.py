@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-from dpopt.queries.sensitivity.sensitivity_limits import WIDEST
+from dpopt.queries.sensitivity.clauses import WIDEST
 
 _NONE = np.int64(-(1 << 62))
 

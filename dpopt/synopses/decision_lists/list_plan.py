@@ -19,8 +19,8 @@ from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.measurements.conjunction_measurement import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.plan import SynopsisPlan
 from dpopt.synopses.summaries.noise_bounds import noise_bound
+from dpopt.synopses.synopsis import SynopsisPlan
 
 BETA = 0.05
 """The probability with which some point may be off by more than predicted."""

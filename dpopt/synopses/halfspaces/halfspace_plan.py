@@ -18,7 +18,7 @@ from dpopt.private.measurements.halfspace_measurement import (
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections
 from dpopt.synopses.halfspaces.side_sums import SideSums
-from dpopt.synopses.plan import SynopsisPlan
+from dpopt.synopses.synopsis import SynopsisPlan
 
 SIDES, ARCS = "sides", "arcs"
 """What is measured of the projections: sides of each canonical direction, or a circular tree of arcs (T = 2)."""

@@ -14,7 +14,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.synopses.plan import SynopsisPlan
+from dpopt.synopses.synopsis import SynopsisPlan
 
 _MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
 

@@ -11,7 +11,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.synopses.histograms.counts_plan import check_scales
 from dpopt.synopses.intervals.limits import check_records, check_unit
-from dpopt.synopses.plan import SynopsisPlan
+from dpopt.synopses.synopsis import SynopsisPlan
 
 
 @dataclass(frozen=True, kw_only=True)

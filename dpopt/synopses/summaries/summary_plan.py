@@ -19,8 +19,8 @@ from dpopt.files.codec import Unbounded
 from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
-from dpopt.synopses.plan import SynopsisPlan
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
+from dpopt.synopses.synopsis import SynopsisPlan
 
 BETA = 0.05
 """The probability with which some query of the planned kind may be off by more than predicted."""

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from dpopt.models.best_responses.formulation import Formulation
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mps import mps_text
 from dpopt.queries.clauses import Clauses

@@ -56,8 +56,7 @@ from math import comb
 
 import numpy as np
 
-from dpopt.models.best_responses.formulation import Formulation
-from dpopt.models.best_responses.rewarded_clauses import Kind, RewardedClauses
+from dpopt.models.best_responses.rewarded_clauses import Formulation, Kind, RewardedClauses
 from dpopt.programs.building import Flags, Indices, Numbers, RowBlock, placed, table_block
 
 WIDEST_WITHOUT_LINKS = 4

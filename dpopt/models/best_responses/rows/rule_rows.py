@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.models.best_responses.formulation import Formulation
+from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.building import Flags, Indices, RowBlock, stacked
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 

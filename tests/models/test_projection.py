@@ -12,8 +12,7 @@ import pytest
 from dpopt.errors import ProgramError
 from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
 from dpopt.models.best_responses.column_pricing import joined_clauses, pricing_program
-from dpopt.models.records.projection_master import projection
-from dpopt.models.records.whole_multiplicities import rounding_program
+from dpopt.models.records.projection import projection, rounding_program
 from dpopt.programs import SolveLimits
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet

@@ -1,6 +1,15 @@
-"""Weights of records as whole numbers of rows: which to round up, as a program.
+"""The projection over given records as a quadratic program, and which weights of records to round up.
 
-Problem (models/projection, PJ-7 and PJ-8): weights w_x of records are to become multiplicities m_x = floor(N w_x) + up_x
+Problem (models/projection): with one column q(x) of answers for each of r records x,
+
+    minimize    1/2 sum_j v_j (sum_x w_x q_j(x) - y_j)^2                                        PJ-1
+    subject to  sum_x w_x = 1,                                                                  PJ-2
+                w_x >= 0 for every record x.                                                    PJ-3
+
+Over all feasible records it is the projection itself; over some of them the master problem of column generation, whose next
+record is the one of least slope (`column_pricing`, PJ-4).
+
+Weights w_x of records are to become multiplicities m_x = floor(N w_x) + up_x
 with up_x in {0, 1},
 
     minimize    1/2 (m / N)' K (m / N) - b' (m / N)                                              PJ-7
@@ -20,11 +29,53 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
+from dpopt.models.model import Model
+from dpopt.programs.building import Builder
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 
 LARGEST_TOTAL = 2**40
+
+
+def projection(
+    answers: NDArray[np.bool_], values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> Model:
+    """Return PJ-1 to PJ-3 in the weights w (r,) of the given records.
+
+    Parameters
+    ----------
+    answers : (m, r) bool
+        Whether each query is true of each record.
+    values : (m,) float64
+        y.
+    weights : (m,) float64
+        v, >= 0.
+
+    Raises
+    ------
+    ProgramError
+        Shapes that do not fit, or no record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = projection(np.eye(2, dtype=bool), np.array([0.3, 0.9]), np.ones(2))
+    >>> model.solve("clarabel").value["w"].round(6).tolist()
+    [0.2, 0.8]
+    """
+    queries, records = answers.shape
+    if values.shape != (queries,) or weights.shape != (queries,) or records == 0:
+        raise ProgramError(
+            f"answers of shape {answers.shape} need {queries} values and weights and at least one record; found "
+            f"{values.shape} and {weights.shape}"
+        )
+    build = Builder()
+    w = build.variables("w", records, upper=1.0)  # PJ-3; 1 follows from PJ-2, and bounds what duals prove
+    build.rows("PJ-2", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
+    query, record = np.nonzero(answers)
+    build.squares("PJ-1", queries, (query, w[record], 1.0), targets=values, weights=weights)
+    return Model.of("projection", build)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
