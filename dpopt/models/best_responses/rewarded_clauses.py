@@ -24,7 +24,7 @@ from dpopt.queries.clauses import EVEN, ODD
 
 
 class Kind:
-    """Which rows a clause needs: numbers, since NumPy can lose a Ctrl-C in an enumeration (see cli/reports/progress.py)."""
+    """Which rows a clause needs: numbers, since NumPy can lose a Ctrl-C in an enumeration (see dpopt.cli.interruption)."""
 
     THRESHOLD = 0
     PARITY = 1
