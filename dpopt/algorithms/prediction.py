@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,11 +82,14 @@ class PublicNoise:
 
 
 def mean_of_runs(
-    simulate: Callable[[int], tuple[float, float]], runs: int, queries: int, **how: Any
+    simulate: Callable[[int], tuple[float, float]],
+    runs: int,
+    queries: int,
+    simulated_rounds: int | None = None,
 ) -> PredictedError:
-    """Return the mean of the largest and mean errors that a simulation has with the seeds 1, 2, ...; `how` describes it."""
+    """Return the mean of the largest and mean errors that a simulation has with the seeds 1, 2, ...."""
     largest, mean = np.mean(np.array([simulate(seed) for seed in range(1, runs + 1)]), axis=0).tolist()
-    return PredictedError(largest, mean, runs, queries, **how)
+    return PredictedError(largest, mean, runs, queries, simulated_rounds=simulated_rounds)
 
 
 def errors_of_run(

@@ -8,6 +8,7 @@ the application and turns errors into messages. A new command is a file with one
 |---|---|
 | main.py, options.py | the entry point; options that commands share |
 | application.py | the application and its errors; warnings on privacy, on the terminal |
+| interruption.py | Ctrl-C that a library drops, noticed at the next step |
 | budget.py | `dpopt budget create` and `show`: the owner's budget over many releases |
 | commands/ | the commands of a release of records, of schemas and of solvers |
 | pictures.py | pictures of what was released or compared |

@@ -14,7 +14,7 @@ import typer
 from dpopt.cli import budget
 from dpopt.cli.application import application
 from dpopt.cli.commands import certify, compare, demo, inspect, model, plan, release, schema
-from dpopt.cli.reports.progress import listen
+from dpopt.cli.interruption import listen
 from dpopt.cli.synopses import grid, halfspaces, histogram, intervals, lists, polynomial, summary
 from dpopt.cli.synopses import sorted as sorted_counts
 

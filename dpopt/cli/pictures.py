@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.comparison.tables import WITHIN, Profile, profile_over_distance, profile_over_time
 from dpopt.errors import PlanError
 from dpopt.files.written_files import whole_file
-from dpopt.polynomials import LeastDegree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dpopt.comparison.parts import Comparison
-    from dpopt.polynomials import Solution
+    from dpopt.comparison.tables import Profile
+    from dpopt.polynomials import LeastDegree, Solution
     from dpopt.queries.ranges.bins import Bins
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.histogram import Histogram
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
     """Draw a polynomial on [0, k] as PNG."""
     import matplotlib as mpl
+
+    from dpopt.polynomials import LeastDegree
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -72,6 +73,8 @@ _MOST_PER_CENT = 20.0
 def draw_profiles(comparison: Comparison, path: Path) -> None:
     """Draw share of cases over time and over distance, one step curve for each solver, as PNG."""
     import matplotlib as mpl
+
+    from dpopt.comparison.tables import WITHIN, profile_over_distance, profile_over_time
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt

@@ -246,22 +246,22 @@ def test_baselines_know_the_declared_density() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "room"),
+    ("algorithm", "module"),
     [
-        ("projection", "measured"),
-        ("adaptive", "measured"),
-        ("fem", "fem"),
-        ("mwem", "multiplicative_weights"),
-        ("smalldb", "small_database"),
+        ("projection", "measured.simulation"),
+        ("adaptive", "measured.simulation"),
+        ("fem", "prediction"),
+        ("mwem", "prediction"),
+        ("smalldb", "prediction"),
     ],
 )
 def test_a_declared_density_reaches_every_simulation(
-    algorithm: str, room: str, monkeypatch: pytest.MonkeyPatch
+    algorithm: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def table(asked: Workload, rows: int, *, seed: int, density: float | None) -> None:
         raise PlanError(f"{rows} rows of seed {seed} with density {density}")
 
-    monkeypatch.setattr(f"dpopt.algorithms.{room}.simulation.public_table", table)
+    monkeypatch.setattr(f"dpopt.algorithms.{module}.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
     made = plan_of(Terms.of(algorithm=algorithm, **BUDGET).request(SIZE), asked)
     with pytest.raises(PlanError, match="20000 rows of seed 1 with density 0.05"):

@@ -118,7 +118,7 @@ def test_a_universe_that_cannot_be_listed_is_refused() -> None:
     wide = parse_workload(
         "marginals:2", Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(19)))
     )
-    with pytest.raises(PlanError, match="lists every record.*projection"):
+    with pytest.raises(PlanError, match="lists every possible record.*projection"):
         Universe.of(wide)
 
 

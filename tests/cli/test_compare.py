@@ -105,7 +105,7 @@ def test_an_interruption_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
 
 
 def test_tables_mark_the_solvers_own_word_and_false_claims(capsys: pytest.CaptureFixture[str]) -> None:
-    from dpopt.cli.reports.reports import report_case, report_comparison
+    from dpopt.cli.reports.reports_compare import report_case, report_comparison
 
     report_case(comparison(), "first")
     text = capsys.readouterr().out

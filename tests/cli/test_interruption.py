@@ -158,7 +158,7 @@ def test_the_module_is_the_command(words: list[str]) -> None:
 SWALLOWED = """
 import signal
 import numpy as np
-from dpopt.cli.reports.progress import listen
+from dpopt.cli.interruption import listen
 from dpopt.cli.reports.progress import TerminalProgress
 
 class Interrupted(type):
@@ -193,7 +193,7 @@ def test_an_interruption_that_a_library_drops_is_heard_at_the_next_step(step: st
 
 def test_a_process_that_ignores_interruptions_goes_on_to_ignore_them() -> None:
     script = (
-        "import signal; from dpopt.cli.reports.progress import listen; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "import signal; from dpopt.cli.interruption import listen; signal.signal(signal.SIGINT, signal.SIG_IGN); "
         "listen(); signal.raise_signal(signal.SIGINT); print('not interrupted')"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -64,7 +64,7 @@ def compare(
     """
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import report_case, report_comparison
+    from dpopt.cli.reports.reports_compare import report_case, report_comparison
     from dpopt.comparison.compare import compare as run_all
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import to_json

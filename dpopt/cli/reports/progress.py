@@ -1,58 +1,20 @@
-"""Progress on the terminal: stages, rounds, value and time left, as bars or as lines of a log file.
-
-Ctrl-C that a library swallows is heard at the next step of the progress.
-
-Python raises KeyboardInterrupt wherever the program is. Where that is inside of a library that drops every error of a
-lookup (NumPy does, asking a class for `__array_function__`), the interruption is lost and the run goes on.
-"""
+"""Progress on the terminal: stages, rounds, value and time left, as bars or as lines of a log file."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import threading
 import time
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from dpopt.cli.interruption import raise_again
 from dpopt.files.written_files import open_private
 from dpopt.releases.progress import Pace, Silent
-
-
-class _Asked:
-    """Whether the user has pressed Ctrl-C."""
-
-    yes = False
-
-
-def listen() -> None:
-    """Remember Ctrl-C in this process; one that ignores it, as a shell's background jobs may, goes on to ignore it."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
-
-
-def raise_again() -> None:
-    """Raise what was swallowed.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        In the main thread, once for each Ctrl-C: if the program works on, nobody has heard it.
-    """
-    if _Asked.yes and threading.current_thread() is threading.main_thread():
-        _Asked.yes = False
-        raise KeyboardInterrupt
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    _Asked.yes = True
-    raise KeyboardInterrupt
-
 
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""

@@ -11,7 +11,6 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.commands.plan import print_json
-from dpopt.cli.reports.reports import print_spent
 from dpopt.cli.synopses import shared
 from dpopt.cli.synopses.histogram import EstimateOption
 from dpopt.errors import PlanError
@@ -56,7 +55,7 @@ def print_tree(planned: PartitionPlan, beside: TreeBeside) -> None:
 
 def print_release(released: PartitionRelease, out: Path) -> None:
     """Print what was spent and what was found."""
-    from dpopt.cli.reports.reports import console
+    from dpopt.cli.reports.reports import console, print_spent
 
     print_spent(released.privacy)
     what = "intervals" if len(released.axes) == 1 else "boxes"

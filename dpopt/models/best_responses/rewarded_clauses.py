@@ -36,7 +36,7 @@ class Formulation(enum.Enum):
 
 
 class Kind:
-    """Which rows a clause needs: numbers, since NumPy can lose a Ctrl-C in an enumeration (see cli/reports/progress.py)."""
+    """Which rows a clause needs: numbers, since NumPy can lose a Ctrl-C in an enumeration (see dpopt.cli.interruption)."""
 
     THRESHOLD = 0
     PARITY = 1

@@ -1,0 +1,123 @@
+"""What `dpopt compare` prints for people: a table for each case, and a summary by solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from dpopt.cli.reports.reports import console
+from dpopt.comparison.compare import MARKS
+from dpopt.comparison.tables import WITHIN, summary
+
+if TYPE_CHECKING:
+    from dpopt.comparison.parts import Comparison, Row
+
+
+_OWN_WORD = "*"
+
+
+def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -> None:
+    """Print the rows of one case, on standard output if no other stream is given."""
+    facts = next(facts for facts in comparison.facts if facts.name == name)
+    rows = [row for row in comparison.rows if row.case == name]
+    marks = [mark for mark in MARKS if mark <= (comparison.limits.seconds or 0.0)]
+    stated = any(row.values_from == "history" and row.seconds > marks[0] for row in rows if marks)
+    table = Table(
+        "solver",
+        *(f"{mark:g} s" for mark in marks),
+        "value",
+        "bound",
+        "gap",
+        "stopped",
+        "seconds",
+        "MB",
+        title=f"{name}: {facts.attributes:,} attributes, {facts.clauses:,} clauses; proven bound {facts.proven_bound:,} "
+        f"({facts.proven_by})"
+        + (
+            f"; the file states that no record exceeds {facts.stated_bound:,}"
+            if facts.stated_bound is not None
+            else ""
+        ),
+        title_justify="left",
+    )
+    for row in rows:
+        values = dict(row.at_mark)
+        # A run that had ended by a mark is known exactly there.
+        words = [_OWN_WORD if row.values_from == "history" and mark < row.seconds else "" for mark in marks]
+        gap = None if row.value is None or row.reported_bound is None else row.reported_bound - row.value
+        table.add_row(
+            row.solver,
+            *(_whole(values.get(mark), word) for mark, word in zip(marks, words, strict=True)),
+            _whole(row.value),
+            _whole(row.reported_bound),
+            _whole(gap),
+            row.status,
+            f"{row.seconds:.2f}",
+            "–" if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
+        )
+    out = console()
+    if file is not None:
+        out.file = file
+    _print_whole(out, table)
+    for row in rows:
+        for remark in _remarks(row):
+            out.print(f"{row.solver}: {remark}")
+    if stated:
+        out.print(
+            f"{_OWN_WORD}: incumbents as the solver states them; other values are exact, each from a run with that limit"
+        )
+
+
+def report_comparison(comparison: Comparison) -> None:
+    """Print the summary by solver."""
+    out = console()
+    table = Table(
+        "solver",
+        "answered",
+        "best value",
+        f"within {WITHIN:g} %",
+        "mean % below best",
+        "claims optimal",
+        "proven optimal",
+        "false claims",
+        "median s",
+        "most MB",
+        title=f"{len(comparison.facts):,} cases, {comparison.limits.seconds:g} s each",
+        title_justify="left",
+    )
+    for row in summary(comparison):
+        table.add_row(
+            row["solver"],
+            f"{row['answered']} of {row['cases']}",
+            str(row["best_value_reached"]),
+            str(row[f"within_{WITHIN:g}_per_cent"]),
+            _figure(row["mean_per_cent_below_best"], 3),
+            str(row["claimed_optimal"]),
+            str(row["proven_optimal"]),
+            str(row["false_claims"]),
+            _figure(row["median_seconds"], 2),
+            _figure(row["largest_memory_mb"], 0),
+        )
+    _print_whole(out, table)
+
+
+def _print_whole(out: Console, table: Table) -> None:
+    """Print a table with nothing cut off; where the terminal is narrower, its lines wrap."""
+    out.width = max(out.width, Measurement.get(out, out.options.update(width=1_000), table).maximum)
+    out.print(table)
+
+
+def _remarks(row: Row) -> list[str]:
+    remarks = [f"{row.status}: {row.detail}"] if row.status in {"refused", "unavailable", "failed"} else []
+    return [*row.remarks, *remarks]
+
+
+def _whole(value: int | None, mark: str = "") -> str:
+    return "–" if value is None else f"{value:,}{mark}"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
