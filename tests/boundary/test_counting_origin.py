@@ -92,6 +92,7 @@ def test_what_is_released_is_what_opendp_drew_and_nothing_else_is_random(
     def refuse(*_: object, **__: object) -> Any:
         raise AssertionError("something else than OpenDP was asked for random numbers")
 
+    release(kind, None, gaussian=gaussian)  # kernels are compiled now; a compiler names its files at random
     with monkeypatch.context() as patch:
         patch.setattr(OpendpNoise, distribution, watched)
         patch.setattr(OpendpNoise, LAWS[not gaussian], refuse)

@@ -2,10 +2,9 @@
 
 | file | what it holds |
 |---|---|
-| halfspace_plan.py, planning.py | which projections, what is measured of them; plans from a budget |
+| halfspace_plan.py, planning.py | which projections, what is measured of them, as signed sums of sides; plans from a budget |
 | bias_sample.py | how far estimates are off on public points |
 | release_halfspaces.py | which columns are coordinates; from a table behind its door to released halfspaces |
 | halfspaces.py | the release and its answers; its files; query vectors from a file |
-| side_sums.py | released numbers to signed sums of sides; bins of angles that are not below 0 |
 | estimators.py | the weights of signed sums in an answer; the theorems, corrected |
 """

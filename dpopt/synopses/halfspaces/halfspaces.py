@@ -27,8 +27,7 @@ from dpopt.queries.ranges.tree import Tree
 from dpopt.releases.plan import choice
 from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan
-from dpopt.synopses.halfspaces.side_sums import half_circles
+from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan, half_circles
 from dpopt.synopses.synopsis import PlannedSynopsis
 
 

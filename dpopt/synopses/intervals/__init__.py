@@ -2,7 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| limits.py | limits of the numbers that a user may say |
 | partition_plan.py | what plans of intervals and of boxes have in common |
 | interval_plan.py, interval_planning.py, interval_theorem.py | plans of intervals; the paper's theorem, corrected |
 | split_plan.py, split_planning.py | plans of boxes cut at noisy medians |

@@ -25,8 +25,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import comparisons_needed, search_charge
 from dpopt.synopses.histograms.counts_plan import node_sensitivity
-from dpopt.synopses.intervals.limits import check_domain
-from dpopt.synopses.intervals.partition_plan import PartitionPlan
+from dpopt.synopses.intervals.partition_plan import PartitionPlan, check_domain
 
 MASSES = "records in each interval"
 """What is measured of the intervals; the label of its charge."""

@@ -22,7 +22,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.searching_curator import comparisons_needed
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from dpopt.synopses.intervals.limits import check_unit
+from dpopt.synopses.intervals.partition_plan import check_unit
 
 _STEPS = 200
 

@@ -17,10 +17,10 @@ from dpopt.errors import (
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
+from dpopt.synopses.halfspaces.halfspace_plan import SideSums, arc_rows, half_circles
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import halfspaces, release_halfspaces
-from dpopt.synopses.halfspaces.side_sums import SideSums, arc_rows, half_circles
 from tests.noises import NoNoise
 from tests.synopses.halfspaces.small_halfspaces import (
     AMPLE,
