@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import ceil, log
 
 import numpy as np
@@ -183,14 +184,13 @@ def test_what_cannot_be_planned_is_refused(arguments: dict[str, object], message
         plan_intervals(**given)  # type: ignore[arg-type]
 
 
-def test_an_error_that_is_not_proven_is_refused_with_the_numbers_that_would_do() -> None:
+def test_an_error_that_is_not_proven_is_refused_with_sufficient_numbers() -> None:
     with pytest.raises(PlanError, match="is not proven") as refused:
         plan_intervals(256, PURE, 20_000, error=0.1, weights="printed")
-    words = str(refused.value).replace(",", "").split()
-    records = int(words[words.index("records", words.index("or") - 2) - 1])
-    assert plan_intervals(256, PURE, records, error=0.1, weights="printed").error <= 0.1 * records
-    epsilon = float(words[words.index("would") - 1]) * 1.01
-    enough = Budget(epsilon, 0.0, None, Accountant.PURE)
+    sufficient = str(refused.value).replace(",", "").partition("sufficient: ")[2]
+    records, epsilon = (float(number) for number in re.findall(r" = ([\d.]+)", sufficient))
+    assert plan_intervals(256, PURE, int(records), error=0.1, weights="printed").error <= 0.1 * records
+    enough = Budget(epsilon * 1.01, 0.0, None, Accountant.PURE)
     assert plan_intervals(256, enough, 20_000, error=0.1, weights="printed").error <= 2_000
     with pytest.raises(PlanError, match="no number of records"):
         plan_intervals(256, Budget(1e-9, 0.0, None, Accountant.PURE), 20_000, error=0.001, weights="printed")
