@@ -133,7 +133,11 @@ BROKEN: dict[str, tuple[Answer, str, str]] = {
         "fake ended 'failed' without a solution",
     ),
     "raises": (fail, "failed", "fake ended 'failed' without a solution"),
-    "gives nothing at all": (lambda program, number: None, "failed", "fake ended 'failed' without"),
+    "gives nothing at all": (
+        lambda program, number: None,
+        "failed",
+        "fake ended 'failed' without a solution",
+    ),
     "calls it infeasible": (
         lambda program, number: result(None, termination=Termination.INFEASIBLE),
         "infeasible",
@@ -144,8 +148,16 @@ BROKEN: dict[str, tuple[Answer, str, str]] = {
         "time limit",
         "fake ended 'limit' without a solution",
     ),
-    "gives too few codes": (codes_of(0, length=3), "optimal", "fake gave an answer of the wrong shape"),
-    "gives numbers that are no codes": (codes_of(0, dtype=np.float64), "optimal", "fake gave an answer"),
+    "gives too few codes": (
+        codes_of(0, length=3),
+        "optimal",
+        "fake gave an answer of the wrong shape or type",
+    ),
+    "gives numbers that are no codes": (
+        codes_of(0, dtype=np.float64),
+        "optimal",
+        "fake gave an answer of the wrong shape or type",
+    ),
     "gives a code that is too large": (codes_of(3), "optimal", "fake gave a code that does not exist"),
     "gives a negative code": (codes_of(-1), "optimal", "fake gave a code that does not exist"),
 }

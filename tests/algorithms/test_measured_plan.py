@@ -209,7 +209,7 @@ FITS_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "smoothing in words": ({"smoothing": "much"}, "smoothing must be a finite number"),
     "a negative gap": ({"gap": -1.0}, "the gap must be a finite number of at least 0"),
     "smoothing and columns": ({"smoothing": 2.0, "columns": 3}, "set one of the two to 0"),
-    "snapshots without smoothing": ({"snapshots": 2}, "keep one snapshot of them"),
+    "snapshots without smoothing": ({"snapshots": 2}, "keep one snapshot"),
     "no time": ({"seconds": 0.0}, "the seconds of a fit must be a finite number above 0"),
     "endless time": ({"seconds": float("inf")}, "the seconds of a fit must be a finite number above 0"),
 }

@@ -285,7 +285,7 @@ def test_gurobi_is_asked_to_prove_optimality_though_pulp_takes_no_0_for_an_answe
     code = (
         "import json, sys; import numpy as np\n"
         "from dpopt.programs import NO_LIMITS, MixedIntegerProgram\n"
-        "from dpopt.solvers.pulp_other import PulpOther, _problem\n"
+        "from dpopt.solvers.pulp_other import PulpOther\n"
         "import gurobipy\n"
         "set_parameter = gurobipy.Model.setParam\n"
         "seen = {}\n"

@@ -65,6 +65,7 @@ class Curator(Door[PrivateDataset]):
     ) -> None:
         sampler = use.get("sampler")
         self._sampler = ExactSampler(SystemWords()) if sampler is None else sampler
+        use["sampler"] = self._sampler  # what draws is what the door looks at
         super().__init__(dataset, ledger, journal, **use)
         self._step = step
         self._record_clauses = clauses if record_clauses is None else record_clauses
