@@ -37,7 +37,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
             ["--rho", 1, *NAMED, "--record-encoding", "binary"],
             "--record-encoding is one of records, bits; found 'binary'",
         ),
-        (["--rho", 1, "--on-invalid", "keep"], "on-invalid 'keep'"),
+        (["--rho", 1, "--on-invalid", "keep"], "found 'keep'"),
         (["--rho", 1, "--solver", "simplex"], "there is no solver 'simplex'"),
         (
             ["--rho", 1, "--solver", "highs:tight"],

@@ -99,7 +99,7 @@ def test_estimates_do_not_fall_and_stay_within_bounds() -> None:
 def test_what_cannot_be_planned_or_released_is_refused() -> None:
     with pytest.raises(PlanError, match="1 to 4,194,304, found 0"):
         plan_sorted(0, PURE, graph=True)
-    with pytest.raises(PlanError, match="only that of nodes can be bought"):
+    with pytest.raises(PlanError, match="only that of nodes can be measured"):
         plan_sorted(None, PURE, graph=False)
     with pytest.raises(PlanError, match="leaves nothing"):
         plan_sorted(8, Budget(0.0, 0.0, None, Accountant.PURE), graph=True)
