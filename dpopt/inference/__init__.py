@@ -1,4 +1,4 @@
-"""Noisy answers become records: those whose answers lie as near to them as those of any distribution on feasible records can.
+"""Fits to noisy answers: weighted feasible records, distributions, consistent trees and sequences.
 
 In       a `FitProblem`: queries with noisy values (shares of the records), rules, allowed codes; `FitSettings`.
 Out      `Fitted`: weighted feasible records, the objective, and how much nearer any records could come.

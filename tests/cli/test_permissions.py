@@ -29,6 +29,8 @@ READ = {
     "--release",
     "--evaluate",
     "--query-file",
+    "--data",
+    "--histogram",
 }
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
@@ -86,6 +88,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
          "--directions", 4, "--n0", 18, *spent, out / "halfspaces.npz"],
         ["polynomial", "--k", 3, "--degree", 2, "-o", out / "p.json", "--plot", out / "p.png"],
         ["polynomial", "--k", 2, "--error", 0.1, "--least-degrees", out / "degrees.csv"],
+        ["model", "export", "isotonic_regression", "-o", out / "model.lp"],
     ]  # fmt: skip
 
 

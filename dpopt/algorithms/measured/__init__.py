@@ -5,5 +5,5 @@
 | plan.py, planning.py | the plans, the way to them from a budget; marginals that may be selected |
 | driver.py | the measurements, made or read again, and what is released of them |
 | fitting.py | records fitted to noisy counts |
-| simulation.py | what a plan promises and is predicted to do |
+| simulation.py | the errors that a plan is predicted to have |
 """

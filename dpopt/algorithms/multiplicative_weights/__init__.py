@@ -5,5 +5,5 @@
 | plan.py, planning.py | the plans and their universe, and the way to them from a budget |
 | learner.py | the distribution that learns |
 | driver.py | the rounds, played or read again, and what they release |
-| simulation.py | what a plan promises and is predicted to do |
+| simulation.py | the errors that a plan is predicted to have |
 """

@@ -59,7 +59,7 @@ class Source:
 
 @command("list", group=model_group)
 def list_models(*, as_json: _Json = False) -> None:
-    """List the models: what each decides, and whether it has a closed form. Each has a page models/NAME in the catalogue."""
+    """List the models: what each decides, its page in the catalogue where that has another name, and a closed form."""
     from dpopt.cli.commands.plan import print_json
     from dpopt.models.catalogue import CATALOGUE, build_model
 
@@ -80,8 +80,10 @@ def list_models(*, as_json: _Json = False) -> None:
         )
         return
     width = max(len(name) for name, *_ in rows)
-    for name, _, closed, decides in rows:
-        typer.echo(f"{name:<{width}}  {decides}{' (closed form)' if closed else ''}")
+    for name, page, closed, decides in rows:
+        notes = [f"page {page}"] * (page != name) + ["closed form"] * closed
+        shown = f" ({', '.join(notes)})" if notes else ""
+        typer.echo(f"{name:<{width}}  {decides}{shown}")
 
 
 @command("show", group=model_group)
