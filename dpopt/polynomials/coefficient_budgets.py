@@ -1,14 +1,14 @@
-"""Polynomials with small coefficients: what a release adds noise in proportion to.
+"""Polynomials with small coefficients, in proportion to which a release adds noise, by exact linear programs.
 
 (iii) `least_coefficients`: the least sum_j w_j |a_j| in the binomial basis among the polynomials of at most an error.
 `least_error_within`: the least error among the polynomials whose coefficients, monomial or Chebyshev, are at most T in
-size. Linear programs (models/coefficient_budget); a solver's answer is where the exact simplex method begins, and the
-optimum comes with its witness.
+size (both models/coefficient_budget).
 
-(iv) The polynomial whose noisy release has the least predicted error: approximation and noise in one linear program.
+(iv) `least_predicted_error`: the polynomial whose noisy release has the least predicted error. It minimizes
+E + zeta sum_j w_j |a_j| over all polynomials of degree k with a free constant (models/approximation_plus_noise). The weights
+are rounded to rationals first; the optimum, its degree and its witness are exact for these.
 
-minimize E + zeta sum_j w_j |a_j| over all polynomials of degree k with a free constant (models/approximation_plus_noise).
-The weights are rounded to rationals first; the optimum, its degree and its witness are exact for these.
+A solver's answer is where the exact simplex method begins; the optimum comes with its witness.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""Best approximations, and least degrees, each with a proof in exact arithmetic.
+"""Best approximations on 0..k, and least degrees for an error, each with a proof in exact arithmetic.
 
 (i) For a degree t: the polynomial with the least largest error on 0..k (`best_polynomial`). (ii) For an error: the least
 degree that some polynomial of at most this error has (`least_degree`); the witness of the degree below shows that none of
 it has.
 
-The exchange of `references` finds both from whatever it begins with: Chebyshev-like points, or those where the answer of
-a linear program has its largest errors. So a wrong answer of a solver costs time and nothing else.
+Both are found by exchange: a levelled error on few points, and one point exchanged at a time. The exchange may begin with any
+points: Chebyshev-like ones, or those where the answer of a linear program has its largest errors. So a wrong answer of a
+solver costs time and nothing else.
 
-Best approximation on points of 0..k by exchange: a levelled error on few points, and one point exchanged at a time.
-
-Write n = t + 2 for the number of nodes: t + 2 points where the error counts, or t + 1 of them and the point 0 where the
-value there is kept. With the weights W_i = 1 / prod_{j != i} (s_i - s_j), whose signs alternate, sum_i W_i p(s_i) = 0 for
-all p of degree <= t. So there is one polynomial whose error has one size on all nodes (0 at the point that is kept) and
-the signs of W,
+The levelled error: write n = t + 2 for the number of nodes: t + 2 points where the error counts, or t + 1 of them and the point
+0 where the value there is kept. With the weights W_i = 1 / prod_{j != i} (s_i - s_j), whose signs alternate,
+sum_i W_i p(s_i) = 0 for all p of degree <= t. So there is one polynomial whose error has one size on all nodes (0 at the point
+that is kept) and the signs of W,
 
     E = sum_i W_i f(s_i) / sum_i |W_i|     (the sum below without the kept point)
 
@@ -20,8 +19,8 @@ and no polynomial has a smaller largest error on these nodes than |E|. If its la
 best. If not, the point with the largest error enters, and the neighbour whose error has the same sign leaves: |E| rises
 strictly, so that the exchange ends whatever it began with (single-point exchange of Remez; the dual simplex method).
 
-`level` computes all this in whole numbers. `float_reference` exchanges in floating-point numbers, from points spaced like
-those of a Chebyshev polynomial, to begin near the end: it decides nothing.
+`level` does this in whole numbers. `float_reference` exchanges in floating-point numbers, from points spaced like those of a
+Chebyshev polynomial, to begin near the end: it decides nothing.
 
 Source: de la Vallee Poussin (1919); Remez (1934); Powell (1981), "Approximation theory and methods", chapters 7 and 8.
 """

@@ -1,11 +1,8 @@
-"""Polynomials on 0..k with exact coefficients, in three bases.
+"""Polynomials on 0..k with exact coefficients in three bases, their values, and conversions without rounding.
 
 In the binomial basis p(s) = sum_j a_j C(s, j). There a_j is the j-th forward difference of p at 0, and C(s, j) is the
 number of j-subsets of the s attributes that are true: a polynomial of degree t in s is a sum of conjunctions of at most t
-attributes. Monomials c_i s^i and Chebyshev polynomials b_i T_i(2 s / k - 1) are conversions of it, all of them without
-rounding.
-
-Values of the three bases at 0..k, and the way back to binomial coefficients; all exact.
+attributes. Monomials c_i s^i and Chebyshev polynomials b_i T_i(2 s / k - 1) are conversions of it, and lead back to it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What is approximated: a symmetric predicate, as its exact values at s = 0, ..., k.
+"""Symmetric predicates: their exact values, to be approximated, and as sums over disjunctions.
 
-A query over k attributes that only counts how many of its literals are true is a function f of that number s: OR is
-1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values is possible.
+A query over k attributes that only counts how many of its literals are true is a function f of that number s (`Target`): OR
+is 1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values is possible.
 
-Predicates of how many of k literals are true as sums over disjunctions of some of them; exact.
-
-With s of the k literals true, C(k, j) - C(k - s, j) of the disjunctions of j literals are true, and
+Sums over disjunctions of some of the k literals: with s of them true, C(k, j) - C(k - s, j) of the disjunctions of j literals
+are true, and
 
     [s < r] = sum_{j = k - r + 1..k} (-1)^(j - (k - r + 1)) C(j - 1, k - r) C(k - s, j)     (1 <= r <= k)
 

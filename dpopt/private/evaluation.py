@@ -1,9 +1,9 @@
-"""Comparison with the truth. NOT private: for the owner, for demonstrations on public data, and for experiments.
+"""Comparison with the truth: errors of answers, rows that break rules. NOT private.
 
-How many rows of the table break each declared rule. NOT private: for the owner's terminal only, never stored.
-
-Rules are public and synthetic records obey all of them, whatever the table holds. Rows that break a rule are protected
-like all others; but the release cannot show what they have in common, and the owner should know.
+Errors are for the owner, for demonstrations on public data, and for experiments. Counts of rows that break
+a rule are for the owner's terminal only, never stored.
+Rules are public and synthetic records obey them, whatever the table holds. Rows that break one are
+protected too; but the release cannot show what they have in common, and the owner should know.
 """
 
 from __future__ import annotations

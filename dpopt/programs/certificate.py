@@ -1,6 +1,6 @@
-"""What is true of an answer to a MaxCsp, computed outside the solver from the problem and the record alone.
+"""What is true of an answer to a MaxCsp, or to a linear, mixed-integer or quadratic program, computed outside the solver.
 
-What is true of an answer to a linear, mixed-integer or quadratic program, computed outside the solver.
+For a MaxCsp the problem and the record alone are read.
 """
 
 from __future__ import annotations

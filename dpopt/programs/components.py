@@ -1,7 +1,4 @@
-"""Parts of a MaxCsp that have no clause and no gate in common: each can be solved apart.
-
-The optimum of a small MaxCsp by looking at every record.
-"""
+"""Parts of a MaxCsp without a common clause or gate, each solved apart, and the optimum of a small one by enumeration."""
 
 from __future__ import annotations
 

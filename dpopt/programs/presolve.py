@@ -1,9 +1,15 @@
-"""Clauses some of whose literals are known: shorter ones that are true of the same records.
+"""A MaxCsp made smaller before any solver sees it, with the same optimum.
 
-Codes of a MaxCsp that another code of the same attribute can replace in every record without loss.
+To `reduce_max_csp` this adds, until nothing changes any more:
 
-Code v dominates code w if giving the attribute v in place of w never turns a rewarded clause false or a penalized one true,
-and never breaks a rule. It is enough that
+- codes that another code of the attribute dominates are dropped (`dominators`), and so are codes that the rules forbid
+  whatever the other attributes are (`impossible_columns`);
+- literals at dropped codes and at attributes with one code left are known: clauses become shorter and stay true of the same
+  records (`without_literals`), or constant;
+- rules that hold anyway are dropped.
+
+Dominance: code v dominates code w if giving the attribute v in place of w never turns a rewarded clause false or a penalized
+one true, and never breaks a rule. Then v can replace w in every record without loss. It is enough that
 
 - every literal at v can only help where the attribute is v, and every literal at w can only hurt where it is w;
 - each term of the rules is at least as large at v as at w (a gate never turns false because a sum rises).
@@ -12,17 +18,8 @@ A literal helps where it is true if its clause turns true, and never false, with
 threshold) and is rewarded, or turns false, and never true (their negations), and is penalized. Parities have no such
 direction: their literals count on both sides.
 
-A MaxCsp made smaller before any solver sees it, with the same optimum.
-
-To `reduce_max_csp` this adds, until nothing changes any more:
-
-- codes that another code of the attribute dominates are dropped (`dominance`), and so are codes that the rules forbid
-  whatever the other attributes are (`circuit_propagation`);
-- literals at dropped codes and at attributes with one code left are known: clauses become shorter, or constant;
-- rules that hold anyway are dropped.
-
-In a round of DualQuery over some tens of attributes each code is pulled both ways and nothing is gained; over thousands of
-attributes most are named once or twice, and most of the problem is decided here.
+What it gains: in a round of DualQuery over some tens of attributes nothing, as each code is pulled both ways; over thousands
+of attributes most are named once or twice, and most of the problem is decided here.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""A MaxCsp without what cannot matter: attributes in no clause and no rule, and codes that nothing distinguishes.
+"""A MaxCsp and its rules without what cannot matter: unnamed attributes, codes told apart by nothing, decided gates.
 
 Codes of an attribute that no clause names, and to which every rule gives the same values, are interchangeable: one of
 them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes
-where the schema has thousands.
+where the schema has thousands. The rules become a circuit over the attributes and codes that are kept (`with_codes`).
 
-Rules over fewer attributes and codes: which codes rules tell apart, and the circuit over the ones that are kept.
-
-Rules reasoned about by the ranges of their sums: gates that are decided, codes that no feasible record has.
-
-A gate whose smallest sum reaches its bound is always true, one whose largest sum does not is never true. A required
-gate that needs a child makes the child required. Decided gates, and terms that are the same for every code, become
-part of the bounds of their parents.
+Ranges of sums decide gates (`simplified`), and find codes that no feasible record has (`impossible_columns`). A gate whose
+smallest sum reaches its bound is always true, one whose largest sum does not is never true. A required gate that needs a child
+makes the child required. Decided gates, and terms that are the same for every code, become part of the bounds of their
+parents.
 """
 
 from __future__ import annotations

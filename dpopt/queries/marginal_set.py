@@ -1,8 +1,8 @@
-"""The conjunctions of the cells of marginals, some at a time: their arrays and their fingerprint.
+"""Sets of marginals as shapes, the conjunctions of their cells some at a time, and queries over what they name.
 
-Sets of marginals as shapes: which cells there are, without a clause for each of them.
+Shapes say which cells there are, without a clause for each of them.
 
-Queries over the attributes that they name alone, renumbered from 0: all that counting on a wide table needs of it.
+Attributes that queries name are renumbered from 0: all that counting on a wide table needs.
 """
 
 from __future__ import annotations

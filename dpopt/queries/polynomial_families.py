@@ -1,16 +1,11 @@
-"""How far the sums of coefficients of neighbours are apart at most, in whole units; what all families of polynomials check.
-
-Polynomials of records as any public table says, one row for each record that can occur.
-
-Polynomials of how many of a record's literals a query asks for.
-
-Polynomials of records as any function says, with bounds that are enforced.
-
-Families of polynomials, one polynomial for each possible record: what a generic sanitizer adds up and adds noise to.
+"""Families of polynomials, one polynomial for each possible record: what a generic sanitizer adds up and adds noise to.
 
 A family says what a record x contributes to the coefficients of p_D(y) = constant + sum_x p_x(y), and how large that is at
 most. Coefficients are whole multiples of a public `unit`, cut towards zero; so sums are exact, noise is integer, and how far
-neighbours are apart (`Moves`) is known without rounding.
+the sums of neighbours are apart at most (`Moves`) is known without rounding.
+
+The polynomial of a record is a row of a public table (`TableFamily`), one of how many of its literals a query asks for
+(`SymmetricFamily`), or what any function says, with bounds that are enforced (`FunctionFamily`).
 
 Source: Thaler, Ullman and Vadhan 2012, Definitions 2.5 and 2.6 and Theorem 3.1, which bounds the distance by 2 T N alone.
 """

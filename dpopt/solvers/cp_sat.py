@@ -1,6 +1,6 @@
-"""CP-SAT of OR-Tools: a MaxCsp as it is, rules included, with a proven bound.
+"""CP-SAT of OR-Tools: a MaxCsp as it is, with rules and a proven bound; integer programs as models.
 
-Model: a Boolean for each code of an attribute, exactly one of them true (an attribute with two codes: one Boolean
+Model: a Boolean for each code of an attribute, exactly one true (two codes: one Boolean
 and its negation); a Boolean c_j for each clause, tied to its truth in the direction that the weight does not push it;
 the rules as below; maximize sum_j w_j c_j.
 

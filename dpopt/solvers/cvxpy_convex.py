@@ -1,14 +1,12 @@
-"""What the statuses of the solvers behind CVXPY mean.
-
-Each is read as the library reports it, not as CVXPY sums it up: CVXPY's "optimal_inaccurate" is SCS's word for a time
-limit too, and "user_limit" does not say which.
-
-Linear and convex quadratic programs through CVXPY: Clarabel, OSQP, SCS and HiGHS.
+"""Linear and convex quadratic programs through CVXPY, by Clarabel, OSQP, SCS and HiGHS, and what their statuses mean.
 
 Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`cvxpy_problem`).
 
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
+
+Statuses are read as the library reports them, not as CVXPY sums them up: CVXPY's "optimal_inaccurate" is SCS's word for a time
+limit too, and "user_limit" does not say which.
 """
 
 from __future__ import annotations

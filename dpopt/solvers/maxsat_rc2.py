@@ -1,13 +1,12 @@
-"""A MaxCsp with rules that count as a weighted CNF, in plain numbers; no library.
+"""MaxSAT by RC2 of python-sat: a MaxCsp, with rules that count, as a weighted CNF.
 
-Hard clauses: each attribute has exactly one code; every required gate is true. Soft clauses: for each clause of the
-program one, whose weight is lost where the clause of positive weight is false or the one of negative weight true. So
+The weighted CNF (`weighted_cnf`) is in plain numbers, without the library. Hard clauses: each attribute has exactly one code;
+every required gate is true. Soft clauses: for each clause of the program one, whose weight is lost where the clause of
+positive weight is false or the one of negative weight true. So
 
     objective of a record = sum of the positive weights - weight of the soft clauses that it breaks.
 
 A literal "attribute has code v" is a variable; an attribute with two codes has one variable.
-
-MaxSAT by RC2 of python-sat: a MaxCsp, with rules that count, as a weighted CNF (see maxsat_encoding.py).
 
 RC2 raises a lower bound on the lost weight, core by core, until a record loses no more. So there is no record before
 the optimum; the bound it has reached when it is stopped is an upper bound on the objective.

@@ -1,6 +1,6 @@
-"""The exact distribution of the exponential mechanism over a few thousand candidates, in whole numbers.
+"""The exact distribution of the exponential mechanism over a few thousand candidates, and its weights.
 
-Tables of exp(-eta D / n) for integer D, correctly rounded, with no trust in the machine's exponential.
+exp(-eta D / n) for integer D is correctly rounded, without trust in the machine's exponential.
 
 Privacy: E3 in docs/privacy.md.
 """

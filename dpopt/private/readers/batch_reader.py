@@ -1,9 +1,7 @@
-"""Reading columns of a table batch by batch, by a public schema: codes of the rows that are counted, and what does not fit.
+"""Reading columns of a table in batches by a public schema: codes of the rows that are counted, and what does not fit.
 
-Which rows of a table are counted: those that fit, and of each person the first K. Decided once, in the first pass.
-
-A bit for each row is held from then on, whatever decides: later passes read only the columns that queries name, and could not
-decide again.
+Rows that are counted are those that fit, and of each person the first K. This is decided once, in the first pass. A bit for
+each row is held from then on: later passes read only the columns that queries name, and could not decide again.
 """
 
 from __future__ import annotations

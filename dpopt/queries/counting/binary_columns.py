@@ -1,9 +1,7 @@
-"""Columns of zeros and ones: as lists of the records with a one, or as bits.
+"""Columns of zeros and ones, as lists of the records with a one or as bits, and public records as bits.
 
-A table of half a million attributes is one such object, not half a million arrays. Each is also a sequence of dense columns,
-so that whatever works on a few columns of a table works on them too.
-
-Public records of zeros and ones, eight attributes to an octet.
+A table of half a million attributes is one object, not half a million arrays. Columns are also a sequence of dense ones, so
+that whatever works on a few columns of a table works on them. Records hold eight attributes to an octet.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Grids of cells, an axis for each of several ordered domains: blocks of cells, loads of boxes, cells in the order of a tree.
+"""Grids of cells, an axis for each ordered domain: blocks of cells, loads and texts of boxes, and boxes that divide a grid.
 
-The bins of each axis are joined in blocks of 1, 2, 4, ... bins; a block of the grid is a product of these, so that a level is a
-tuple with one height for each axis, (0, ..., 0) for single cells. A box is a product of ranges.
+Blocks: the bins of each axis are joined in blocks of 1, 2, 4, ... bins; a block of the grid is a product of these, so that a
+level is a tuple with one height for each axis, (0, ..., 0) for single cells. Cells can be put in the order of a tree.
 
-As text, a box is a range for each column, with commas between them.
-
-Boxes that divide a grid: cutting them, their bins, and the sums over them; no data.
-
-A box has the bins start, ..., stop - 1 of each axis; c boxes are two arrays (c, D) of int64. Boxes stand in the order of the
-cuts: the parts of a box take its place, the lower one first, so that what lies in one box of an earlier cut stays side by side.
+Boxes: a box is a product of ranges; as text, a range for each column, with commas between them. It has the bins start, ...,
+stop - 1 of each axis; c boxes are two arrays (c, D) of int64. Boxes that divide a grid stand in the order of the cuts, without
+data: the parts of a box take its place, the lower one first, so that what lies in one box of an earlier cut stays side by side.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""A tree over an ordered domain: each node stands for an interval of bins, its children divide it, the leaves are the bins.
+"""Trees over an ordered domain, and the files of hierarchies of bins that a user declares.
 
-Hierarchies of bins that a user declares: nested groups of bins side by side, such as ages, decades and generations.
+In a tree each node stands for an interval of bins, its children divide it, the leaves are the bins.
 
-A file of a hierarchy is a JSON list. What stands in it is a bin, named by its label or by its position (a number from 0), or a
-group, again a list; each bin stands in it once, in the order of the bins: ``[["0", "1"], ["2"], "3"]``. Public.
+A hierarchy is nested groups of bins side by side, such as ages, decades and generations. Its file is a JSON list of
+bins, named by label or by position (a number from 0), and of groups, again lists; each bin stands in it once, in order:
+``[["0", "1"], ["2"], "3"]``. Public.
 """
 
 from __future__ import annotations

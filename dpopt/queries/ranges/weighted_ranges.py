@@ -1,6 +1,6 @@
-"""Ranges of bins with weights: which ranges matter, and how much, as a user declares it in public.
+"""Ranges of bins with weights, as a user declares them in public, and how ranges lie in blocks of 1, 2, 4, ... bins.
 
-How ranges of bins lie in blocks of 1, 2, 4, ... bins: what the variance of a range depends on (LB-5).
+Weights say how much a range matters. Its variance depends on its loads (LB-5).
 
 For a range and blocks of B bins, a(B) = sum over blocks of (bins of the range in the block)^2 / B, the squared norm of its
 projection onto functions constant on blocks. The load of level h is a(2^h) - a(2^(h+1)), of the last one a alone: what of the

@@ -1,30 +1,23 @@
-"""By how much one record moves the counts of clauses: whole numbers that are never below the truth.
+"""By how much one record moves the counts of clauses, bounded by weak duality in whole numbers never below the truth.
 
-Write q_i(x) in {0, 1} for whether clause i is true of record x. One record added or removed moves the counts by q(x),
-replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 and squared L2 are one number, at most
+What is bounded: write q_i(x) in {0, 1} for whether clause i is true of record x. One record added or removed moves the counts
+by q(x), replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 and squared L2 are one number, at most
 
     add-remove   B = max_x sum_i q_i(x)            over all records x of the schema, whether or not they obey its rules
     replace-one  D = max_{x, x'} sum_i |q_i(x) - q_i(x')|.
 
-Both are as hard as a best response, so they are bounded by weak duality. Clauses over the same set S of attributes are
-gathered; f_S(x_S) is how many of them are true, a table over the codes that they name and "any other code". For any messages
-theta_{S, a}(v), whole numbers over a common denominator K,
+The dual: both are as hard as a best response, so they are bounded by weak duality. Clauses over the same set S of attributes
+are gathered; f_S(x_S) is how many of them are true, a table over the codes that they name and "any other code". For any
+messages theta_{S, a}(v), whole numbers over a common denominator K,
 
     K B <= sum_a max_v sum_{S with a} theta_{S, a}(v) + sum_S max_{x_S} (K f_S(x_S) - sum_{a in S} theta_{S, a}(x_a)).
 
-A block coordinate descent improves the messages; whatever it finds, the bound is evaluated anew from the messages alone, in
-integers. Privacy: C3 in docs/privacy.md.
+The right-hand side is minimized over whole theta_{S, a}(v) by a block coordinate descent (`dual_bound`); whatever it finds, the
+bound is evaluated anew from the messages alone, in integers. Privacy: C3 in docs/privacy.md.
 
 Source: Globerson and Jaakkola 2007, "Fixing max-product" (the descent); Sontag, Globerson and Jaakkola 2011, "Introduction to
 dual decomposition for inference", section 1.5 (the bound). Checked against all pairs of records by
 `tests/queries/test_sensitivity.py`.
-
-The dual of the largest number of true clauses: its descent, and its value in whole numbers.
-
-minimize over whole theta_{S, a}(v):
-    sum_a max_v sum_{S with a} theta_{S, a}(v) + sum_S max_{x_S} (K f_S(x_S) - sum_{a in S} theta_{S, a}(x_a))
-
-f_S(x_S) is the table of set S. Why every theta gives a bound on K max_x sum_S f_S(x_S): `dpopt.queries.sensitivity.clauses`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""What a file of this room offers for a foreign library: a class that runs inside a child process.
+"""What the adapters of foreign libraries share: their contract, incumbents over time, commands and temporary folders.
 
-Incumbents and bounds over time, as a library reports them while it runs.
+An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program that reads and
+writes files. `end_with_parent` ends a process with the one that started it (Linux).
 
-Let a process end when the one that started it does, where the kernel offers that (Linux).
-
-Programs that read a file and write a file: run to their end, with every line that they print.
-
-The temporary folder of a solver that works through files: locked while its process lives, removed after it.
-
-A folder belongs to whoever holds the lock on it (flock), which the kernel takes away with the process, however that ends. So a
-folder without a lock is what a killed process left, and the next process that asks for a solver removes it.
+`SolverFolder` is for a solver that works through files: locked while its process lives, removed after it. A folder belongs to
+whoever holds the lock on it (flock), which the kernel takes away with the process, however that ends. So a folder without a
+lock is what a killed process left, and the next process that asks for a solver removes it.
 """
 
 from __future__ import annotations

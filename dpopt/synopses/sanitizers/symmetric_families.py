@@ -1,9 +1,8 @@
-"""Families for symmetric predicates of a record's literals, in the paper's monomials and in the binomial basis.
+"""Families for symmetric predicates of a record's literals; "at least r of k" from disjunctions.
 
-Queries "at least r of k" from answers to disjunctions, whatever release answers those.
-
-[s >= r] = sum_j w_j sum_{|J| = j} OR_J with whole weights w_j (`dpopt.polynomials.targets`), so the error is at
-most sum_J |w_|J|| times that of a disjunction: once for r = 1, 2 k - 1 times for r = 2, and so on in powers of k.
+Families are in the paper's monomials or the binomial basis. Disjunctions may come from any release:
+[s >= r] = sum_j w_j sum_{|J| = j} OR_J with whole weights w_j (`dpopt.polynomials.targets`), so the error is at most
+sum_J |w_|J|| times that of a disjunction: once for r = 1, 2 k - 1 times for r = 2, and so on in powers of k.
 
 Source: Thaler, Ullman and Vadhan 2012, Remark 4.7, which says so for any sanitizer of disjunctions.
 """

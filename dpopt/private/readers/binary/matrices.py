@@ -1,9 +1,9 @@
-"""Sparse matrices of SciPy as columns of zeros and ones: in memory, and in npz files, which are read array by array.
+"""Sparse matrices as columns of zeros and ones: of SciPy in memory, in npz files, and in Matrix Market files.
 
-Matrix Market files of coordinates as columns of zeros and ones.
+An npz file is read array by array.
 
-A file begins with public lines: the header, remarks, and the size line "rows columns entries". Each line after that is
-an entry, "row column" or "row column value", numbered from 1, or empty. Every such line is read independently.
+A Matrix Market file of coordinates begins with public lines: the header, remarks, and the size line "rows columns entries".
+Each line after that is an entry, "row column" or "row column value", numbered from 1, or empty, and is read independently.
 """
 
 from __future__ import annotations
