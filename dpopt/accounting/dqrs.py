@@ -1,4 +1,4 @@
-"""What DQRS costs: DualQuery whose drawn queries are kept from round to round where they can be.
+"""What a round of DQRS costs (DualQuery that keeps drawn queries where it can): Renyi moments, rho of zCDP and charges.
 
 In round t each of the s queries of round t - 1 is kept with probability a = exp(eta (A - 1) - c), where A = q(D) - q(x),
 taken as 1 where it is larger, is in [-1, 1], and is otherwise replaced by a fresh draw of round t. Given what was released
@@ -19,10 +19,6 @@ and 0.92: the loss is large for steps below 0.2 and none from 0.4 on.
 
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, section 4 (DQRS); Dong, Durfee and Rogers 2020 (bounded range); Bun and
 Steinke 2016 (zCDP).
-
-Renyi moments of a query that DQRS keeps or draws again, at given orders, without cancellation.
-
-Privacy: F3 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -68,20 +64,20 @@ def log_fresh_moment(x: Floats, ranges: Floats) -> Floats:
 
 
 def log_outcome_moment(x: Floats, ranges: Floats, eta: float, margin: float, n: int) -> Floats:
-    """Return (alpha - 1) r_t(alpha) of one outcome: the largest log moment over the six corners of `dqrs`.
+    """Return (alpha - 1) r_t(alpha) of one outcome: the largest log moment over the six corners.
 
     With D = ln(a / a'), E = ln(p / p'), and because a exp(-D) + p exp(-E) = a' + p' = 1, the moment minus 1 is
 
         a [f((alpha-1) D) + (alpha-1) f(-D)] + p [f((alpha-1) E + G) + G + (alpha-1) f(-E)],   f(y) = exp(y) - 1 - y,
 
-    in which no term is negative: nothing cancels, however small 1/n is.
+    in which no term is negative: nothing cancels, however small 1/n is. Privacy: F3 in docs/privacy.md.
 
     Parameters
     ----------
     x, ranges
         alpha - 1 and the range of a fresh draw; they broadcast.
     eta, margin, n
-        As in `dqrs.reuse_rhos`.
+        As in `reuse_rhos`.
     """
     fresh = log_fresh_moment(x, ranges)
     step = eta / n

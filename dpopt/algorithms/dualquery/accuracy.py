@@ -1,8 +1,6 @@
-"""What accuracy theorems promise before any record is touched.
+"""What accuracy theorems promise: before any record is touched, and of a finished run with the gaps of its best responses.
 
-What the accuracy theorem says of a finished run: with the gaps that its best responses turned out to have.
-
-A function of plan and transcript (and of bounds computed from them), so it may be published, and replay gives it again.
+Each is a function of plan and transcript (and of bounds computed from them), so it may be published; replay gives it again.
 """
 
 from __future__ import annotations

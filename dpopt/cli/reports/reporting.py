@@ -1,8 +1,7 @@
 """Where a long run reports its progress: on the terminal, in a file of timings, and in a log.
 
-A log of a run for its owner: one JSON object per line, for programs and for people who wait.
-
-Its seconds depend on the table: it is no part of a release and must not lie in the release folder.
+The log is for the run's owner, people and programs: one JSON object per line. Its seconds depend on the table: it is no part
+of a release and must not lie in the release folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The distribution over a product universe that measurements have led to, and the steps that change it.
+"""A distribution over a product universe, the steps that fit it to measurements, and a choice of weighted cells for it.
 
-From a distribution over millions of cells to some weighted cells, by public and deterministic choice.
+The choice among millions of cells (`weighted_cells`) is public and deterministic.
 """
 
 from __future__ import annotations

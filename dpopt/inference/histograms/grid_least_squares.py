@@ -1,6 +1,7 @@
-"""Least squares over a grid whose levels of blocks were measured, each with a precision of its own.
+"""Cells of a grid from noisy counts of its blocks: by least squares, and then without negative cells.
 
-Problem: minimize sum over measured levels l of p_l sum over blocks b of l of (y_b - sum of x over b)^2, over all x (cells).
+Problem of `grid_least_squares`, for levels l of blocks, each measured with a precision p_l of its own: minimize
+sum over l of p_l sum over blocks b of l of (y_b - sum of x over b)^2, over all x (cells).
 
 In the Haar basis of the grid (products of those of its axes) the normal equations are diagonal: level l adds p_l B_l, B_l the
 cells of a block, to each part that is nowhere below l (LB-3, LB-7 of models/level_budgets), and its right-hand side there is
@@ -13,12 +14,11 @@ makes the variance smaller than the sum over the parts, which is stated.
 
 Source: Li et al. 2015 (the matrix mechanism) for least squares; Xiao, Wang and Gehrke 2011 (Privelet) for wavelets.
 
-Cells of a grid without negative counts whose totals stay unbiased: from the whole grid down, blocks are halved.
-
-Problem at each block, from the whole grid down: minimize sum_u (x_u - z_u)^2 / V_u over its two halves u, subject to
-x_u >= l_u and x_1 + x_2 = the block's own value; z_u is the least-squares estimate of the half, and l_u what its cells hold
-beyond any noise that is to be expected (`divide_from_the_root`). Blocks are halved along each side in turn (`halving_order`).
-The two halves of a block have the same variance, and so V_u is how much of the half lies in the grid: 0 beyond the last bins.
+Problem of `halve_from_the_whole`, at each block from the whole grid down: minimize sum_u (x_u - z_u)^2 / V_u over its two
+halves u, subject to x_u >= l_u and x_1 + x_2 = the block's own value, so that totals stay unbiased; z_u is the least-squares
+estimate of the half, and l_u what its cells hold beyond any noise that is to be expected. Blocks are halved along each side in
+turn (`halving_order`). The two halves of a block have the same variance, and so V_u is how much of the half lies in the grid:
+0 beyond the last bins.
 
 Source: as `divide_from_the_root`. Halves rather than the measured levels, because boxes cut through blocks: on grids with few
 occupied cells the mean squared error of random boxes was up to ten times smaller than with all measured parts at once. A short

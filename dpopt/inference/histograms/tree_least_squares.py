@@ -1,65 +1,11 @@
-"""What least squares over a tree does with any values: it depends on the variances alone.
-
-With V_v the variance of the best estimate of node v from the measurements in its subtree, and V_C the sum over its children,
-
-    up     z_v = z_C + V_C / (V_C + variance_v) (value_v - z_C),    1 / V_v = 1 / variance_v + 1 / V_C,
-    down   x_u = z_u + V_u / V_C (x_parent - z_C),                  x_root = z_root.
-
-Source: Hay et al. 2010, Theorem 3, for equal variances and full trees; here for any variances (Gauss-Markov).
-
-The consistent tree nearest to noisy counts of its nodes, and how much any range of it still varies.
+"""Consistent values of a tree's nodes from noisy counts: least squares, variances of ranges, values that are not negative.
 
 Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of
-its children's x, for every node v with children. Two passes over the levels solve it; see `TreeGains`.
-
-Among all linear unbiased estimates from these counts, its answer to every range has the least variance.
-
-Source: Hay et al. 2010, Theorems 3 and 4.
-
-`zero_subtrees`: the heuristic of Hay et al. for counts that cannot be negative: nodes at or below 0 become 0 with all that is
-below them.
-
-What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more. The exact
-answer to the same wish is `nonnegative_least_squares`.
-
-Source: Hay et al. 2010, section 4.2.
-
-`whole_of_total`: whole numbers near real ones, with a sum that is known. Minimize sum_k (s_k - x_k)^2 over whole s with sum_k
-s_k = total, where sum_k x_k = total up to rounding errors.
-
-No entry is best below its floor or above its ceiling: with one too far down another is too far up, and a step of both towards
-their values is nearer. To raise an entry from its floor costs 1 - 2 (x_k - floor x_k), so those with the largest remainders are
-raised; of equal ones the last, so that what does not fall before does not fall afterwards.
+its children's x, for every node v with children (`least_squares`); with TC-3, x >= 0 at every bin
+(`nonnegative_least_squares`). Other ways to values that are not negative: `divide_from_the_root`, whose totals stay
+unbiased, and the heuristic `zero_subtrees`. `whole_of_total` makes real numbers whole.
 
 Everything here takes noisy or public values only: it costs no privacy.
-
-The consistent tree without negative counts that is nearest to noisy counts of its nodes: exact, in about n log n steps.
-
-Problem (models/tree_consistency, TC-1 to TC-3): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of its
-children's x, and x >= 0 at every bin.
-
-Method (TC-7, TC-8). F_v(t), the least cost of the subtree of v with total t, is convex; as a function of its slope, t is
-piecewise linear with one breakpoint for each bin. Curves of children add up; the cost of the node itself shifts each
-breakpoint by (t - value) / variance. Order is kept, so a bin whose breakpoint arrives at the root below the price 0 is
-positive, and every other bin is 0. With these bins known to be 0 what is left is least squares without inequalities.
-
-Source: convex min-sum on a tree; for one level it is the projection onto the simplex (Held, Wolfe and Crowder 1974).
-
-A consistent tree without negative counts whose totals stay unbiased: from the root down, each node is divided anew.
-
-Problem at each node, from the root down: minimize sum_u (x_u - z_u)^2 / V_u over the children u of a node, subject to
-x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u from its own subtree, V_u its variance
-(`TreeGains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most nodes: it adds up
-what bins hold beyond any noise that is to be expected, so that a total that came out far too small cannot wipe out bins that
-are surely there.
-
-Nearest in the sense of `nonnegative_least_squares` it is not, and that is the point: there, the many bins that are raised
-to 0 raise every node above them that was measured less well than they were. Here a node is what least squares says unless
-it would be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096
-sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with
-equal noise at all levels the two differ little.
-
-Source: projection onto the simplex (Held, Wolfe and Crowder 1974), node by node.
 """
 
 from __future__ import annotations
@@ -176,7 +122,14 @@ def families(tree: Tree) -> Iterator[Families]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeGains:
-    """The coefficients of both passes.
+    """The coefficients of both passes of least squares: they depend on the variances alone, and fit any values.
+
+    With V_v the variance of the best estimate of node v from the measurements below it, and V_C the sum over its children,
+
+        up     z_v = z_C + V_C / (V_C + variance_v) (value_v - z_C),    1 / V_v = 1 / variance_v + 1 / V_C,
+        down   x_u = z_u + V_u / V_C (x_parent - z_C),                  x_root = z_root.
+
+    Source: Hay et al. 2010, Theorem 3, for equal variances and full trees; here for any variances (Gauss-Markov).
 
     Attributes
     ----------
@@ -289,6 +242,12 @@ def _shares(
 def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
     """Return the nearest whole numbers with this sum, (n,); nondecreasing if the values are.
 
+    Minimize sum_k (s_k - x_k)^2 over whole s with sum_k s_k = total, where sum_k x_k = total up to rounding errors.
+
+    No entry is best below its floor or above its ceiling: with one too far down another is too far up, and a step of both
+    towards their values is nearer. To raise an entry from its floor costs 1 - 2 (x_k - floor x_k), so those with the largest
+    remainders are raised; of equal ones the last, so that what does not fall before does not fall afterwards.
+
     Parameters
     ----------
     values : (n,)
@@ -317,6 +276,11 @@ def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
 def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values (v,) with 0 at every node that is at most 0, and everywhere below such a node.
 
+    What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more. The
+    exact answer to the same wish is `nonnegative_least_squares`.
+
+    Source: Hay et al. 2010, section 4.2.
+
     Parameters
     ----------
     values : (v,) float64
@@ -339,6 +303,11 @@ def least_squares(
     tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the consistent values of all nodes that are nearest to the given ones, (v,).
+
+    Two passes over the levels find them (`TreeGains`). Among all linear unbiased estimates from these counts, the answer to
+    every range has the least variance.
+
+    Source: Hay et al. 2010, Theorems 3 and 4.
 
     Parameters
     ----------
@@ -408,6 +377,14 @@ def nonnegative_least_squares(
 ) -> NDArray[np.float64]:
     """Return the consistent values of all nodes, none below 0, that are nearest to the given ones, (v,).
 
+    Exact, in about n log n steps (TC-7, TC-8). F_v(t), the least cost of the subtree of v with total t, is convex; as a
+    function of its slope, t is piecewise linear with one breakpoint for each bin. Curves of children add up; the cost of the
+    node itself shifts each breakpoint by (t - value) / variance. Order is kept, so a bin whose breakpoint arrives at the root
+    below the price 0 is positive, and every other bin is 0. With these bins known to be 0 what is left is least squares
+    without inequalities.
+
+    Source: convex min-sum on a tree; for one level it is the projection onto the simplex (Held, Wolfe and Crowder 1974).
+
     Parameters
     ----------
     values, variances : (v,) float64
@@ -447,6 +424,20 @@ def divide_from_the_root(
     tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return consistent values of all nodes, none below 0, (v,).
+
+    Problem at each node, from the root down: minimize sum_u (x_u - z_u)^2 / V_u over the children u of a node, subject to
+    x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u from its own subtree, V_u its variance
+    (`TreeGains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most nodes: it adds up
+    what bins hold beyond any noise that is to be expected (`surely_there`), so that a total that came out far too small cannot
+    wipe out bins that are surely there.
+
+    The result is not the nearest, as that of `nonnegative_least_squares` is. There, the many bins that are raised to 0 raise
+    every node above them that was measured less well than they were. Here a node is what least squares says unless it would
+    be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096
+    sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with
+    equal noise at all levels the two differ little.
+
+    Source: projection onto the simplex (Held, Wolfe and Crowder 1974), node by node.
 
     Parameters
     ----------

@@ -1,8 +1,11 @@
-"""Residuals of general clauses, and what a column costs in them. Compiled; importing this module imports numba.
+"""Compiled counts of clauses and what a column costs in them: any clause from its literals, narrow ones as polynomials.
 
-As for the tables of marginals, every clause has a *price*: SCALE * (count - target + 1/2) in whole numbers, without the record
-under consideration what f changes by if the clause is true of it. With a_t = 1 if clause j accepts t true literals and r_j
-the number of true literals on the other attributes, a column c = (attribute, code) costs, up to a constant for each attribute,
+Importing this module imports numba.
+
+General clauses (`Listed`). As for the tables of marginals, each has a *price*: SCALE * (count - target + 1/2) in whole
+numbers, without the record under consideration what f changes by if the clause is true of it. With a_t = 1 if clause j
+accepts t true literals and r_j the number of true literals on the other attributes, a column c = (attribute, code) costs, up
+to a constant for each attribute,
 
     cost[c] = sum over clauses j with a literal at c of (+1 for "=", -1 for "!=") * price_j * (a_{r_j + 1} - a_{r_j}).
 
@@ -13,9 +16,7 @@ is that of the clauses.
 A literal is kept as its column for "=", as ~column for "!="; so is the clause of an entry of a column. Padding, and literals on
 codes that no record may have, point to a spare column, which is never taken.
 
-Residuals of clauses of at most three literals, kept as sums over conditions. Compiled; importing this module imports numba.
-
-With z_c = 1 if the record has column c = (attribute, code), every clause of at most three literals is a polynomial
+Clauses of at most three literals (`Monomials`). With z_c = 1 if the record has column c, each is a polynomial
 
     q_j(x) = sum over T of  a_{j,T} prod_{c in T} z_c,        T a set of its columns,
 

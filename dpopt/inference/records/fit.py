@@ -1,4 +1,4 @@
-"""The N records of the record search, and the counters in which they are counted.
+"""Records fitted to noisy answers: the record search, then column generation where rounds are asked for.
 
 The record search: N records, each in turn replaced by its best response to all others.
 
@@ -11,8 +11,6 @@ is drawn instead (Gibbs sampling of the distribution of N records proportional t
 over what the noise cannot tell apart, where best responses fit the noise itself.
 
 The work of a sweep grows with the cells and clauses that a record's codes touch, not with the number of all records.
-
-Fit records to noisy answers: the record search, then column generation where rounds are asked for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The marginals of a problem laid out for the kernels, without a loop over cells or records.
+"""The queries of a problem laid out for the kernels: marginals, clauses, and clauses of at most three literals as polynomials.
 
-The general clauses of a problem laid out for the kernels, without a loop over clauses.
-
-Clauses of at most three literals laid out as polynomials, without a loop over clauses.
+No layout loops over cells, records or clauses.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""The problem of this room: records whose answers lie as near to noisy ones as those of any distribution can.
+"""The problem of fitting records to noisy answers, the settings of a fit, and what a fit gives.
 
 Problem: minimize  f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2  over the probability distributions p on feasible records,
 where row j of A_g holds the answers 0 or 1 of query j of term g to every record: A_g p are the shares of the records of
 which the queries are true. Feasible are the records with allowed codes that obey the rules. Page: models/projection.
 
-How a fit is made: public numbers only, so that it can be repeated from a plan.
-
-What a fit gives: weighted records, how near their answers are, and how much nearer any could be.
+Settings are public numbers only, so that a fit can be repeated from a plan.
 """
 
 from __future__ import annotations
@@ -200,7 +198,7 @@ class FitSettings:
         Threads of what can be divided without changing the result, and of solvers, >= 1.
     pricing, proof
         The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough to write
-        it out. None leaves pricing to this room's own search, and bounds to enumeration (where that is possible).
+        it out. None leaves pricing to the record search, and bounds to enumeration (where that is possible).
 
     Raises
     ------

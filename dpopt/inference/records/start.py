@@ -1,11 +1,8 @@
-"""One-way marginals: how often each code of each attribute occurs. Where the record search starts, and its prior.
+"""Where the record search starts: one-way marginals, the codes it may give to which attributes, and its first records.
 
-Estimated from the noisy answers themselves: the one-way sums of all marginals, each weighted by one over its variance, made
-a probability vector by projection onto the simplex.
-
-Which codes a search may give to which attributes.
-
-The records that a search starts from.
+One-way marginals say how often each code of each attribute occurs, and are the prior. They are estimated from the noisy answers
+themselves: the one-way sums of all marginals, each weighted by one over its variance, made a probability vector by projection
+onto the simplex.
 """
 
 from __future__ import annotations

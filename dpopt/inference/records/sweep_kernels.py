@@ -1,13 +1,12 @@
-"""Sweeps of the record search without rules. Compiled; importing this module imports numba.
+"""Compiled sweeps of the record search without and under hard rules, and descent of single records with fixed prices.
 
-Sweeps of the record search under hard rules: from feasible records to feasible records. Compiled; imports numba.
+Importing this module imports numba.
 
-A visit of a record gives each attribute its best code among those that break no rule (or draws from the distribution of
-those). Where a code that breaks some would be better still, a compound move is tried: the code is given, what it breaks is
-repaired by changes of other attributes (`dpopt.solvers.local_search.rules_kernels`), all attributes take their best feasible
-codes, and the record is kept if f is lower than before. Otherwise everything is taken back.
-
-Descent of single records with fixed prices. Compiled; importing this module imports numba.
+Under hard rules sweeps go from feasible records to feasible records. A visit of a record gives each attribute its best code
+among those that break no rule (or draws from the distribution of those). Where a code that breaks some would be better
+still, a compound move is tried: the code is given, what it breaks is repaired by changes of other attributes
+(`dpopt.solvers.local_search.rules_kernels`), all attributes take their best feasible codes, and the record is kept if f is
+lower than before. Otherwise everything is taken back.
 """
 
 from __future__ import annotations

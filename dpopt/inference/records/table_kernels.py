@@ -1,4 +1,6 @@
-"""Residual tables of marginals, and what a code costs in them. Compiled; importing this module imports numba.
+"""Compiled tables of marginals and what a code costs in them; one-way sums, and the nearest probability vectors.
+
+Importing this module imports numba.
 
 The table of a marginal keeps for every cell its *price*: SCALE * (count - target + 1/2) as a whole number, where count is the
 number of records in the cell and target what it should be. With the record under consideration taken out, the price of
@@ -8,8 +10,6 @@ number of moves.
 A marginal of k attributes has k tables, in each of which another attribute runs fastest: the prices of all codes of an
 attribute, given the others, are then one run of memory. A *slot* is a pair of a marginal and one of its attributes; it
 owns one of these tables. The place of the current record in every slot's table is kept step by step.
-
-One-way sums of noisy marginals, and the nearest probability vectors. Compiled; importing this module imports numba.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A MaxCsp as a mixed-integer program: clauses of every kind, weights of both signs, hard rules.
+"""A MaxCsp as a mixed-integer program, its solutions as records and back, and any solver of such programs for MaxCsp.
 
+It takes clauses of every kind, weights of both signs, hard rules.
 Page: models/best_response. Labels (BR-1 ...) are those of the page.
 
 Variables: x[a, v] = 1 if attribute a has code v (binary), and c_j = truth of clause j. Write lit = x[a, v] for the
@@ -19,14 +20,10 @@ The aggregated form has one row for each clause, as printed in the paper, and ne
         w_j < 0, negation:     k (1 - c_j) <= sum lit                             BR-9
 
 in place of BR-3 and BR-5. Its linear relaxation is weaker. The third form strengthens BR-3 to BR-6 by rows that follow
-from BR-2 (`clique_rows`, BR-10 to BR-12). Thresholds, parities, other masks and rules: `clause_rows`, `parity_rows`,
-`counted_rows`, `rule_rows`, each with its own page.
+from BR-2 (`clique_rows`, BR-10 to BR-12). Thresholds, parities, other masks and rules: `threshold_rows`, `parity_rows`,
+`counted_rows`, `rule_rows`, each with its page.
 
 Source: Gaboardi et al. (2014), section 5 (k = 3, aggregated); per-literal rows: the standard linearization of products.
-
-`record_from_point` and `point_from_record` go from a solution to a record and back.
-
-Any solver of mixed-integer programs as a solver of MaxCsp.
 """
 
 from __future__ import annotations

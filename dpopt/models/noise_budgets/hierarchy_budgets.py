@@ -13,6 +13,10 @@ weights w_q of sum 1, and m is in how many groups of a level two neighbours diff
 each level with the weight 1 / (D + 1), shared equally (HB-5). Derivation and a worked example:
 models/hierarchy_budgets/README.md.
 
+Precision p_d of the counts (`noise_precisions`): one over the variance of their noise, where one record moves the counts by m
+in L1 and in squared L2. The discrete Gaussian distribution has at most the variance sigma^2 = m / 2 b; the discrete Laplace
+distribution of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
+
 Groups of different sizes have no common directions, so unlike in `level_budgets` F has no closed form; it comes as a function
 with slopes, computed by two passes over the tree (`dpopt.inference.histograms.mean_variance`).
 
@@ -20,13 +24,6 @@ With Gaussian noise convex; the gap to the optimum is proven (HB-6: F lies above
 and best at few levels: many starts, no bound. Tests compare with dense least squares, with CVXPY and with enumeration.
 
 Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
-
-How precisely counts are known that are measured with a part of a budget: one over the variance of their noise.
-
-    p = 2 b / m, Gaussian noise and b of rho;   p = 2 sinh^2(b / 2 m), Laplace noise and b of epsilon
-
-where one record moves the counts by m in L1 and in squared L2. The discrete Gaussian distribution has at most the variance
-sigma^2 = m / 2 b; the discrete Laplace distribution of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A graph with given degrees. Compiled; importing this module imports numba.
+"""Compiled kernels of sorted counts: graphs of given degrees, isotonic regression by medians, sums over nondecreasing paths.
 
-Isotonic regression with absolute differences. Compiled; importing this module imports numba.
-
-Forward and backward sums over nondecreasing paths, and their levels. Compiled; importing this module imports numba.
+Importing this module imports numba.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""The columns of the master problem: records, and which queries are true of them, kept sparsely.
+"""The master problem of column generation: its columns, which are records kept sparsely, and their best weights.
 
-Column x of A is q(x), the answers 0 or 1 of all queries to record x. A record lies in one cell of each marginal, so M
-numbers hold its part over all cells; for clauses there is one bit each. Dense answers exist once, as the slopes of f,
+Columns: column x of A is q(x), the answers 0 or 1 of all queries to record x. A record lies in one cell of each marginal, so
+M numbers hold its part over all cells; for clauses there is one bit each. Dense answers exist once, as the slopes of f,
 whatever the number of columns.
 
-The master problem: the best weights of given records.
-
-Problem (models/projection, PJ-1 to PJ-3, over the records so far): minimize 1/2 w'Kw - b'w subject to sum w = 1, w >= 0, where
-K = sum_g weight_g A_g'A_g and b = sum_g weight_g A_g'values_g; A_g has one column for each record.
+Best weights, the problem (models/projection, PJ-1 to PJ-3, over the records so far): minimize 1/2 w'Kw - b'w subject to
+sum w = 1, w >= 0, where K = sum_g weight_g A_g'A_g and b = sum_g weight_g A_g'values_g; A_g has one column for each record.
 
 Method. Pairwise steps shift weight from the worst record that has any to the best one, each step exactly; they find which
 records matter. Then Newton steps on those alone: the equality-constrained problem is solved, and the way to its solution

@@ -3,10 +3,9 @@
 Problem (models/projection, PJ-4): minimize <slopes, q(x)> over feasible records x, where slopes_j = weight_j ((A p)_j -
 value_j). It is the best response of DualQuery with real weights of both signs, -slopes.
 
-Three ways: this room's own search, which keeps the marginals implicit; a named solver on the problem written out as a
-`MaxCsp`, where that is small; and all feasible records one by one, where those are few, which proves that none is better.
-
-Pricing by a named solver, on the problem written out with one clause for every cell; small problems only.
+Three ways: the record search, which keeps the marginals implicit; a named solver on the problem written out as a `MaxCsp`
+with one clause for every cell, where that is small; and all feasible records one by one, where those are few, which proves
+that none is better.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Enumeration:
 
 
 class Search:
-    """The search of this room: descent by single codes, and by compound moves under rules, from many starts."""
+    """The record search: descent by single codes, and by compound moves under rules, from many starts."""
 
     def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], seed: int) -> None:
         self._problem, self._distributions, self._seed = problem, one_way, seed

@@ -1,5 +1,6 @@
-"""Rows of conjunctions, disjunctions, "at least r of w", and of the negations of all of these.
+"""Rows of clauses: conjunctions, disjunctions, "at least r of w" and their negations; any mask; parities.
 
+Thresholds: conjunctions, disjunctions, "at least r of w", and the negations of all of these (`threshold_rows`).
 Pages: models/best_response (BR-3 to BR-6, BR-8, BR-9) and models/best_response_thresholds (TH-1 to TH-4). In terms of
 `RewardedClauses` all of them are one: u_j asks for at least b of w literals, and for a set S of s of its literals
 
@@ -15,8 +16,7 @@ u_j is whole (TH-2); the sizes between make the relaxation as tight as one claus
 
 A clause with more than `MOST_ROWS` such sets falls back: CLIQUE to PER_LITERAL, that to AGGREGATED with u_j whole (TH-4).
 
-Rows and further variables of clauses with any mask: a choice of the number of true literals.
-
+Any mask: a choice of the number of true literals, with further variables (`counted_rows`).
 Page: models/best_response_thresholds (TH-5 to TH-8). With w literals and y_(j,t) = 1 if t of them are true, t = 0, ..., w:
 
     sum_t y_(j,t) = 1                                   TH-5
@@ -26,8 +26,7 @@ Page: models/best_response_thresholds (TH-5 to TH-8). With w literals and y_(j,t
 
 The same for every formulation; c_j need not be whole.
 
-Rows and further variables of parities: clauses that are true of an odd (or of an even) number of their literals.
-
+Parities: true of an odd (or of an even) number of their literals, with further variables (`parity_rows`).
 Page: models/best_response_parities (PA-1 to PA-6). Write w for the number of literals.
 
 AGGREGATED, with a whole z_j between 0 and w / 2, and c_j whole:

@@ -1,9 +1,4 @@
-"""Clauses that share a literal and need different codes of one attribute: at most one of them can be true.
-
-They are found by sorting, and arranged so that no row is longer than it must be and every clause that has such a
-companion stands in some row.
-
-Rows that follow from "one code per attribute" for clauses that have a literal in common: BR-10 to BR-12.
+"""Rows that follow from "one code per attribute" for clauses that have a literal in common: BR-10 to BR-12.
 
 Page: models/best_response. In terms of what the weights reward (`RewardedClauses`; u_j = c_j or 1 - c_j):
 
@@ -13,11 +8,12 @@ Page: models/best_response. In terms of what the weights reward (`RewardedClause
 
 BR-10 dominates BR-3 and BR-5 for every clause that stands in such a row; the other two are added to BR-4 and BR-6.
 
-Literals as numbers, so that clauses with a literal in common are found by sorting.
+Of the clauses of BR-10 at most one can be true (`exclusive_clauses`). They are found by sorting, and arranged so that no row
+is longer than it must be and every clause that has such a companion stands in some row.
 
-A literal in the rows of `clique_rows` and `pairwise_lifting` is a key: 2 * column + 1 for "a = v", 2 * column
-for "a != v", where column is that of x[a, v]. Over an attribute with two codes "a != v" is written as "a = the other
-code", which is the same number by BR-2.
+Literals are numbers so that clauses can be sorted (`literal_keys`). In the rows of this module and of `pairwise_lifting` a
+literal is a key: 2 * column + 1 for "a = v", 2 * column for "a != v", where column is that of x[a, v]. Over an attribute with
+two codes "a != v" is written as "a = the other code", which is the same number by BR-2.
 """
 
 from __future__ import annotations

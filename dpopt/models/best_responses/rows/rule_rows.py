@@ -1,4 +1,4 @@
-"""Rows and variables of hard rules: the gates of a `ThresholdCircuit` as linear inequalities.
+"""Rows and variables of hard rules: the gates of a `ThresholdCircuit` as linear inequalities, merged where they share a side.
 
 Page: models/best_response_with_rules (RU-1 to RU-6). Write f_i(v) for what input i of a gate adds at code v, less the
 least it ever adds (for a child: its coefficient where z = 1, else 0), and n for what the gate needs beyond the least of
@@ -14,15 +14,13 @@ s = sum of the largest f_i (not cut off) less n add, for every input whose large
     z_g <= sum of x[a_i, v] over the codes v with f_i(v) >= largest - s, or z_g <= z of the child,     RU-5
 
 with 1 in place of z_g for a required gate. If s = 0 the gate is an "and", and RU-5 replaces RU-1 and RU-2. z_g must be whole
-only if n > 1 and s > 0. CLIQUE merges required gates "A in S or B in T" that share S or T (RU-6, `implications`).
+only if n > 1 and s > 0.
 
 z_g needs one direction, z_g = 1 only if the gate is true: the circuit is monotone.
 
-Hard rules "A in S or B in T" that share a side, merged: RU-6 of models/best_response_with_rules.
-
-A functional dependency "A decides B" is one such rule for every code v of A, "A != v or B = image(v)". Row by row they
-say x[A, v] <= x[B, image(v)]. Together, for every code b of B: the sum of x[A, v] over all v with the image b is <=
-x[B, b], which is as tight as it gets.
+CLIQUE merges required gates "A in S or B in T" that share S or T (RU-6, `merged_implications`). A functional dependency
+"A decides B" is one such rule for every code v of A, "A != v or B = image(v)". Row by row they say x[A, v] <= x[B, image(v)].
+Together, for every code b of B: the sum of x[A, v] over all v with the image b is <= x[B, b], which is as tight as it gets.
 """
 
 from __future__ import annotations
