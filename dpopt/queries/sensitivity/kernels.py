@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-from dpopt.queries.sensitivity.clauses import WIDEST
+
+WIDEST = 8
+"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
 
 _NONE = np.int64(-(1 << 62))
 
