@@ -20,6 +20,7 @@ from dpopt.errors import WorkloadError
 from dpopt.schema.schema import Schema
 
 LARGEST_WIDTH = 31
+WIDEST = 8  # literals of a clause whose set of attributes gets a table of sensitivities: 2^8 terms per clause
 ODD, EVEN = 0xAAAAAAAA, 0x55555555  # masks of the odd and of the even numbers of true literals
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
-from dpopt.queries.clauses import Clauses
+from dpopt.queries.clauses import WIDEST, Clauses
 
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 
@@ -114,8 +114,6 @@ def gather(clauses: Clauses, sizes: NDArray[np.int64]) -> tuple[ClauseSets, NDAr
     Left out are sets of more than WIDEST attributes, and the sets with the largest tables once all others have MOST_CELLS
     cells. Every clause names at least one attribute.
     """
-    from dpopt.queries.sensitivity.kernels import WIDEST
-
     everything = _gather(clauses, sizes, np.arange(len(clauses)))
     cells = everything.numbers_of_cells()
     by_size = np.argsort(cells, kind="stable")

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-
-WIDEST = 8
-"""Literals of a clause whose set of attributes gets a table: 2^8 terms per clause."""
+from dpopt.queries.clauses import WIDEST
 
 _NONE = np.int64(-(1 << 62))
 
