@@ -33,6 +33,9 @@ CLOSED_FORM = "closed-form"
 """The name by which `Model.solve` knows the closed form of a model, where it has one."""
 
 _SHOWN_ROWS = 2
+_UNPROVEN = (
+    1e-5  # a point that is "optimal" with a larger proven gap, as a share of its value, is called imprecise
+)
 _DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel"}
 
 
@@ -66,7 +69,7 @@ class Solution:
     objective : float or None
         Objective of the values, evaluated anew.
     termination, limit
-        Why the solver stopped.
+        Why the solver stopped. "Optimal" becomes imprecise where the duals of a program without whole variables leave a gap.
     certificate : PointCertificate or None
         Exact objective, violations, and the bound that the duals prove; None where there is no solution.
     result : SolveResult
@@ -303,7 +306,17 @@ class Model:
         point = np.asarray(result.solution, dtype=np.float64)
         value = {symbol: point[block.numbers] for symbol, block in self.variables.items()}
         certificate = certify_point(self.program, result)
-        return Solution(value, result.objective, result.termination, result.limit, certificate, result)
+        termination = result.termination
+        if termination is Termination.OPTIMAL and self._leaves_gap(certificate):
+            termination = Termination.IMPRECISE
+        return Solution(value, result.objective, termination, result.limit, certificate, result)
+
+    def _leaves_gap(self, certificate: PointCertificate) -> bool:
+        """Return whether the duals of a continuous program leave more than rounding between point and bound."""
+        gap = certificate.proven_gap
+        if gap is None or self.linear.integrality.any():
+            return False
+        return gap > _UNPROVEN * max(1.0, abs(float(certificate.objective)))
 
 
 def _span(block: Block) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, build_model
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Termination
+from dpopt.queries.ranges.tree import Tree
 from tests.models.catalogue import instance_files, small_instances
 
 NAMES = sorted(CATALOGUE)
@@ -128,6 +130,31 @@ def test_duals_prove_the_optimum_of_a_quadratic_model(name: str, solver: str) ->
     assert solution.certificate.proven_gap is not None
     # a point that breaks a row by rounding may lie beyond the bound by as little
     assert -1e-9 <= float(solution.certificate.proven_gap) <= 1e-5
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "osqp", "scs", "cvxpy-highs"])
+@pytest.mark.parametrize("variance", [0.01, 242.0, 1e4])
+def test_a_tree_of_any_variance_has_one_optimum(variance: float, solver: str) -> None:
+    tree = Tree.balanced(64, 2)
+    generator = np.random.default_rng(1)
+    size = len(tree)
+    noisy = 20 * generator.random(size) + generator.normal(0, variance**0.5, size)
+    model = models.tree_consistency(tree, noisy, np.full(size, variance))
+    best, found = model.solve(), model.solve(solver)
+    assert found.termination is Termination.OPTIMAL
+    assert best.result.solution is not None
+    assert found.result.solution is not None
+    error = np.abs(found.result.solution - best.result.solution).max()
+    assert error <= 1e-5 * np.abs(best.result.solution).max()
+
+
+def test_an_optimum_that_the_duals_contradict_is_called_imprecise(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = models.isotonic_regression([14, 9, 10, 15], total=52)
+    right = model.solve().result
+    wrong = replace(right, solution=np.array([11.0, 12.0, 13.0, 16.0]))
+    monkeypatch.setattr(models.Model, "_in_closed_form", lambda self: wrong)
+    assert right.termination is wrong.termination is Termination.OPTIMAL
+    assert model.solve().termination is Termination.IMPRECISE
 
 
 @pytest.mark.parametrize(
