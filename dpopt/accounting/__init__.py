@@ -1,10 +1,9 @@
-"""The room where privacy is paid for: charges, composition theorems, conversions, ledger.
+"""What privacy costs: charges, composition theorems, conversions, ledger.
 
 Comes in: parameters of mechanisms (step, draws, rounds, public n; noise scales) and a budget. No records, no
     queries, no answers.
 Goes out: `Charge`s, totals in epsilon, delta and rho that are never below the exact value, and a `Ledger` that
     checks before it spends.
-May import: `dpopt.errors`, `dpopt.files`; numpy, and scipy inside functions.
 To add a mechanism: a function that returns its `Charge` (kind, parameter, relation, theorem), in a file of its
     own.
 To add a composition theorem: a member of `Accountant`, its case in `ChargeColumns.epsilon`, and its numbers in

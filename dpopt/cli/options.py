@@ -113,9 +113,9 @@ AccountantOption = Annotated[
     str | None,
     typer.Option(
         "--accountant",
-        help="Composition theorem: zcdp (default), gdp (Gaussian; its constant is verified numerically, not proved), "
-        "per-round or theorem (advanced composition with each epsilon, or with the largest), or pure (default for "
-        "--epsilon alone).",
+        help="How costs are added up: zcdp (default); pure, where epsilons add up (default for --epsilon without --delta); gdp "
+        "(nearest to the truth, but one constant is verified numerically, not proved); per-round or theorem (advanced "
+        "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
     ),
 ]
 NeighboursOption = Annotated[

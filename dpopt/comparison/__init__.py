@@ -1,8 +1,7 @@
 """Solvers and formulations compared on the same best-response problems, with equal limits. Public values only.
 
-Comes in: instances of the catalogue or rounds of a transcript (compare.py), solvers and formulations by name, limits.
-Goes out: a `Comparison`: one row for each pair, with exact values and what was found out about each claim; tables and profiles.
-May import: what `dpopt.algorithms` may.
+In       instances of the catalogue or rounds of a transcript (compare.py), solvers and formulations by name, limits.
+Out      a `Comparison`: one row for each pair, with exact values and what was found out about each claim; tables and profiles.
 
 | file | what it holds |
 |---|---|

@@ -1,8 +1,7 @@
 """Reading and writing files: bytes, text, JSON and arrays, with limits, whole or not at all.
 
 In: a path. Out: what it holds, or an error that says what was found. A file is written beside its place and then moved there,
-so that nobody finds half of it. May import `dpopt.errors`, `dpopt.arrays`, msgspec and
-numpy.
+so that nobody finds half of it.
 
 | file | what it holds |
 |---|---|

@@ -2,7 +2,6 @@
 
 In       a `FitProblem`: queries with noisy values (shares of the records), rules, allowed codes; `FitSettings`.
 Out      `Fitted`: weighted feasible records, the objective, and how much nearer any records could come.
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`, `dpopt.models`, `dpopt.solvers`; numpy. No records of persons.
 Next     another way to fit: one file here that takes a `FitProblem` and returns a `Fitted`; the mathematics in
 models/projection.
 

@@ -2,7 +2,6 @@
 
 In       mathematics: values, weights, queries; and values that the curator released (`SampledQueries`).
 Out      `Model` (a program with the names of its page), and readings of results (`read_record`).
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.transcript`, `dpopt.programs`, `dpopt.solvers`; numpy, scipy. No records.
 Next     a new model: its page models/<name>/README.md with labelled formulas first, then one file here whose blocks
          carry the same labels, and a line in catalogue.py; tests/models keeps them in step.
 

@@ -2,7 +2,6 @@
 
 In       a target (OR, AND, "at least r of k", any table of values), a degree or an error, a solver if one is to begin with.
 Out      `Polynomial` with exact rational coefficients, in a `Solution` with its `Witness`; sensitivities. All public.
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`, `dpopt.models`, `dpopt.solvers`; numpy. No records.
 Next     another problem on coefficients: its linear program in `dpopt.models`, its page in models/, and one file here
          that states it as a `Problem`; `verify` then checks its certificates as they are.
 

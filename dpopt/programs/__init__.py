@@ -3,7 +3,6 @@
 In       arrays: domain sizes, clauses and weights; or an objective, a matrix, bounds.
 Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram` (problems); `SolveResult` (what a solver reports);
          `Certificate` (what is true).
-Imports  `dpopt.errors`, `dpopt.queries`; numpy. No solver library: those live in `dpopt.solvers`, one file each.
 Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
          `Capability`; its text form beside mps.py. A new solver does not touch this room.
 

@@ -2,9 +2,8 @@
 
 In: the public schema and the text that names a workload. Out: `Clauses` (millions of queries as four arrays), `MarginalSet`
 (cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.counting`, how many records
-satisfy each clause or lie in each cell. May import: `dpopt.schema`, `dpopt.errors`, the files of the root, numpy; numba only in
-the files named kernels or ..._kernels, compiled, and in counting, bitmaps, ..._counts, which use them: these are therefore not
-imported here but by their users.
+satisfy each clause or lie in each cell. Compiled loops
+are imported by their users, not here: compiling takes time.
 
 | file | what it holds |
 |---|---|

@@ -1,6 +1,6 @@
 """What every release shares and no algorithm owns: files, output, ledgers, progress and the choice of solvers.
 
-In: finished records, plans as JSON. Out: files. May import all rooms but `dpopt.algorithms`, `dpopt.synopses` and `dpopt.cli`.
+In: finished records, plans as JSON. Out: files.
 
 | file | what it holds |
 |---|---|

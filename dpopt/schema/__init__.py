@@ -1,7 +1,7 @@
 """What a record may be: attributes with their values or bins, and rules on records. Public.
 
 In: declarations, or their JSON form. Out: `Schema`, `Attribute`, `ThresholdCircuit` (the rules, as gates over codes). Holds no
-data. May import `dpopt.errors`, `dpopt.files` and the files of the root.
+data.
 
 | file | what it holds |
 |---|---|

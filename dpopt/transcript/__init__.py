@@ -1,7 +1,7 @@
 """What has crossed the privacy boundary: released values, and the journal that keeps them.
 
 In: values drawn or noised by `dpopt.private`, charged first. Out: the same values, plain, frozen and public, in memory and
-on file. May import `dpopt.queries`, `dpopt.accounting` and `dpopt.errors`. Released values are constructed in
+on file. Released values are constructed in
 `dpopt.private` and here, where a journal is read back; nowhere else (a test walks the syntax trees). A new kind of released
 value is a `Released` type in `released.py`; its fields are its JSON form.
 

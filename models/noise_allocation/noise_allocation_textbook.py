@@ -1,14 +1,11 @@
-"""Noise allocation in plain PuLP, on one screen. Knows nothing of dpopt; labels NA-1 ... are those of the page.
-
-c / tau is convex: a linear program over its tangents gives shares and a bound; their tangents are added until the two meet.
-"""
+"""Noise allocation in plain CVXPY, on one screen. Knows nothing of dpopt; labels NA-1 ... are those of the page."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from math import prod
 
-import pulp
+import cvxpy as cp
 
 Marginal = tuple[int, ...]
 
@@ -18,10 +15,10 @@ def subsets(marginal: Marginal) -> list[Marginal]:
     return [chosen for k in range(1, len(marginal) + 1) for chosen in combinations(marginal, k)]
 
 
-def solve(
+def model(
     sizes: list[int], workload: list[Marginal], rho: float, sensitivity: int, n: int, theta: float
-) -> tuple[float, dict[Marginal, float]]:
-    """Return the least weighted squared error, and the share of rho of every marginal."""
+) -> tuple[cp.Problem, cp.Variable, list[Marginal]]:
+    """Return the problem, the shares of rho, and the marginals that they belong to."""
     candidates = sorted({b for w in workload for b in subsets(w)}, key=lambda b: (len(b), b))
 
     def cells(attributes: Marginal) -> int:
@@ -40,28 +37,22 @@ def solve(
         if set(b) <= set(a)
     }
 
-    def precisions(share: dict[Marginal, float]) -> dict[Marginal, float]:
-        return {
-            b: prior[b] + sum(gain[a, b] * share[a] for a in candidates if (a, b) in gain) for b in candidates
-        }
+    s = cp.Variable(len(candidates), name="s", nonneg=True)
+    tau = [
+        prior[b] + sum(gain[a, b] * share for a, share in zip(candidates, s, strict=True) if (a, b) in gain)
+        for b in candidates
+    ]  # NA-3
+    error = sum(cost[b] * cp.inv_pos(one) for b, one in zip(candidates, tau, strict=True))  # NA-1
+    return cp.Problem(cp.Minimize(error), [cp.sum(s) == 1]), s, candidates  # NA-2
 
-    model = pulp.LpProblem("noise_allocation", pulp.LpMinimize)
-    s = {a: pulp.LpVariable("s_" + "_".join(map(str, a)), 0) for a in candidates}
-    error = {b: pulp.LpVariable("error_" + "_".join(map(str, b)), 0) for b in candidates}
-    model += pulp.lpSum(error.values())  # NA-1
-    model += pulp.lpSum(s.values()) == 1  # NA-2
-    tau = precisions(s)  # NA-3
-    share = {a: 1 / len(candidates) for a in candidates}
-    while True:
-        for b, point in precisions(share).items():
-            model += error[b] >= cost[b] * (2 / point - tau[b] / point**2)
-        model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-        if model.sol_status != pulp.LpSolutionOptimal:
-            raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-        share = {a: max(0.0, float(s[a].value())) for a in candidates}
-        predicted = sum(cost[b] / point for b, point in precisions(share).items())
-        if predicted <= (1 + 1e-7) * float(pulp.value(model.objective)):
-            return predicted, share
+
+def solve(
+    sizes: list[int], workload: list[Marginal], rho: float, sensitivity: int, n: int, theta: float
+) -> tuple[float, dict[Marginal, float]]:
+    """Return the least weighted squared error, and the share of rho of every marginal."""
+    problem, s, candidates = model(sizes, workload, rho, sensitivity, n, theta)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value), dict(zip(candidates, s.value.tolist(), strict=True))
 
 
 WORKED_EXAMPLE: tuple[list[int], list[Marginal], float, int, int, float] = ([3, 3], [(0, 1)], 0.5, 1, 4, 0.25)

@@ -44,7 +44,7 @@ from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_a
 from dpopt.schema.domains import Domains
 from dpopt.synopses.histograms.range_workload import ranges_of_nodes
 from tests.inference.histograms.small_trees import coverage, null_space, random_tree
-from tests.models.catalogue import run_textbook, textbook
+from tests.models.catalogue import numbers, printed, run_textbook, textbook, worked
 
 
 def powers(levels: int) -> NDArray[np.float64]:
@@ -412,6 +412,28 @@ def test_levels_that_hardly_count_are_left_out() -> None:
     used = found.amounts[found.amounts > 0]
     assert used.size < found.amounts.size
     assert used.min() >= 0.004e-3 * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2])
+def test_the_textbook_finds_the_same_hierarchy_budgets(sensitivity: int) -> None:
+    """HB-1 to HB-5: no worse than the search, whose small levels are left out."""
+    problems, least = [], []
+    for bins in (2, 4, 8):
+        sizes = [2**h for h in range(bins.bit_length() - 1, -1, -1)]
+        levels = [[list(range(start, start + size)) for start in range(0, bins, size)] for size in sizes]
+        problems.append((levels, 0.3, sensitivity))
+        tree = Tree.balanced(bins, 2)
+        variance = MeanVariance(tree, ranges_of_nodes(tree), False)
+        program = HierarchyProgram(variance, len(levels), 0, 0.3, sensitivity, True, 0.02)
+        least.append((program, best_hierarchy_budgets(program)))
+    for (program, own), (objective, budgets) in zip(
+        least, textbook("hierarchy_budgets", *problems), strict=True
+    ):
+        assert program.lower_bound(own.amounts) * (1 - 1e-6) <= objective <= own.variance * (1 + 1e-6)
+        assert program.evaluate(np.array(budgets))[0] == pytest.approx(objective, rel=1e-6)
+    (line,) = printed("hierarchy_budgets")
+    assert "F = 1.309" in worked("hierarchy_budgets")
+    assert numbers(line)[0] == pytest.approx(1.309, abs=1e-3)
 
 
 def test_with_nothing_to_choose_all_goes_to_single_bins() -> None:

@@ -42,6 +42,7 @@ def parts_of(page: Path) -> dict[str, str]:
 def test_every_folder_has_a_page() -> None:
     folders = {path for path in MODELS.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert {page.parent for page in PAGES} == folders
+    assert {path.parent for path in MODELS.glob("*/*_textbook.py")} == folders
 
 
 def test_pages_have_labels_of_their_own() -> None:
@@ -85,7 +86,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_a_textbook_knows_nothing_of_dpopt_and_fits_on_a_screen(textbook: Path) -> None:
     text, page = textbook.read_text(encoding="utf-8"), textbook.parent / "README.md"
     imported = set(re.findall(r"^ *(?:import|from) (\w+)", text, re.MULTILINE))
-    assert imported & {"pulp", "cvxpy"}
+    assert imported & {"pulp", "cvxpy", "ortools"}
     assert "dpopt" not in imported
     assert len(text.splitlines()) <= 70
     prefix = own_prefix(page)

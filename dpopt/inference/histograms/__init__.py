@@ -1,8 +1,7 @@
-"""histograms: noisy counts of trees and sequences to consistent ones.
+"""Noisy counts of trees and sequences become consistent ones.
 
 In       a `Tree` with a noisy value and a variance for each node, or a noisy sequence; public parameters.
 Out      the consistent values that are nearest to them, and how much they still vary.
-Imports  `dpopt.errors`, `dpopt.queries`, `dpopt.programs`; numpy, scipy. No records, no solver.
 Next     another inference: one file here, its general program in `dpopt.models`, its page in models/.
 
 | file | what it holds |

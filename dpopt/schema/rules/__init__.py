@@ -1,9 +1,7 @@
 """Rules on records: declared in the schema, in JSON or in Python, and compiled to the circuit that solvers read. Public.
 
-Comes in: formulas over literals, counts and comparisons; short forms (combinations, dependencies, orderings).
-Goes out: `Rule`, its description in words, its JSON form; `compile_rules`, which gives a `ThresholdCircuit`. What users need is
-exported by `dpopt.queries`.
-May import: `dpopt.errors` and the plain files of `dpopt.queries` (attribute, arrays, threshold_circuit); numpy.
+In       formulas over literals, counts and comparisons; short forms (combinations, dependencies, orderings).
+Out      `Rule`, its description in words, its JSON form; `compile_rules`, which gives a `ThresholdCircuit`.
 
 | file | what it holds |
 |---|---|
