@@ -69,7 +69,7 @@ def list_models(*, as_json: _Json = False) -> None:
     from dpopt.cli.commands.plan import print_json
     from dpopt.models.catalogue import CATALOGUE, build_model, instances
 
-    rows = [
+    rows: list[tuple[str, str, bool, list[str], str]] = [
         (name, entry.page, build_model(name).closed_form is not None, [], entry.decides)
         for name, entry in CATALOGUE.items()
     ]
