@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
-from dpopt.queries.counting.subset_kernels import count_subsets
+from dpopt.queries.counting import subset_kernels
+from dpopt.queries.counting.subset_kernels import FEW_WORDS, count_subsets
 from dpopt.schema.schema import Schema
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5).map(tuple)
@@ -59,17 +60,19 @@ def test_sensitivities_of_bits() -> None:
         assert both.sensitivity(size, replaced=True) == 2 * comb(50, size)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     sizes=SIZES,
     rows=st.integers(1, 300),
     size=st.integers(1, 4),
     seed=st.integers(0, 10**6),
     threads=st.integers(1, 3),
+    few=st.sampled_from([0, FEW_WORDS]),
 )
 def test_counts_are_those_of_plain_numpy(
-    sizes: tuple[int, ...], rows: int, size: int, seed: int, threads: int
+    sizes: tuple[int, ...], rows: int, size: int, seed: int, threads: int, few: int
 ) -> None:
+    """In threads, and where there are few words in the caller's."""
     groups, generator = LiteralGroups(sizes), np.random.default_rng(seed)
     bits = np.zeros((groups.literals, 64 * -(-rows // 64)), dtype=np.bool_)
     for group, number in enumerate(sizes):
@@ -79,7 +82,9 @@ def test_counts_are_those_of_plain_numpy(
             bits[first + code, :rows] = chosen == code
     words = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
     shares: list[float] = []
-    found = count_subsets(words, groups, size, threads=threads, progress=shares.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subset_kernels, "FEW_WORDS", few)
+        found = count_subsets(words, groups, size, threads=threads, progress=shares.append)
     for j in range(1, size + 1):
         expected = [int(bits[list(one)].all(axis=0).sum()) for one in conjunctions(groups, j)]
         assert found[j - 1].tolist() == expected

@@ -115,6 +115,16 @@ def test_the_child_is_kept_between_solves_and_given_everything(child: Children) 
     assert pid == again != str(os.getpid())
 
 
+def test_a_library_is_looked_up_before_each_child_and_not_before_each_solve(child: Children) -> None:
+    solver, looked = child("Obedient"), []
+    solver._availability = lambda: looked.append(1) or HERE  # type: ignore[func-returns-value]
+    for _ in range(2):
+        solver.solve(PROBLEM)
+    solver.close()
+    solver.solve(PROBLEM)
+    assert len(looked) == 2
+
+
 def test_the_objective_is_evaluated_anew_in_the_parent(child: Children) -> None:
     result = child("Obedient").solve(PROBLEM)
     assert (result.objective, result.solver, result.version) == (7.0, "scripted", "1")

@@ -5,7 +5,7 @@ Importing this module imports numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import pairwise
 
@@ -19,6 +19,8 @@ from dpopt.queries.counting.compiled import population_count
 
 BLOCK_WORDS = 64 * 1024
 """Words of all literals in one block: what stays in the cache while all conjunctions are counted on it."""
+FEW_WORDS = 64 * 1024
+"""Words of all conjunctions that are counted before a thread would have started."""
 
 
 def count_subsets(
@@ -60,12 +62,17 @@ def count_subsets(
         starts = offsets[:-1] + befores[:, first]
         _count_from(np.ascontiguousarray(words), groups.next_group, first, starts, block, gathered)
 
-    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
-        waiting = [pool.submit(count, first) for first in range(groups.literals)]
-        for done, one in enumerate(as_completed(waiting), start=1):
-            one.result()
-            if progress is not None:
-                progress(done / groups.literals)
+    def counted() -> Iterator[None]:
+        if gathered.size * words.shape[1] <= FEW_WORDS:
+            yield from map(count, range(groups.literals))
+            return
+        with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+            for one in as_completed([pool.submit(count, first) for first in range(groups.literals)]):
+                yield one.result()
+
+    for done, _ in enumerate(counted(), start=1):
+        if progress is not None:
+            progress(done / groups.literals)
     return [gathered[begin:end] for begin, end in pairwise(offsets.tolist())]
 
 

@@ -165,6 +165,8 @@ class InChildProcess:
             raise ProgramError(f"the hint has shape {hint.shape}; this program has {length} variables")
         if isinstance(program, MaxCsp) and hint is not None:
             program.require_record(as_record(hint))
+        if self._child is not None:
+            return  # its library was there when it started; looking it up takes longer than many a small program
         availability = self._availability()
         if not availability.available:
             raise SolverUnavailableError(f"{self._name} cannot run here: {availability.explanation}")
