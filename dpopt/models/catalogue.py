@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
@@ -194,6 +195,37 @@ CATALOGUE: dict[str, CatalogueEntry] = {
     ),
 }
 """The models that plain numbers state, by name; best responses are built by `best_response`."""
+
+
+def pages() -> Path:
+    """Return the folder of the catalogue's pages, textbooks and instances: of the installed package, or of the checkout.
+
+    Raises
+    ------
+    ProgramError
+        This copy of dpopt came without them.
+    """
+    package = Path(__file__).parents[1]
+    for folder in (package / "pages", package.parent / "models"):
+        if (folder / "INSTANCES.md").is_file():
+            return folder
+    raise ProgramError(
+        f"found no pages of models beside {package}; install dpopt from its wheel or its checkout"
+    )
+
+
+def page(name: str) -> Path:
+    """Return the file of a page, by its own name or that of a model; errors as of `pages`, and for an unknown name."""
+    folder = CATALOGUE[name].page if name in CATALOGUE else name
+    known = {path.parent.name: path for path in pages().glob("*/README.md")}
+    if folder not in known:
+        raise ProgramError(f"there is no page {name!r}; there are {', '.join(sorted(known))}")
+    return known[folder]
+
+
+def instances() -> dict[str, Path]:
+    """Return the files of the catalogue's instances of best responses, by name; errors as of `pages`."""
+    return {path.stem: path for path in sorted(pages().glob("*/instances/*.toml"))}
 
 
 def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model:

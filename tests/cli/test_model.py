@@ -51,6 +51,8 @@ def test_a_model_is_solved_from_a_file(tmp_path: Path) -> None:
 
 def test_an_instance_and_a_round_are_models(tmp_path: Path) -> None:
     assert "BR-2[0]" in succeed("model", "show", "best_response", "--data", INSTANCE)
+    by_name = succeed("model", "show", "best_response", "--instance", INSTANCE.stem)
+    assert by_name == succeed("model", "show", "best_response", "--data", INSTANCE)
     succeed(*release_arguments(tmp_path))
     source = ["best_response", "--release", tmp_path / "out", "--round", 2]
     assert "x[colour=" in succeed("model", "show", *source)

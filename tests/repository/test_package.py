@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -166,7 +168,28 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Z
 def test_the_wheel_holds_exactly_the_files_of_dpopt(wheel: zipfile.ZipFile, checkout: Path) -> None:
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     source = {path.relative_to(checkout).as_posix() for path in (checkout / "dpopt").rglob("*.py")}
-    assert packed == source | {"dpopt/py.typed"}
+    listed = subprocess.run(["git", "ls-files", "models"], cwd=checkout, check=True, capture_output=True)
+    pages = {f"dpopt/pages/{name.removeprefix('models/')}" for name in listed.stdout.decode().split()}
+    assert packed == source | pages | {"dpopt/py.typed"}
+
+
+def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path / "installed")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "dpopt", "model", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+        return done.stdout.decode()
+
+    shown = json.loads(run("show", "isotonic_regression", "--page", "--json"))
+    assert Path(shown["textbook"]).is_relative_to(tmp_path)
+    assert Path(shown["textbook"]).is_file()
+    assert shown["text"].startswith("# Isotonic regression")
+    (listed,) = (one for one in json.loads(run("list", "--json"))["models"] if one["instances"])
+    assert "worked-example" in listed["instances"]
+    solved = json.loads(run("solve", "best_response", "--instance", "worked-example", "--json"))
+    assert solved["termination"] == "optimal"
 
 
 def test_the_wheel_holds_the_licence(wheel: zipfile.ZipFile, checkout: Path) -> None:

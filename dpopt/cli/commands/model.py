@@ -51,6 +51,12 @@ class Source:
             "--histogram", help="tree_consistency: file of a released histogram (.npz), its noisy counts."
         ),
     ] = None
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            "--instance", help="best_response: name of an instance; `dpopt model list --json` lists them."
+        ),
+    ] = None
     formulation: Annotated[
         str | None,
         typer.Option("--formulation", help="best_response: aggregated, per-literal (if left out) or clique."),
@@ -59,29 +65,38 @@ class Source:
 
 @command("list", group=model_group)
 def list_models(*, as_json: _Json = False) -> None:
-    """List the models: what each decides, its page in the catalogue where that has another name, and a closed form."""
+    """List the models: what each decides, its page where that has another name, a closed form, how many instances."""
     from dpopt.cli.commands.plan import print_json
-    from dpopt.models.catalogue import CATALOGUE, build_model
+    from dpopt.models.catalogue import CATALOGUE, build_model, instances
 
-    rows = [
-        (name, entry.page, build_model(name).closed_form is not None, entry.decides)
+    rows: list[tuple[str, str, bool, list[str], str]] = [
+        (name, entry.page, build_model(name).closed_form is not None, [], entry.decides)
         for name, entry in CATALOGUE.items()
     ]
     rows.insert(
-        0, (_RESPONSE, _RESPONSE, False, "which record answers weighted queries best, with or without rules")
+        0,
+        (
+            _RESPONSE,
+            _RESPONSE,
+            False,
+            [*instances()],
+            "which record answers weighted queries best, with or without rules",
+        ),
     )
     if as_json:
         print_json(
             {
                 "models": [
-                    dict(zip(("name", "page", "closed_form", "decides"), row, strict=True)) for row in rows
+                    dict(zip(("name", "page", "closed_form", "instances", "decides"), row, strict=True))
+                    for row in rows
                 ]
             }
         )
         return
     width = max(len(name) for name, *_ in rows)
-    for name, page, closed, decides in rows:
+    for name, page, closed, known, decides in rows:
         notes = [f"page {page}"] * (page != name) + ["closed form"] * closed
+        notes += [f"{len(known)} instances"] * bool(known)
         shown = f" ({', '.join(notes)})" if notes else ""
         typer.echo(f"{name:<{width}}  {decides}{shown}")
 
@@ -93,11 +108,17 @@ def show(
     every_row: Annotated[
         bool, typer.Option("--all", help="Print every row; left out: two rows of each block.")
     ] = False,
+    with_page: Annotated[
+        bool, typer.Option("--page", help="Print the page of the model, and where its textbook is.")
+    ] = False,
     as_json: _Json = False,
 ) -> None:
     """Print a model: sense, blocks of variables and rows with their labels, and rows as formulas."""
     from dpopt.cli.commands.plan import print_json
 
+    if with_page:
+        _show_page(source.name, as_json=as_json)
+        return
     model = _model(source)
     if as_json:
         print_json(_described(model))
@@ -161,6 +182,18 @@ def solve(
         typer.echo(f"{symbol}: {shown}{', ...' if flat.size > 20 else ''}")
 
 
+def _show_page(name: str, *, as_json: bool) -> None:
+    from dpopt.cli.commands.plan import print_json
+    from dpopt.models.catalogue import page
+
+    file = page(name)
+    text, textbook = file.read_text(encoding="utf-8"), file.with_name(f"{file.parent.name}_textbook.py")
+    if as_json:
+        print_json({"page": str(file), "textbook": str(textbook), "text": text})
+    else:
+        typer.echo(f"{text}\n{textbook}")
+
+
 def _model(source: Source) -> Model:
     from dpopt.models.catalogue import build_model
 
@@ -169,6 +202,7 @@ def _model(source: Source) -> Model:
     for given, option in (
         (source.release, "--release"),
         (source.round_number, "--round"),
+        (source.instance, "--instance"),
         (source.formulation, "--formulation"),
     ):
         if given is not None:
@@ -216,17 +250,25 @@ def _response(source: Source) -> Model:
         raise PlanError(
             "--release and --round go together: the folder of a DualQuery release, and a round of it"
         )
-    if source.release is not None and source.data is not None:
-        raise PlanError("found --release and --data; give one of them")
+    sources = {"--release": source.release, "--data": source.data, "--instance": source.instance}
+    given = [option for option, value in sources.items() if value is not None]
+    if len(given) > 1:
+        raise PlanError(f"found {' and '.join(given)}; give one of them")
     if source.release is not None and source.round_number is not None:
         return _of_round(source.release, source.round_number, formulation)
-    if source.data is None:
-        raise PlanError(
-            "best_response needs an instance (--data FILE.toml), or --release FOLDER --round NUMBER"
-        )
     from dpopt.comparison.instances import read_instance
+    from dpopt.models.catalogue import instances
 
-    return best_response(read_instance(source.data).problem, formulation)
+    file = source.data
+    if source.instance is not None:
+        file = instances().get(source.instance)
+        if file is None:
+            raise PlanError(f"there is no instance {source.instance!r}; `dpopt model list --json` lists them")
+    if file is None:
+        raise PlanError(
+            "best_response needs an instance (--instance NAME or --data FILE.toml), or --release FOLDER --round NUMBER"
+        )
+    return best_response(read_instance(file).problem, formulation)
 
 
 def _described(model: Model) -> dict[str, Any]:
