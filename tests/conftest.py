@@ -33,18 +33,22 @@ def _tested_folder() -> Path:
     return Path(specification.origin).resolve().parent
 
 
-def _python_files(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
+def _python_files(folder: Path, named: str = "") -> dict[str, Path]:
+    return {named + path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
 
 
 def _differing_files(tested: Path) -> list[str]:
-    """Return the Python files in which the tested copy differs from the checkout."""
-    checkout = ROOT / "dpopt"
-    there, here = _python_files(tested), _python_files(checkout)
+    """Return the Python files in which the tested copy differs from the checkout.
+
+    An installed copy holds the catalogue `models/` of the checkout as its folder `pages`.
+    """
+    there, here = _python_files(tested), _python_files(ROOT / "dpopt")
+    if tested != ROOT / "dpopt":
+        here |= _python_files(ROOT / "models", "pages/")
     changed = {
-        name for name in there & here if not filecmp.cmp(tested / name, checkout / name, shallow=False)
+        name for name in there.keys() & here if not filecmp.cmp(there[name], here[name], shallow=False)
     }
-    return sorted((there ^ here) | changed)
+    return sorted((there.keys() ^ here) | changed)
 
 
 def _hear_ctrl_c() -> None:
