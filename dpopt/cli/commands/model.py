@@ -184,10 +184,13 @@ def solve(
 
 def _show_page(name: str, *, as_json: bool) -> None:
     from dpopt.cli.commands.plan import print_json
+    from dpopt.errors import ProgramError
+    from dpopt.files.reading import read_text
     from dpopt.models.catalogue import page
 
     file = page(name)
-    text, textbook = file.read_text(encoding="utf-8"), file.with_name(f"{file.parent.name}_textbook.py")
+    textbook = file.with_name(f"{file.parent.name}_textbook.py")
+    text = read_text(file, file.name, ProgramError)
     if as_json:
         print_json({"page": str(file), "textbook": str(textbook), "text": text})
     else:
