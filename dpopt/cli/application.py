@@ -178,8 +178,8 @@ def command(
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Register a function as a command whose errors are shown as one message.
 
-    A parameter whose type is a dataclass of options (`dpopt.cli.options`) stands for all of them, and one whose type is
-    `NamedAlgorithm` for the options of all algorithms.
+    Options are declared in texts (`_as_option`). A parameter whose type is a dataclass of options (`dpopt.cli.options`) stands
+    for all of them, and one whose type is `NamedAlgorithm` for the options of all algorithms.
     """
 
     def register(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -239,7 +239,7 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
             parameters += _options_of(bundles[name])
         else:
             parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
-    parameters = [_in_its_panel(parameter) for parameter in parameters]
+    parameters = [_as_option(parameter) for parameter in parameters]
 
     @functools.wraps(function)
     def folded(**given: Any) -> _Result:
@@ -275,14 +275,20 @@ def _of_algorithms(name: str) -> list[inspect.Parameter]:
     return found
 
 
-def _in_its_panel(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return an option as it is shown in help."""
-    titles = [title for title, names in PANELS.items() if parameter.name in names]
-    if not titles:
-        return parameter
-    kind, option = get_args(parameter.annotation)
-    option = copy.copy(option)
-    option.rich_help_panel = titles[0]
+def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter as typer reads it: an option that is declared in texts, flags and help, becomes one of typer's.
+
+    `seconds: Annotated[float, "Time limit."]` is `--seconds`; `Annotated[Path, "-o", "--out", "New file."]` names its flags.
+    """
+    kind, *meant = get_args(parameter.annotation)
+    texts = [text for text in meant if isinstance(text, str)]
+    option = copy.copy(meant[-1])
+    if texts:
+        flags = texts[:-1] or [f"--{parameter.name.replace('_', '-')}"]
+        option = typer.Option(*flags, help=texts[-1])
+    panel = next((title for title, names in PANELS.items() if parameter.name in names), None)
+    if panel is not None:
+        option.rich_help_panel = panel
     return parameter.replace(annotation=Annotated[kind, option])
 
 

@@ -30,23 +30,14 @@ def create(
     ],
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            "--epsilon",
-            help="Total epsilon. Alone it pays for releases with Laplace noise only; otherwise give --delta as well.",
-        ),
+        "Total epsilon. Alone it pays for releases with Laplace noise only; otherwise give --delta as well.",
     ] = None,
     delta: options.DeltaOption = None,
     rho: options.RhoOption = None,
-    neighbours: Annotated[
-        str,
-        typer.Option("--neighbours", help="add-remove (one more or one fewer) or replace (one changed)."),
-    ] = "add-remove",
+    neighbours: Annotated[str, "add-remove (one more or one fewer) or replace (one changed)."] = "add-remove",
     person: Annotated[
         str | None,
-        typer.Option(
-            "--person",
-            help="The column that names a person: the budget is for all rows of one person, not for one record.",
-        ),
+        "The column that names a person: the budget is for all rows of one person, not for one record.",
     ] = None,
 ) -> None:
     """Make a file that holds a total budget; releases with --budget FILE reserve their costs in it."""

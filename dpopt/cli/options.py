@@ -1,4 +1,7 @@
-"""Options that several commands share, declared once."""
+"""Options that several commands share, declared once.
+
+The texts of an option are its flags, where they are not its name, and its help (`dpopt.cli.application.command`).
+"""
 
 from __future__ import annotations
 
@@ -29,204 +32,120 @@ AnyTableArgument = Annotated[
     ),
 ]
 FolderArgument = Annotated[Path, typer.Argument(help="Release folder.")]
-SchemaOption = Annotated[
-    Path, typer.Option("--schema", help="Schema file (JSON): the declared attributes. Public.")
-]
+SchemaOption = Annotated[Path, "Schema file (JSON): the declared attributes. Public."]
 DeclaredSchemaOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--schema", help="Schema file (JSON): the declared attributes. Public. This or --binary-columns."
-    ),
+    Path | None, "Schema file (JSON): the declared attributes. Public. This or --binary-columns."
 ]
 BinaryColumnsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--binary-columns",
-        help="In place of a schema: the table has this many columns of zeros and ones (items). Public.",
-    ),
+    int | None, "In place of a schema: the table has this many columns of zeros and ones (items). Public."
 ]
-NamesOption = Annotated[
-    Path | None,
-    typer.Option("--names", help="Names of the binary columns, one on each line, in order. Public."),
-]
+NamesOption = Annotated[Path | None, "Names of the binary columns, one on each line, in order. Public."]
 LayoutOption = Annotated[
     str | None,
-    typer.Option(
-        "--layout",
-        help="Layout of the file of a wide table. Recognized without this option: npz (SciPy), mtx (Matrix Market), bits. "
-        "To be named: baskets (the items of a record on each line), pairs (a user and an item on each line).",
-    ),
+    "Layout of the file of a wide table. Recognized without this option: npz (SciPy), mtx (Matrix Market), bits. "
+    "To be named: baskets (the items of a record on each line), pairs (a user and an item on each line).",
 ]
 FirstItemOption = Annotated[
     int | None,
-    typer.Option(
-        "--first-item",
-        help="For baskets and pairs: the number of the first item; 0 if left out. With --names it says that items are "
-        "written as numbers, not by name.",
-    ),
+    "For baskets and pairs: the number of the first item; 0 if left out. With --names it says that items are "
+    "written as numbers, not by name.",
 ]
 PairColumnsOption = Annotated[
     str | None,
-    typer.Option(
-        "--pair-columns",
-        help="For pairs: the columns of user and item, from 1, such as 1,2; needed if the file has more than two columns.",
-    ),
+    "For pairs: the columns of user and item, from 1, such as 1,2; needed if the file has more than two columns.",
 ]
 WorkloadOption = Annotated[
     str,
-    typer.Option(
-        "--workload",
-        help="Queries that the release is to answer well: marginals:3, marginals:3,count=64,seed=1, "
-        "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
-        "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
-        "items more often), or a JSON file. ',occurring' restricts to values declared as occurring, ',positive' to "
-        "conjunctions without '!='. Public.",
-    ),
+    "Queries that the release is to answer well: marginals:3, marginals:3,count=64,seed=1, "
+    "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
+    "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
+    "items more often), or a JSON file. ',occurring' restricts to values declared as occurring, ',positive' to "
+    "conjunctions without '!='. Public.",
 ]
 DensityOption = Annotated[
     float | None,
-    typer.Option(
-        "--density",
-        help="Tables of zeros and ones: the public share of ones, between 0 and 1, such as average basket / number of "
-        "items. Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
-        "layout decides whether a table is taken to be sparse.",
-    ),
+    "Tables of zeros and ones: the public share of ones, between 0 and 1, such as average basket / number of "
+    "items. Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
+    "layout decides whether a table is taken to be sparse.",
 ]
 EpsilonOption = Annotated[
     float | None,
-    typer.Option(
-        "--epsilon",
-        help="Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
-    ),
+    "Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
 ]
-DeltaOption = Annotated[
-    float | None, typer.Option("--delta", help="Privacy parameter delta, above 0 and well below 1/n.")
-]
+DeltaOption = Annotated[float | None, "Privacy parameter delta, above 0 and well below 1/n."]
 RhoOption = Annotated[
     float | None,
-    typer.Option(
-        "--rho",
-        help="Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
-    ),
+    "Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
 ]
 AccountantOption = Annotated[
     str | None,
-    typer.Option(
-        "--accountant",
-        help="How costs are added up: zcdp (default); pure, where epsilons add up (default for --epsilon without --delta); gdp "
-        "(nearest to the truth, but one constant is verified numerically, not proved); per-round or theorem (advanced "
-        "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
-    ),
+    "How costs are added up: zcdp (default); pure, where epsilons add up (default for --epsilon without --delta); gdp "
+    "(nearest to the truth, but one constant is verified numerically, not proved); per-round or theorem (advanced "
+    "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
 ]
 NeighboursOption = Annotated[
     str,
-    typer.Option(
-        "--neighbours",
-        help="Neighbouring tables: add-remove (one record is added or removed, the number of records is private) or "
-        "replace (one record is changed, the number of records is public).",
-    ),
+    "Neighbouring tables: add-remove (one record is added or removed, the number of records is private) or "
+    "replace (one record is changed, the number of records is public).",
 ]
 N0Option = Annotated[
     int | None,
-    typer.Option(
-        "--n0",
-        help="Under add-remove: a public number near that of the records, fixed without looking at the table. If left out,"
-        " the number is measured with 1 % of the budget.",
-    ),
+    "Under add-remove: a public number near that of the records, fixed without looking at the table. If left out,"
+    " the number is measured with 1 % of the budget.",
 ]
 SolverOption = Annotated[
-    str,
-    typer.Option(
-        "--solver",
-        help="Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'.",
-    ),
+    str, "Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'."
 ]
-SeedOption = Annotated[
-    int,
-    typer.Option("--seed", help="Seed of the solver and of public choices. No private draw depends on it."),
-]
+SeedOption = Annotated[int, "Seed of the solver and of public choices. No private draw depends on it."]
 OnInvalidOption = Annotated[
     str,
-    typer.Option(
-        "--on-invalid",
-        help="What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the "
-        "nearest bin), other (they go to the declared bucket), drop (the row is not counted), clip,other or "
-        "clip,drop. With other or drop no row ends a run.",
-    ),
+    "What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the "
+    "nearest bin), other (they go to the declared bucket), drop (the row is not counted), clip,other or "
+    "clip,drop. With other or drop no row ends a run.",
 ]
 PersonOption = Annotated[
     str | None,
-    typer.Option(
-        "--person",
-        help="Column that names the person of each row, where people have several rows: then persons are protected, not "
-        "rows. Goes with --rows-per-person.",
-    ),
+    "Column that names the person of each row, where people have several rows: then persons are protected, not "
+    "rows. Goes with --rows-per-person.",
 ]
 RowsPerPersonOption = Annotated[
     int | None,
-    typer.Option(
-        "--rows-per-person",
-        help="The most rows that are counted for each person, the first of the table; the unit of privacy is then a "
-        "person. A release needs --person as well, a plan does not.",
-    ),
+    "The most rows that are counted for each person, the first of the table; the unit of privacy is then a "
+    "person. A release needs --person as well, a plan does not.",
 ]
 EngineOption = Annotated[
     str,
-    typer.Option(
-        "--engine",
-        help="Where the records are while they are counted: memory, stream (in their files, for more rows than memory), "
-        "dask:N (N local worker processes), or dask:ADDRESS (a cluster by TLS; without encryption: "
-        "dask:tcp://HOST:PORT).",
-    ),
+    "Where the records are while they are counted: memory, stream (in their files, for more rows than memory), "
+    "dask:N (N local worker processes), or dask:ADDRESS (a cluster by TLS; without encryption: "
+    "dask:tcp://HOST:PORT).",
 ]
 NoHeaderOption = Annotated[
     bool,
-    typer.Option(
-        "--no-header",
-        help="The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a "
-        "pair.",
-    ),
+    "The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a "
+    "pair.",
 ]
 SeparatorOption = Annotated[
     str | None,
-    typer.Option(
-        "--separator",
-        help="What separates the values of a line: one character, tab, blanks (any number of blanks and tabs) or ::. If "
-        "left out: a comma; for edges blanks; for baskets blanks, tabs and commas.",
-    ),
+    "What separates the values of a line: one character, tab, blanks (any number of blanks and tabs) or ::. If "
+    "left out: a comma; for edges blanks; for baskets blanks, tabs and commas.",
 ]
-DecimalOption = Annotated[str, typer.Option("--decimal", help="Decimal mark of numbers: . or , (a comma).")]
+DecimalOption = Annotated[str, "Decimal mark of numbers: . or , (a comma)."]
 EncodingOption = Annotated[
-    str,
-    typer.Option(
-        "--encoding",
-        help="Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...).",
-    ),
+    str, "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...)."
 ]
-MultilineOption = Annotated[
-    bool,
-    typer.Option("--multiline", help="Values in quotes may contain line ends; otherwise each line is a row."),
-]
-NoQuotesOption = Annotated[
-    bool, typer.Option("--no-quotes", help="Quotes are ordinary characters; no value is written in quotes.")
-]
+MultilineOption = Annotated[bool, "Values in quotes may contain line ends; otherwise each line is a row."]
+NoQuotesOption = Annotated[bool, "Quotes are ordinary characters; no value is written in quotes."]
 BudgetOption = Annotated[
     Path | None,
-    typer.Option(
-        "--budget",
-        help="The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",
-    ),
+    "The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",
 ]
-ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads that a solver may use.")]
+ThreadsOption = Annotated[int, "Threads that a solver may use."]
 FormulationOption = Annotated[
     str | None,
-    typer.Option(
-        "--formulation",
-        help="How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left "
-        "out.",
-    ),
+    "How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left "
+    "out.",
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
+JsonOption = Annotated[bool, "--json", "Print JSON in place of text."]
 
 
 @dataclass(frozen=True)

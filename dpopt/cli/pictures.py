@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 
 def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
     """Draw a polynomial on [0, k] as PNG."""
-    import matplotlib as mpl
-
     from dpopt.polynomials import LeastDegree
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
     solution = found.best if isinstance(found, LeastDegree) else found
     target, polynomial = solution.problem.target, solution.polynomial
@@ -41,7 +36,8 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
     error = polynomial.error(target)
     points = np.arange(target.width + 1)
     curve = np.linspace(0, target.width, 50 * target.width + 1)
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+    figure = _new_figure((8, 4))
+    axes = figure.subplots()
     axes.plot(
         curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}"
     )
@@ -72,15 +68,11 @@ _MOST_PER_CENT = 20.0
 
 def draw_profiles(comparison: Comparison, path: Path) -> None:
     """Draw share of cases over time and over distance, one step curve for each solver, as PNG."""
-    import matplotlib as mpl
-
     from dpopt.comparison.tables import WITHIN, profile_over_distance, profile_over_time
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     seconds = comparison.limits.seconds or 1.0
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
+    figure = _new_figure((10, 4.2))
+    left, right = figure.subplots(1, 2, sharey=True)
     _steps(left, profile_over_time(comparison), _LEAST_SECONDS, seconds)
     left.set_xscale("log")
     left.set(
@@ -127,14 +119,10 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
         raise PlanError(
             f"a picture shows one or two columns, and this release has {len(released.axes)}; export a .csv file instead"
         )
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     partition = released.partition
     density = released.weights / partition.volumes
-    figure, axes = plt.subplots(figsize=(9, 4) if len(released.axes) == 1 else (7, 6), layout="constrained")
+    figure = _new_figure((9, 4) if len(released.axes) == 1 else (7, 6))
+    axes = figure.subplots()
     places = [labelled_bins(bins) for bins in released.axes]
     if len(released.axes) == 1:
         edges = np.append(partition.starts[:, 0], partition.stops[-1, 0])
@@ -185,15 +173,11 @@ def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -
         raise PlanError(
             f"a picture shows two columns, and this histogram has {len(histogram.axes)}; export a .csv file instead"
         )
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     shape = histogram.plan.shape
     cells = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1).astype(np.int64)
     errors = np.array([answer.standard_error for answer in histogram.boxes_from(cells, cells + 1)])
-    figure, sides = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True, sharey=True)
+    figure = _new_figure((12, 5))
+    sides = figure.subplots(1, 2, sharex=True, sharey=True)
     shown = (
         ("records in each cell", histogram.estimate(estimate)),
         ("standard error by least squares", errors.reshape(shape)),
@@ -215,16 +199,12 @@ _MOST_DRAWN = 512
 
 def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
     """Draw an estimate, neighbouring bins joined where there are more than 512, with intervals of 95 %, as PNG."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     number = histogram.bins.number
     edges = np.unique(np.linspace(0, number, min(number, _MOST_DRAWN) + 1).round().astype(int))
     pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     answers = histogram.ranges(pairs, estimate=estimate)
-    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
+    figure = _new_figure((9, 4))
+    axes = figure.subplots()
     axes.stairs([answer.value for answer in answers], edges, color="C0", label="released")
     axes.stairs(
         [answer.high for answer in answers],
@@ -257,10 +237,14 @@ def labelled_bins(bins: Bins) -> tuple[NDArray[np.int64], list[str]]:
     return places, [bins.label(place) for place in places.tolist()]
 
 
-def save_picture(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, whole or not at all, and close it."""
-    from matplotlib import pyplot as plt
+def _new_figure(size: tuple[float, float]) -> Figure:
+    """Return an empty figure of this size in inches."""
+    from matplotlib.figure import Figure
 
+    return Figure(figsize=size, layout="constrained")
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, whole or not at all."""
     with whole_file(path) as stream:
         figure.savefig(stream, format="png", dpi=120)
-    plt.close(figure)

@@ -150,7 +150,7 @@ class Model:
     @property
     def linear(self) -> MixedIntegerProgram:
         """Rows, bounds and the linear part of the objective."""
-        return self.program.linear if isinstance(self.program, QuadraticProgram) else self.program
+        return self.program.linear
 
     def solve(
         self,

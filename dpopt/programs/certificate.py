@@ -213,7 +213,7 @@ def certify_point(program: MixedIntegerProgram | QuadraticProgram, result: Solve
     point = np.asarray(result.require_solution(), dtype=np.float64)
     if point.shape != program.objective.shape or not np.isfinite(point).all():
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
-    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    linear = program.linear
     whole = point[linear.integrality]
     objective = exact_objective(program, point)
     sense = 1 if program.maximize else -1
@@ -237,10 +237,8 @@ def exact_objective(program: MixedIntegerProgram | QuadraticProgram, point: NDAr
     linear = Dyadic.of(program.objective).times(x).total()
     if isinstance(program, MixedIntegerProgram):
         return linear
-    squares = program.targets.size
-    owner = np.repeat(np.arange(squares), np.diff(program.square_starts))
     terms = Dyadic.of(program.square_coefficients).times(x.take(program.square_columns))
-    residual = terms.sum_by(owner, squares).minus(Dyadic.of(program.targets))
+    residual = terms.sum_by(program.square_of_entry(), program.targets.size).minus(Dyadic.of(program.targets))
     return linear + Dyadic.of(program.weights).times(residual).times(residual).total() / 2
 
 
@@ -254,8 +252,9 @@ def _proven(
         return None, None
     if isinstance(program, MixedIntegerProgram):
         return dual_bound(program, duals), dual_violation(program, program.objective, duals)
-    owner = np.repeat(np.arange(program.targets.size), np.diff(program.square_starts))
-    pulls = (program.weights * program.residuals(point))[owner] * program.square_coefficients
+    pulls = (program.weights * program.residuals(point))[
+        program.square_of_entry()
+    ] * program.square_coefficients
     gradient = program.objective + np.bincount(
         program.square_columns, weights=pulls, minlength=program.number_of_variables
     )

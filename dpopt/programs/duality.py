@@ -204,8 +204,7 @@ def quadratic_bound(
     linear = program.linear
     slope = Dyadic.of(program.residuals(point))  # rounded, which is as good as any other
     target, pull = Dyadic.of(program.targets), Dyadic.of(program.weights).times(slope)
-    owner = np.repeat(np.arange(program.targets.size), np.diff(program.square_starts))
-    terms = Dyadic.of(program.square_coefficients).times(pull.take(owner))
+    terms = Dyadic.of(program.square_coefficients).times(pull.take(program.square_of_entry()))
     gradient = Dyadic.of(program.objective).minus(
         terms.scaled(-1).sum_by(program.square_columns, program.number_of_variables)
     )

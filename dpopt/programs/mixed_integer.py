@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.bool_)
 
@@ -80,6 +83,18 @@ class MixedIntegerProgram:
     def number_of_rows(self) -> int:
         """Number of rows r."""
         return self.row_lower.size
+
+    @property
+    def linear(self) -> MixedIntegerProgram:
+        """The program itself: rows, bounds and linear objective, where a quadratic one has another field."""
+        return self
+
+    def matrix(self) -> csr_array[np.float64]:
+        """Return A, (r, n)."""
+        from scipy.sparse import csr_array
+
+        shape = (self.number_of_rows, self.number_of_variables)
+        return csr_array((self.coefficients, self.columns, self.row_starts), shape=shape)
 
     def row_of_entry(self) -> NDArray[np.int64]:
         """Return the row of each matrix entry, (e,)."""

@@ -53,12 +53,8 @@ def mps_text(
 
     Source: the free MPS format as read by CBC, HiGHS, CPLEX and Gurobi.
     """
-    linear = program.linear if isinstance(program, QuadraticProgram) else program
-    goal = (
-        MultipliedOut.of(program)
-        if isinstance(program, QuadraticProgram)
-        else MultipliedOut.of_costs(-linear.objective if linear.maximize else linear.objective)
-    )
+    linear, goal = program.linear, MultipliedOut.of(program)
+    costs = -goal.costs if linear.maximize else goal.costs
     labels = _names(rows, "r", linear.number_of_rows, "row")
     titles = _names(columns, "x", linear.number_of_variables, "column")
     _names((name,), "", 1, "model")
@@ -76,7 +72,7 @@ def mps_text(
             b"\n",
             _row_lines(linear, labels),
             b"COLUMNS\n",
-            _column_lines(linear, goal.costs, labels, titles),
+            _column_lines(linear, costs, labels, titles),
             b"RHS\n",
             f" rhs objective {-goal.constant!r}\n".encode() if goal.constant else b"",
             _right_hand_sides(linear, labels),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,11 +112,22 @@ class QuadraticProgram:
         """Upper bounds of the variables, (n,)."""
         return self.linear.upper
 
+    def square_of_entry(self) -> NDArray[np.int64]:
+        """Return the square of each entry, (e,)."""
+        return np.repeat(np.arange(self.targets.size), np.diff(self.square_starts))
+
+    def square_matrix(self, factors: NDArray[np.float64]) -> csr_array[np.float64]:
+        """Return the matrix of the squares, (q, n): row i is factors[i] f_i."""
+        from scipy.sparse import csr_array
+
+        entries = self.square_coefficients * factors[self.square_of_entry()]
+        shape = (self.targets.size, self.number_of_variables)
+        return csr_array((entries, self.square_columns, self.square_starts), shape=shape)
+
     def residuals(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return f_i . x - targets[i] for every square, (q,)."""
         terms = self.square_coefficients * point[self.square_columns]
-        owner = np.repeat(np.arange(self.targets.size), np.diff(self.square_starts))
-        sums = np.bincount(owner, weights=terms, minlength=self.targets.size)
+        sums = np.bincount(self.square_of_entry(), weights=terms, minlength=self.targets.size)
         return freeze(sums - self.targets)
 
     def evaluate(self, point: NDArray[np.float64]) -> float:
@@ -144,22 +159,13 @@ class MultipliedOut:
     constant: float
 
     @classmethod
-    def of_costs(cls, costs: NDArray[np.float64]) -> MultipliedOut:
-        """Return a linear objective."""
-        nothing = np.zeros(0, dtype=np.int64)
-        return cls(nothing, nothing, np.zeros(0), costs, 0.0)
-
-    @classmethod
-    def of(cls, program: QuadraticProgram) -> MultipliedOut:
-        """Return the objective of a program with its squares multiplied out."""
-        from scipy.sparse import csr_array
-
-        shape = (program.targets.size, program.number_of_variables)
-        entries = (program.square_coefficients, program.square_columns, program.square_starts)
-        squares: csr_array[np.float64] = csr_array(entries, shape=shape)
-        weights = np.repeat(program.weights, np.diff(program.square_starts))
-        entries = (program.square_coefficients * weights, program.square_columns, program.square_starts)
-        weighted: csr_array[np.float64] = csr_array(entries, shape=shape)
+    def of(cls, program: MixedIntegerProgram | QuadraticProgram) -> MultipliedOut:
+        """Return the objective of a program with its squares, if any, multiplied out."""
+        if isinstance(program, MixedIntegerProgram):
+            nothing = np.zeros(0, dtype=np.int64)
+            return cls(nothing, nothing, np.zeros(0), program.objective, 0.0)
+        weighted = program.square_matrix(program.weights)
+        squares = program.square_matrix(np.ones(program.targets.size))
         product = (weighted.T @ squares).tocoo()
         rows, columns = (np.asarray(part, dtype=np.int64) for part in product.coords)
         kept = np.lexsort((columns, rows))

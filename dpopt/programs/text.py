@@ -40,7 +40,7 @@ def formula(
     shown
         Rows and squares of each block, at most; None for all. Where it is given, long sums end with "...".
     """
-    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    linear = program.linear
     names = np.array([name for block in variables.values() for name in block.names()], dtype=np.object_)
     most = None if shown is None else _TERMS
     lines = []
@@ -118,15 +118,10 @@ def lp_text(
 
     Source: the LP format as read by HiGHS, CPLEX, Gurobi, SCIP and GLPK.
     """
-    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    linear, goal = program.linear, MultipliedOut.of(program)
     titles = _allowed(columns or [f"x{number}" for number in range(linear.number_of_variables)])
     labels = _allowed(rows or [f"r{number}" for number in range(linear.number_of_rows)])
     named = np.array(titles, dtype=np.object_)
-    goal = (
-        MultipliedOut.of(program)
-        if isinstance(program, QuadraticProgram)
-        else MultipliedOut.of_costs(linear.objective)
-    )
     used = np.flatnonzero(goal.costs)
     lines = [f"\\ {_allowed([name])[0]}", "maximize" if linear.maximize else "minimize"]
     terms = [_term(value, title) for value, title in zip(goal.costs[used].tolist(), named[used], strict=True)]

@@ -45,8 +45,7 @@ def _duals_fit(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result:
         return True
     if isinstance(program, MaxCsp):
         return False
-    rows = (program.linear if isinstance(program, QuadraticProgram) else program).number_of_rows
-    return result.duals.shape == (rows,) and bool(np.isfinite(result.duals).all())
+    return result.duals.shape == (program.linear.number_of_rows,) and bool(np.isfinite(result.duals).all())
 
 
 def _contradicted(

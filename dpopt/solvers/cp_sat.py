@@ -23,10 +23,10 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.reduction import reduce_max_csp
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, status_table
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -92,13 +92,12 @@ def _add_gate(
         constraint.only_enforce_if(truth)
 
 
-STATUS: dict[str, Verdict] = {
-    "OPTIMAL": (Termination.OPTIMAL, None),
-    "FEASIBLE": (Termination.LIMIT, Limit.TIME),
-    "UNKNOWN": (Termination.LIMIT, Limit.TIME),
-    "INFEASIBLE": (Termination.INFEASIBLE, None),
-    "MODEL_INVALID": (Termination.FAILED, None),
-}
+STATUS = status_table(
+    (Means.OPTIMAL, "OPTIMAL"),
+    (Means.TIME, "FEASIBLE UNKNOWN"),
+    (Means.INFEASIBLE, "INFEASIBLE"),
+    (Means.FAILED, "MODEL_INVALID"),
+)
 """Every name of CpSolverStatus. Which limit it was is made precise by `_limit`."""
 
 _INFINITE = 2.0**62  # objectives are whole and smaller

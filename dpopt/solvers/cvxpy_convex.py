@@ -24,9 +24,9 @@ from dpopt.programs.building import Block
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, is_incumbent, status_table
 
 if TYPE_CHECKING:
     import cvxpy
@@ -34,87 +34,64 @@ if TYPE_CHECKING:
 
     CvxpyNative = cvxpy.Problem
 
-_OPTIMAL: Verdict = (Termination.OPTIMAL, None)
-_INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
-_UNBOUNDED: Verdict = (Termination.UNBOUNDED, None)
-_EITHER: Verdict = (Termination.INFEASIBLE_OR_UNBOUNDED, None)
-_IMPRECISE: Verdict = (Termination.IMPRECISE, None)
-_FAILED: Verdict = (Termination.FAILED, None)
-_TIME: Verdict = (Termination.LIMIT, Limit.TIME)
-_WORK: Verdict = (Termination.LIMIT, Limit.WORK)
-_INTERRUPTED: Verdict = (Termination.LIMIT, Limit.INTERRUPTED)
-
 # A program that is dual infeasible is unbounded if it is feasible at all, which these solvers do not find out.
-CLARABEL: dict[str, Verdict] = {
-    "Unsolved": _FAILED,
-    "Solved": _OPTIMAL,
-    "PrimalInfeasible": _INFEASIBLE,
-    "DualInfeasible": _EITHER,
-    "AlmostSolved": _IMPRECISE,
-    "AlmostPrimalInfeasible": _IMPRECISE,
-    "AlmostDualInfeasible": _IMPRECISE,
-    "MaxIterations": _WORK,
-    "MaxTime": _TIME,
-    "NumericalError": _FAILED,
-    "InsufficientProgress": _IMPRECISE,
-    "CallbackTerminated": _INTERRUPTED,
-}
+CLARABEL = status_table(
+    (Means.OPTIMAL, "Solved"),
+    (Means.INFEASIBLE, "PrimalInfeasible"),
+    (Means.EITHER, "DualInfeasible"),
+    (Means.IMPRECISE, "AlmostSolved AlmostPrimalInfeasible AlmostDualInfeasible InsufficientProgress"),
+    (Means.WORK, "MaxIterations"),
+    (Means.TIME, "MaxTime"),
+    (Means.INTERRUPTED, "CallbackTerminated"),
+    (Means.FAILED, "Unsolved NumericalError"),
+)
 """Every name of clarabel.SolverStatus."""
 
 OSQP: dict[str, Verdict] = {
-    "1": _OPTIMAL,  # solved
-    "2": _IMPRECISE,  # solved inaccurate
-    "3": _INFEASIBLE,  # primal infeasible
-    "4": _IMPRECISE,  # primal infeasible inaccurate
-    "5": _EITHER,  # dual infeasible
-    "6": _IMPRECISE,  # dual infeasible inaccurate
-    "7": _WORK,  # max iter reached
-    "8": _TIME,  # time limit reached
-    "9": _FAILED,  # non cvx
-    "10": _INTERRUPTED,  # sigint
-    "11": _FAILED,  # unsolved
+    "1": Means.OPTIMAL,  # solved
+    "2": Means.IMPRECISE,  # solved inaccurate
+    "3": Means.INFEASIBLE,  # primal infeasible
+    "4": Means.IMPRECISE,  # primal infeasible inaccurate
+    "5": Means.EITHER,  # dual infeasible
+    "6": Means.IMPRECISE,  # dual infeasible inaccurate
+    "7": Means.WORK,  # max iter reached
+    "8": Means.TIME,  # time limit reached
+    "9": Means.FAILED,  # non cvx
+    "10": Means.INTERRUPTED,  # sigint
+    "11": Means.FAILED,  # unsolved
 }
 """Every number of osqp.SolverStatus."""
 
 SCS: dict[str, Verdict] = {
-    "0": _FAILED,  # unfinished
-    "1": _OPTIMAL,  # solved
-    "2": _IMPRECISE,  # solved inaccurate, or a limit, see `SCS_LIMITS`
-    "-2": _INFEASIBLE,  # infeasible
-    "-7": _IMPRECISE,  # infeasible inaccurate
-    "-1": _EITHER,  # unbounded
-    "-6": _IMPRECISE,  # unbounded inaccurate
-    "-3": _FAILED,  # indeterminate
-    "-4": _FAILED,  # failed
-    "-5": _INTERRUPTED,  # sigint
+    "0": Means.FAILED,  # unfinished
+    "1": Means.OPTIMAL,  # solved
+    "2": Means.IMPRECISE,  # solved inaccurate, or a limit, see `SCS_LIMITS`
+    "-2": Means.INFEASIBLE,  # infeasible
+    "-7": Means.IMPRECISE,  # infeasible inaccurate
+    "-1": Means.EITHER,  # unbounded
+    "-6": Means.IMPRECISE,  # unbounded inaccurate
+    "-3": Means.FAILED,  # indeterminate
+    "-4": Means.FAILED,  # failed
+    "-5": Means.INTERRUPTED,  # sigint
 }
 """Every number of a status in the module scs."""
 
-SCS_LIMITS: dict[str, Verdict] = {"reached time_limit_secs": _TIME, "reached max_iters": _WORK}
+SCS_LIMITS: dict[str, Verdict] = {"reached time_limit_secs": Means.TIME, "reached max_iters": Means.WORK}
 """What SCS's words say of an outcome that is not accurate, or not determined."""
 
-HIGHS: dict[str, Verdict] = {
-    "kNotset": _FAILED,
-    "kLoadError": _FAILED,
-    "kModelError": _FAILED,
-    "kPresolveError": _FAILED,
-    "kSolveError": _FAILED,
-    "kPostsolveError": _FAILED,
-    "kModelEmpty": _FAILED,
-    "kOptimal": _OPTIMAL,
-    "kInfeasible": _INFEASIBLE,
-    "kUnboundedOrInfeasible": _EITHER,
-    "kUnbounded": _UNBOUNDED,
-    "kObjectiveBound": _FAILED,  # never set here
-    "kObjectiveTarget": _FAILED,  # never set here
-    "kTimeLimit": _TIME,
-    "kIterationLimit": _WORK,
-    "kUnknown": _FAILED,
-    "kSolutionLimit": _FAILED,  # never set here
-    "kInterrupt": _INTERRUPTED,
-    "kMemoryLimit": (Termination.LIMIT, Limit.MEMORY),
-    "kHighsInterrupt": _INTERRUPTED,
-}
+HIGHS = status_table(
+    (Means.OPTIMAL, "kOptimal"),
+    (Means.INFEASIBLE, "kInfeasible"),
+    (Means.EITHER, "kUnboundedOrInfeasible"),
+    (Means.UNBOUNDED, "kUnbounded"),
+    (Means.TIME, "kTimeLimit"),
+    (Means.WORK, "kIterationLimit"),
+    (Means.MEMORY, "kMemoryLimit"),
+    (Means.INTERRUPTED, "kInterrupt kHighsInterrupt"),
+    (Means.FAILED, "kNotset kLoadError kModelError kPresolveError kSolveError kPostsolveError"),
+    (Means.FAILED, "kModelEmpty kUnknown"),
+    (Means.FAILED, "kObjectiveBound kObjectiveTarget kSolutionLimit"),  # never set here
+)
 """Every name of highspy.HighsModelStatus."""
 
 
@@ -124,7 +101,6 @@ KEPT_OUT = ("ortools", "gurobipy")
 _ACCURACY = 1e-8
 _ITERATIONS = 1_000_000  # of first-order methods, where no limit is given
 _STEADY = 5_000  # iterations for which OSQP keeps its step size; adapting every 25, it never ended on one small program in 170
-_USABLE = 1e-6  # a point at a limit that breaks a row by more is no incumbent
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +123,6 @@ class CvxpyConvex:
             sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # None: an import of it fails
         if isinstance(program, MaxCsp):
             raise ProgramError(f"{self.name} takes linear and quadratic programs")
-        linear = program.linear if isinstance(program, QuadraticProgram) else program
         library = LIBRARIES[self.name]
         written = cvxpy_problem(program)
         problem = written.problem
@@ -161,7 +136,9 @@ class CvxpyConvex:
         point = duals = None
         if termination in {Termination.OPTIMAL, Termination.IMPRECISE, Termination.LIMIT}:
             point, duals = _values(written, (answer, chain, inverse))
-        if termination is Termination.LIMIT and (not library.iterates or not _feasible(linear, point)):
+        if termination is Termination.LIMIT and (
+            not library.iterates or point is None or not is_incumbent(program, point)
+        ):
             point = duals = None
         if point is None and termination is Termination.OPTIMAL:
             termination, limit = UNKNOWN_STATUS
@@ -224,7 +201,7 @@ def cvxpy_problem(
     import cvxpy
     from scipy.sparse import csr_array
 
-    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    linear = program.linear
     parts = variables or [Block("x", 0, (linear.number_of_variables,))]
     found = [_cvxpy_variable(linear, part) for part in parts]
 
@@ -239,10 +216,8 @@ def cvxpy_problem(
     objective = cvxpy.sum(product(csr_array(linear.objective[None, :])))
     if isinstance(program, QuadraticProgram) and program.targets.size:
         roots = np.sqrt(program.weights)
-        scaled = program.square_coefficients * np.repeat(roots, np.diff(program.square_starts))
-        squares = _matrix(program.square_starts, program.square_columns, scaled, linear.number_of_variables)
-        objective += cvxpy.sum_squares(product(squares) - roots * program.targets) / 2
-    matrix = _matrix(linear.row_starts, linear.columns, linear.coefficients, linear.number_of_variables)
+        objective += cvxpy.sum_squares(product(program.square_matrix(roots)) - roots * program.targets) / 2
+    matrix = linear.matrix()
     sense = 1.0 if linear.maximize else -1.0
     constraints = []
     for block in rows or [Block("r", 0, (linear.number_of_rows,))]:
@@ -282,14 +257,6 @@ def _cvxpy_variable(program: MixedIntegerProgram, block: Block) -> cvxpy.Variabl
     )
 
 
-def _matrix(
-    starts: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float64], width: int
-) -> csr_array[np.float64]:
-    from scipy.sparse import csr_array
-
-    return csr_array((values, columns, starts), shape=(starts.size - 1, width))
-
-
 def _values(
     written: CvxpyProblem, answer: tuple[object, object, object]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
@@ -302,13 +269,6 @@ def _values(
         return None, None
     point = written.point()
     return point, None if point is None else written.duals()
-
-
-def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64] | None) -> bool:
-    if point is None:
-        return False
-    inside = np.clip(point, program.lower, program.upper)
-    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
 
 
 Options = dict[str, float | int | bool | str]

@@ -9,69 +9,62 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.mps import write_mps
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict, run
+from dpopt.solvers.process.adapter import (
+    UNKNOWN_STATUS,
+    History,
+    Means,
+    Verdict,
+    mixed_integer,
+    number_in,
+    run_on_mps,
+    status_table,
+)
 
 LINEAR: dict[str, Verdict] = {
-    "f f": (Termination.OPTIMAL, None),
-    "f n": (Termination.UNBOUNDED, None),
-    "n f": (Termination.INFEASIBLE, None),
-    "n i": (Termination.INFEASIBLE, None),
-    "n n": (Termination.INFEASIBLE, None),
-    "n u": (Termination.INFEASIBLE, None),
-    "f i": (Termination.LIMIT, Limit.TIME),
-    "f u": (Termination.LIMIT, Limit.TIME),
-    "i f": (Termination.LIMIT, Limit.TIME),
-    "i i": (Termination.LIMIT, Limit.TIME),
-    "i n": (Termination.LIMIT, Limit.TIME),
-    "i u": (Termination.LIMIT, Limit.TIME),
-    "u f": (Termination.LIMIT, Limit.TIME),
-    "u i": (Termination.LIMIT, Limit.TIME),
-    "u n": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    "u u": (Termination.LIMIT, Limit.TIME),
+    " ".join(pair): verdict
+    for verdict, pairs in (
+        (Means.OPTIMAL, "ff"),
+        (Means.UNBOUNDED, "fn"),
+        (Means.INFEASIBLE, "nf ni nn nu"),
+        (Means.EITHER, "un"),
+        (Means.TIME, "fi fu if ii in iu uf ui uu"),
+    )
+    for pair in pairs.split()
 }
 """Status of the primal and of the dual solution, as in the solution file: feasible, infeasible, none exists, undefined."""
 
-WHOLE: dict[str, Verdict] = {
-    "o": (Termination.OPTIMAL, None),
-    "f": (Termination.LIMIT, Limit.TIME),
-    "n": (Termination.INFEASIBLE, None),
-    "u": (Termination.LIMIT, Limit.TIME),
-}
+WHOLE = status_table((Means.OPTIMAL, "o"), (Means.TIME, "f u"), (Means.INFEASIBLE, "n"))
 """Status of the mixed-integer solution: optimal, feasible, none exists, undefined. LIMIT is made precise by `SAID`."""
 
 SAID: dict[str, Verdict] = {
-    "TIME LIMIT EXCEEDED; SEARCH TERMINATED": (Termination.LIMIT, Limit.TIME),
-    "ITERATION LIMIT EXCEEDED; SEARCH TERMINATED": (Termination.LIMIT, Limit.WORK),
-    "ITERATIONS LIMIT EXCEEDED; SEARCH TERMINATED": (Termination.LIMIT, Limit.WORK),
-    "RELATIVE MIP GAP TOLERANCE REACHED; SEARCH TERMINATED": (Termination.LIMIT, Limit.GAP),
-    "SEARCH TERMINATED BY APPLICATION": (Termination.LIMIT, Limit.INTERRUPTED),
-    "PROBLEM HAS NO FEASIBLE SOLUTION": (Termination.INFEASIBLE, None),
-    "PROBLEM HAS NO INTEGER FEASIBLE SOLUTION": (Termination.INFEASIBLE, None),
-    "PROBLEM HAS NO PRIMAL FEASIBLE SOLUTION": (Termination.INFEASIBLE, None),
-    "LP HAS NO PRIMAL FEASIBLE SOLUTION": (Termination.INFEASIBLE, None),
-    "PROBLEM HAS NO DUAL FEASIBLE SOLUTION": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    "LP HAS NO DUAL FEASIBLE SOLUTION": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    "LP RELAXATION HAS NO DUAL FEASIBLE SOLUTION": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    "PROBLEM HAS UNBOUNDED SOLUTION": (Termination.UNBOUNDED, None),
-    "LP HAS UNBOUNDED PRIMAL SOLUTION": (Termination.UNBOUNDED, None),
-    "NO CONVERGENCE; SEARCH TERMINATED": (Termination.FAILED, None),
-    "NUMERIC INSTABILITY; SEARCH TERMINATED": (Termination.FAILED, None),
-    "PRIMAL SOLUTION IS INFEASIBLE": (Termination.FAILED, None),
-    "PRIMAL SOLUTION IS WRONG": (Termination.FAILED, None),
-    "DUAL SOLUTION IS INFEASIBLE": (Termination.FAILED, None),
-    "DUAL SOLUTION IS WRONG": (Termination.FAILED, None),
+    "TIME LIMIT EXCEEDED; SEARCH TERMINATED": Means.TIME,
+    "ITERATION LIMIT EXCEEDED; SEARCH TERMINATED": Means.WORK,
+    "ITERATIONS LIMIT EXCEEDED; SEARCH TERMINATED": Means.WORK,
+    "RELATIVE MIP GAP TOLERANCE REACHED; SEARCH TERMINATED": Means.GAP,
+    "SEARCH TERMINATED BY APPLICATION": Means.INTERRUPTED,
+    "PROBLEM HAS NO FEASIBLE SOLUTION": Means.INFEASIBLE,
+    "PROBLEM HAS NO INTEGER FEASIBLE SOLUTION": Means.INFEASIBLE,
+    "PROBLEM HAS NO PRIMAL FEASIBLE SOLUTION": Means.INFEASIBLE,
+    "LP HAS NO PRIMAL FEASIBLE SOLUTION": Means.INFEASIBLE,
+    "PROBLEM HAS NO DUAL FEASIBLE SOLUTION": Means.EITHER,
+    "LP HAS NO DUAL FEASIBLE SOLUTION": Means.EITHER,
+    "LP RELAXATION HAS NO DUAL FEASIBLE SOLUTION": Means.EITHER,
+    "PROBLEM HAS UNBOUNDED SOLUTION": Means.UNBOUNDED,
+    "LP HAS UNBOUNDED PRIMAL SOLUTION": Means.UNBOUNDED,
+    "NO CONVERGENCE; SEARCH TERMINATED": Means.FAILED,
+    "NUMERIC INSTABILITY; SEARCH TERMINATED": Means.FAILED,
+    "PRIMAL SOLUTION IS INFEASIBLE": Means.FAILED,
+    "PRIMAL SOLUTION IS WRONG": Means.FAILED,
+    "DUAL SOLUTION IS INFEASIBLE": Means.FAILED,
+    "DUAL SOLUTION IS WRONG": Means.FAILED,
 }
 """Every line in capitals that GLPK prints of a solve that found no optimum. The last one says why a solution is undefined."""
 
@@ -93,22 +86,17 @@ class Glpk:
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         """Solve a MixedIntegerProgram."""
-        if not isinstance(program, MixedIntegerProgram):
-            raise ProgramError("glpk takes a MixedIntegerProgram")
-        sign = -1.0 if program.maximize else 1.0
-        history = History()
-        with tempfile.TemporaryDirectory(prefix="glpk-") as folder:
-            model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
-            write_mps(program, model)
-            command = ["glpsol", "--freemps", str(model), "--write", str(answer)]
-            if not program.integrality.any():
-                # The presolver of linear programs lets rows be broken by a thousandth of their size.
-                command.append("--nopresol")
-            if limits.seconds is not None:
-                command += ["--tmlim", str(math.ceil(limits.seconds))]
-            log = run(command, lambda line: _listen(history, line, sign))
-            text = answer.read_text(encoding="ascii") if answer.exists() else ""
-        return replace(self.read(program, text, log), history=history.entries())
+        linear = mixed_integer(program, self.name)
+        history, sign = History(), -1.0 if linear.maximize else 1.0
+
+        def command(model: str, answer: str) -> list[str]:
+            # The presolver of linear programs lets rows be broken by a thousandth of their size.
+            presolve = [] if linear.integrality.any() else ["--nopresol"]
+            time_limit = [] if limits.seconds is None else ["--tmlim", str(math.ceil(limits.seconds))]
+            return ["glpsol", "--freemps", model, "--write", answer, *presolve, *time_limit]
+
+        text, log = run_on_mps(linear, self.name, command, lambda line: _listen(history, line, sign))
+        return replace(self.read(linear, text, log), history=history.entries())
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
         """Read a solution file and what glpsol printed."""
@@ -149,14 +137,16 @@ def _values(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Read values of the columns and, of a linear program, duals of the rows: a line "i" for each row, "j" for each column.
 
-    A line of a linear program holds status, value and dual; one of a mixed-integer program the value alone.
+    Integer variables come first. A line of a linear program holds status, value and dual, one of a mixed-integer program
+    the value alone.
     """
     linear = not program.integrality.any()
     rows = [line.split() for line in lines if line.startswith("i ")]
     columns = [line.split() for line in lines if line.startswith("j ")]
-    order = _column_order(program)
     point = np.zeros(program.number_of_variables)
-    point[order] = [float(fields[3 if linear else 2]) for fields in columns]
+    point[np.argsort(~program.integrality, kind="stable")] = [
+        float(fields[3 if linear else 2]) for fields in columns
+    ]
     if not linear:
         return point, None
     duals = np.zeros(program.number_of_rows)
@@ -167,16 +157,11 @@ def _values(
     return point, duals
 
 
-def _column_order(program: MixedIntegerProgram) -> NDArray[np.int64]:
-    """Return the variable of each column of the file: integer variables come first there."""
-    return np.argsort(~program.integrality, kind="stable").astype(np.int64)
-
-
 def _listen(history: History, line: str, sign: float) -> None:
     """Note what a line of progress says; glpsol minimizes."""
     found = _PROGRESS.match(line)
     if found is not None:
-        incumbent, bound = (_number(text) for text in found.groups())
+        incumbent, bound = (number_in(text) for text in found.groups())
         history.note(
             objective=None if incumbent is None else sign * incumbent,
             bound=None if bound is None else sign * bound,
@@ -186,13 +171,5 @@ def _listen(history: History, line: str, sign: float) -> None:
 def _bound(log: str) -> float | None:
     """Return the last bound that glpsol printed, rounded outward, for the minimization that it was given."""
     found = _PROGRESS.findall(log)
-    bound = _number(found[-1][1]) if found else None
+    bound = number_in(found[-1][1]) if found else None
     return None if bound is None else bound - _DIGITS * abs(bound)
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None  # "not", "tree": nothing found yet, nothing left
-    return value if math.isfinite(value) else None

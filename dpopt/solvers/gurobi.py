@@ -6,7 +6,6 @@ with Gurobi's own words, unless there is another licence.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,35 +16,27 @@ from dpopt.errors import ProgramError
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, status_table
 
 if TYPE_CHECKING:
     import gurobipy
-    from scipy.sparse import csr_array
 
-STATUS: dict[str, Verdict] = {
-    "LOADED": (Termination.FAILED, None),
-    "OPTIMAL": (Termination.OPTIMAL, None),
-    "INFEASIBLE": (Termination.INFEASIBLE, None),
-    "INF_OR_UNBD": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    "UNBOUNDED": (Termination.UNBOUNDED, None),
-    "CUTOFF": (Termination.FAILED, None),  # never set here
-    "ITERATION_LIMIT": (Termination.LIMIT, Limit.WORK),
-    "NODE_LIMIT": (Termination.LIMIT, Limit.WORK),
-    "TIME_LIMIT": (Termination.LIMIT, Limit.TIME),
-    "SOLUTION_LIMIT": (Termination.FAILED, None),  # never set here
-    "INTERRUPTED": (Termination.LIMIT, Limit.INTERRUPTED),
-    "NUMERIC": (Termination.FAILED, None),
-    "SUBOPTIMAL": (Termination.IMPRECISE, None),
-    "INPROGRESS": (Termination.FAILED, None),
-    "USER_OBJ_LIMIT": (Termination.FAILED, None),  # never set here
-    "WORK_LIMIT": (Termination.LIMIT, Limit.WORK),
-    "MEM_LIMIT": (Termination.LIMIT, Limit.MEMORY),
-    "LOCALLY_OPTIMAL": (Termination.FAILED, None),  # of programs that are not convex
-    "LOCALLY_INFEASIBLE": (Termination.FAILED, None),  # the same
-}
+STATUS = status_table(
+    (Means.OPTIMAL, "OPTIMAL"),
+    (Means.INFEASIBLE, "INFEASIBLE"),
+    (Means.EITHER, "INF_OR_UNBD"),
+    (Means.UNBOUNDED, "UNBOUNDED"),
+    (Means.IMPRECISE, "SUBOPTIMAL"),
+    (Means.TIME, "TIME_LIMIT"),
+    (Means.WORK, "ITERATION_LIMIT NODE_LIMIT WORK_LIMIT"),
+    (Means.MEMORY, "MEM_LIMIT"),
+    (Means.INTERRUPTED, "INTERRUPTED"),
+    (Means.FAILED, "LOADED NUMERIC INPROGRESS"),
+    (Means.FAILED, "CUTOFF SOLUTION_LIMIT USER_OBJ_LIMIT"),  # never set here
+    (Means.FAILED, "LOCALLY_OPTIMAL LOCALLY_INFEASIBLE"),  # of programs that are not convex
+)
 """Every name of GRB.Status."""
 
 _INFINITE = 1e99  # Gurobi's infinity is 1e100
@@ -74,7 +65,7 @@ class Gurobi:
 
         if isinstance(program, MaxCsp):
             raise ProgramError("gurobi takes a MixedIntegerProgram or a QuadraticProgram")
-        linear = program.linear if isinstance(program, QuadraticProgram) else program
+        linear = program.linear
         history = History(beyond=_INFINITE)
         with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.Model(env=environment) as model:
             _set_parameters(model, limits)
@@ -171,8 +162,7 @@ def _rows(model: gurobipy.Model, program: MixedIntegerProgram, x: gurobipy.MVar)
     row = np.concatenate((above, below))
     sides = np.concatenate((program.row_upper[above], program.row_lower[below]))
     senses = np.concatenate((np.where(equal[above], "=", "<"), np.full(below.size, ">")))
-    matrix = _matrix(program.row_starts, program.columns, program.coefficients, program.number_of_variables)
-    return _Rows(model.addMConstr(matrix[row], x, senses, sides), row, program.number_of_rows)
+    return _Rows(model.addMConstr(program.matrix()[row], x, senses, sides), row, program.number_of_rows)
 
 
 def _set_objective(
@@ -185,18 +175,8 @@ def _set_objective(
     if isinstance(program, MixedIntegerProgram):
         model.setMObjective(None, program.objective, 0.0, sense=sense, xc=x)
         return
-    f = _matrix(
-        program.square_starts,
-        program.square_columns,
-        program.square_coefficients,
-        program.number_of_variables,
-    )
-    weighted = _matrix(
-        program.square_starts,
-        program.square_columns,
-        program.square_coefficients * np.repeat(program.weights, np.diff(program.square_starts)),
-        program.number_of_variables,
-    )
+    f = program.square_matrix(np.ones(program.targets.size))
+    weighted = program.square_matrix(program.weights)
     pull = program.weights * program.targets
     constant = 0.5 * float(pull @ program.targets)
     model.setMObjective(
@@ -204,29 +184,13 @@ def _set_objective(
     )
 
 
-def _matrix(
-    row_starts: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float64], width: int
-) -> csr_array[np.float64]:
-    from scipy.sparse import csr_array
-
-    return csr_array((values, columns, row_starts), shape=(row_starts.size - 1, width))
-
-
 def _listen(history: History, model: gurobipy.Model, where: int) -> None:
     """Note incumbent and bound when Gurobi calls."""
     from gurobipy import GRB
 
-    if where == GRB.Callback.MIP:
-        history.note(
-            objective=_finite(model.cbGet(GRB.Callback.MIP_OBJBST)),
-            bound=_finite(model.cbGet(GRB.Callback.MIP_OBJBND)),
+    event = {GRB.Callback.MIP: "MIP", GRB.Callback.MIPSOL: "MIPSOL"}.get(where)
+    if event is not None:
+        best, bound = (
+            float(model.cbGet(getattr(GRB.Callback, f"{event}_{what}"))) for what in ("OBJBST", "OBJBND")
         )
-    elif where == GRB.Callback.MIPSOL:
-        history.note(
-            objective=_finite(model.cbGet(GRB.Callback.MIPSOL_OBJBST)),
-            bound=_finite(model.cbGet(GRB.Callback.MIPSOL_OBJBND)),
-        )
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+        history.note(objective=best, bound=bound)

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpopt.errors import ProgramError
 from dpopt.programs.building import Block, names_of
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict
+from dpopt.solvers.process.adapter import (
+    UNKNOWN_STATUS,
+    History,
+    Means,
+    Verdict,
+    mixed_integer,
+    number_in,
+    status_table,
+)
 
 if TYPE_CHECKING:
     from ortools.math_opt import model_pb2
@@ -25,32 +32,26 @@ if TYPE_CHECKING:
 
     MathOptModel = mathopt.Model
 
-STATUS: dict[str, Verdict] = {
-    "OPTIMAL": (Termination.OPTIMAL, None),
-    "INFEASIBLE": (Termination.INFEASIBLE, None),
-    "UNBOUNDED": (Termination.UNBOUNDED, None),
-    "INFEASIBLE_OR_UNBOUNDED": (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    "IMPRECISE": (Termination.IMPRECISE, None),
-    "FEASIBLE": (Termination.LIMIT, Limit.TIME),
-    "NO_SOLUTION_FOUND": (Termination.LIMIT, Limit.TIME),
-    "NUMERICAL_ERROR": (Termination.FAILED, None),
-    "OTHER_ERROR": (Termination.FAILED, None),
-}
+STATUS = status_table(
+    (Means.OPTIMAL, "OPTIMAL"),
+    (Means.INFEASIBLE, "INFEASIBLE"),
+    (Means.UNBOUNDED, "UNBOUNDED"),
+    (Means.EITHER, "INFEASIBLE_OR_UNBOUNDED"),
+    (Means.IMPRECISE, "IMPRECISE"),
+    (Means.TIME, "FEASIBLE NO_SOLUTION_FOUND"),
+    (Means.FAILED, "NUMERICAL_ERROR OTHER_ERROR"),
+)
 """Every name of TerminationReason. Which limit FEASIBLE and NO_SOLUTION_FOUND mean is in `LIMIT`."""
 
-LIMIT: dict[str, Verdict] = {
-    "UNDETERMINED": (Termination.FAILED, None),
-    "ITERATION": (Termination.LIMIT, Limit.WORK),
-    "TIME": (Termination.LIMIT, Limit.TIME),
-    "NODE": (Termination.LIMIT, Limit.WORK),
-    "SOLUTION": (Termination.FAILED, None),  # never set here
-    "MEMORY": (Termination.LIMIT, Limit.MEMORY),
-    "OBJECTIVE": (Termination.FAILED, None),  # never set here
-    "NORM": (Termination.FAILED, None),
-    "INTERRUPTED": (Termination.LIMIT, Limit.INTERRUPTED),
-    "SLOW_PROGRESS": (Termination.IMPRECISE, None),
-    "OTHER": (Termination.FAILED, None),
-}
+LIMIT = status_table(
+    (Means.TIME, "TIME"),
+    (Means.WORK, "ITERATION NODE"),
+    (Means.MEMORY, "MEMORY"),
+    (Means.INTERRUPTED, "INTERRUPTED"),
+    (Means.IMPRECISE, "SLOW_PROGRESS"),
+    (Means.FAILED, "UNDETERMINED NORM OTHER"),
+    (Means.FAILED, "SOLUTION OBJECTIVE"),  # never set here
+)
 """Every name of MathOpt's Limit, read where `STATUS` says LIMIT. UNDETERMINED is made precise by `verdict`."""
 
 _LINEAR = frozenset({Capability.LP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT})
@@ -88,8 +89,7 @@ class MathOpt:
         import ortools
         from ortools.math_opt.python import mathopt
 
-        if not isinstance(program, MixedIntegerProgram):
-            raise ProgramError(f"{self.name} takes a MixedIntegerProgram")
+        program = mixed_integer(program, self.name)
         history = History(beyond=1e19)  # SCIP's infinity is 1e20
         model = mathopt_model(program)
         variables = sorted(model.variables(), key=lambda variable: variable.id)
@@ -150,10 +150,10 @@ def verdict(answer: mathopt.SolveResult, limits: SolveLimits) -> Verdict:
     if limit.name != "UNDETERMINED":
         return LIMIT.get(limit.name, UNKNOWN_STATUS)
     if limits.work is not None and answer.solve_stats.simplex_iterations >= limits.work:
-        return Termination.LIMIT, Limit.WORK
+        return Means.WORK
     elapsed = answer.solve_stats.solve_time.total_seconds()
     if limits.seconds is not None and elapsed >= _NEARLY * limits.seconds:
-        return Termination.LIMIT, Limit.TIME
+        return Means.TIME
     return LIMIT[limit.name]
 
 
@@ -229,7 +229,7 @@ def mathopt_proto(
     """Return the program as MathOpt's protocol buffer, filled from the arrays; without blocks it holds no names."""
     from ortools.math_opt import model_pb2
 
-    linear = program.linear if isinstance(program, QuadraticProgram) else program
+    linear, goal = program.linear, MultipliedOut.of(program)
     proto = model_pb2.ModelProto(name=name)
     columns, sums, objective = proto.variables, proto.linear_constraints, proto.objective
     columns.ids.extend(range(linear.number_of_variables))
@@ -239,16 +239,14 @@ def mathopt_proto(
     if variables:
         columns.names.extend(names_of(variables, "x", linear.number_of_variables))
     objective.maximize = linear.maximize
-    costs = linear.objective
-    if isinstance(program, QuadraticProgram):
-        goal = MultipliedOut.of(program)
+    if goal.rows.size:
         objective.quadratic_coefficients.row_ids.extend(goal.rows.tolist())
         objective.quadratic_coefficients.column_ids.extend(goal.columns.tolist())
         objective.quadratic_coefficients.coefficients.extend(goal.coefficients.tolist())
-        objective.offset, costs = goal.constant, goal.costs
-    used = np.flatnonzero(costs)
+    objective.offset = goal.constant
+    used = np.flatnonzero(goal.costs)
     objective.linear_coefficients.ids.extend(used.tolist())
-    objective.linear_coefficients.values.extend(costs[used].tolist())
+    objective.linear_coefficients.values.extend(goal.costs[used].tolist())
     sums.ids.extend(range(linear.number_of_rows))
     sums.lower_bounds.extend(linear.row_lower.tolist())
     sums.upper_bounds.extend(linear.row_upper.tolist())
@@ -273,12 +271,5 @@ def _listen(history: History, lines: list[str]) -> None:
             found = match.group(1), match.group(2)
         else:
             continue
-        bound, objective = (_number(text) for text in found)
+        bound, objective = (number_in(text) for text in found)
         history.note(objective=objective, bound=bound)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

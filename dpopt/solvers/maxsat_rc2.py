@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.reduction import reduce_max_csp
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.process.adapter import History, Verdict
+from dpopt.solvers.process.adapter import History, Means, Verdict
 
 if TYPE_CHECKING:
     from pysat.formula import WCNF
@@ -242,10 +242,10 @@ _T = TypeVar("_T")
 
 
 STATUS: dict[str, Verdict] = {
-    "optimum found": (Termination.OPTIMAL, None),
-    "hard clauses contradict": (Termination.INFEASIBLE, None),
-    "interrupted": (Termination.LIMIT, Limit.TIME),
-    "no model": (Termination.FAILED, None),
+    "optimum found": Means.OPTIMAL,
+    "hard clauses contradict": Means.INFEASIBLE,
+    "interrupted": Means.TIME,
+    "no model": Means.FAILED,
 }
 """How RC2 ends: with a model; or without one, told apart by a SAT solver on the hard clauses alone and by our clock."""
 

@@ -8,30 +8,26 @@ seconds for 100,000 clauses. PuLP gives the path of its CBC; its reading of the 
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.mps import write_mps
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Verdict, run
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, Verdict, mixed_integer, run_on_mps
 
 STATUS: dict[str, Verdict] = {
-    "Optimal": (Termination.OPTIMAL, None),
-    "Optimal (within gap tolerance)": (Termination.LIMIT, Limit.GAP),
-    "Infeasible": (Termination.INFEASIBLE, None),
-    "Integer infeasible": (Termination.INFEASIBLE, None),
-    "Unbounded": (Termination.UNBOUNDED, None),
-    "Stopped on time": (Termination.LIMIT, Limit.TIME),
-    "Stopped on iterations": (Termination.LIMIT, Limit.WORK),  # nodes are reported so too
-    "Stopped on difficulties": (Termination.IMPRECISE, None),
-    "Stopped on ctrl-c": (Termination.LIMIT, Limit.INTERRUPTED),
+    "Optimal": Means.OPTIMAL,
+    "Optimal (within gap tolerance)": Means.GAP,
+    "Infeasible": Means.INFEASIBLE,
+    "Integer infeasible": Means.INFEASIBLE,
+    "Unbounded": Means.UNBOUNDED,
+    "Stopped on time": Means.TIME,
+    "Stopped on iterations": Means.WORK,  # nodes are reported so too
+    "Stopped on difficulties": Means.IMPRECISE,
+    "Stopped on ctrl-c": Means.INTERRUPTED,
 }
 """Every first line of a solution file, up to " - objective value"."""
 
@@ -56,24 +52,14 @@ class PulpCbc:
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         """Solve a MixedIntegerProgram."""
-        if not isinstance(program, MixedIntegerProgram):
-            raise ProgramError("cbc takes a MixedIntegerProgram")
-        with tempfile.TemporaryDirectory(prefix="cbc-") as folder:
-            model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
-            write_mps(program, model)
-            command = [
-                cbc_program(),
-                str(model),
-                *_options(limits),
-                "-branch",
-                "-solution",
-                str(answer),
-            ]
-            history = History(beyond=1e50)
-            sign = -1.0 if program.maximize else 1.0
-            log = run(command, lambda line: _listen(history, line, sign))
-            text = answer.read_text(encoding="ascii") if answer.exists() else ""
-        return replace(self.read(program, text, log), history=history.entries())
+        linear = mixed_integer(program, self.name)
+        history, sign = History(beyond=1e50), -1.0 if linear.maximize else 1.0
+
+        def command(model: str, answer: str) -> list[str]:
+            return [cbc_program(), model, *_options(limits), "-branch", "-solution", answer]
+
+        text, log = run_on_mps(linear, self.name, command, lambda line: _listen(history, line, sign))
+        return replace(self.read(linear, text, log), history=history.entries())
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
         """Read a solution file and what CBC printed."""

@@ -22,10 +22,10 @@ from dpopt.errors import ProgramError
 from dpopt.programs.building import Block, names_of
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.programs.text import PULP_REPLACES, unlike
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, is_incumbent, mixed_integer
 
 if TYPE_CHECKING:
     import pulp
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     PulpProblem = pulp.LpProblem
 
 STATUS: dict[int, Verdict] = {
-    1: (Termination.OPTIMAL, None),
-    2: (Termination.LIMIT, Limit.TIME),  # a solution was found
-    0: (Termination.LIMIT, Limit.TIME),  # none was found
-    -1: (Termination.INFEASIBLE_OR_UNBOUNDED, None),  # PuLP counts "infeasible or unbounded" here
-    -2: (Termination.UNBOUNDED, None),
+    1: Means.OPTIMAL,
+    2: Means.TIME,  # a solution was found
+    0: Means.TIME,  # none was found
+    -1: Means.EITHER,  # PuLP counts "infeasible or unbounded" here
+    -2: Means.UNBOUNDED,
 }
 """Every number of `sol_status`. (`status` says "optimal" of a run that the time limit stopped.)"""
 
@@ -50,7 +50,6 @@ OWN_ADAPTERS = frozenset({"PULP_CBC_CMD", "GLPK_CMD"})
 _NO_GAP = 1e-12  # PuLP takes 0 for "not given", and Gurobi and HiGHS would stop at 1e-4
 _NEARLY = 0.95  # a run that took less of its time was not stopped by it
 _LIST = "import json, pulp; print(json.dumps(pulp.listSolvers(onlyAvailable=True)))"
-_USABLE = 1e-6  # a point at a limit that breaks a row by more is no incumbent
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,7 @@ class PulpOther:
         """Solve a MixedIntegerProgram."""
         import pulp
 
-        if not isinstance(program, MixedIntegerProgram):
-            raise ProgramError(f"{self.name} takes a MixedIntegerProgram")
+        program = mixed_integer(program, self.name)
         problem, variables = pulp_problem(program)
         solver = _configured(self.library, limits)
         started = time.perf_counter()
@@ -86,7 +84,7 @@ class PulpOther:
         point = None
         if termination in {Termination.OPTIMAL, Termination.LIMIT}:
             point = _point(program, variables)
-        if termination is Termination.LIMIT and point is not None and not _feasible(program, point):
+        if termination is Termination.LIMIT and point is not None and not is_incumbent(program, point):
             point = None
         if termination is Termination.OPTIMAL and point is None:
             termination, limit = UNKNOWN_STATUS
@@ -135,7 +133,7 @@ def verdict(status: int, sol_status: int, program: MixedIntegerProgram, *, stopp
         return UNKNOWN_STATUS
     bounded = bool(np.isfinite(program.lower).all() and np.isfinite(program.upper).all())
     if termination is Termination.INFEASIBLE_OR_UNBOUNDED and bounded:
-        return Termination.INFEASIBLE, None
+        return Means.INFEASIBLE
     return termination, limit
 
 
@@ -210,8 +208,3 @@ def _point(program: MixedIntegerProgram, variables: list[pulp.LpVariable]) -> ND
         anything,
         np.array([0.0 if value is None else value for value in values]),
     )
-
-
-def _feasible(program: MixedIntegerProgram, point: NDArray[np.float64]) -> bool:
-    inside = np.clip(np.where(program.integrality, np.round(point), point), program.lower, program.upper)
-    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))

@@ -5,42 +5,36 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
-
-FAILED: Verdict = (Termination.FAILED, None)
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, mixed_integer
 
 STATUS: dict[int, Verdict] = {
-    0: FAILED,  # not set
-    1: FAILED,  # load error
-    2: FAILED,  # model error; SciPy calls it infeasible
-    3: FAILED,  # presolve error
-    4: FAILED,  # solve error
-    5: FAILED,  # postsolve error
-    6: FAILED,  # model empty
-    7: (Termination.OPTIMAL, None),
-    8: (Termination.INFEASIBLE, None),
-    9: (Termination.INFEASIBLE_OR_UNBOUNDED, None),
-    10: (Termination.UNBOUNDED, None),
-    11: FAILED,  # objective bound: never set here
-    12: FAILED,  # objective target: never set here
-    13: (Termination.LIMIT, Limit.TIME),
-    14: (Termination.LIMIT, Limit.WORK),  # iterations
-    15: FAILED,  # unknown
-    16: (Termination.LIMIT, Limit.WORK),  # solutions or nodes
-    17: (Termination.LIMIT, Limit.INTERRUPTED),
-    18: (Termination.LIMIT, Limit.MEMORY),
-    19: (Termination.LIMIT, Limit.INTERRUPTED),  # HiGHS interrupted itself
+    0: Means.FAILED,  # not set
+    1: Means.FAILED,  # load error
+    2: Means.FAILED,  # model error; SciPy calls it infeasible
+    3: Means.FAILED,  # presolve error
+    4: Means.FAILED,  # solve error
+    5: Means.FAILED,  # postsolve error
+    6: Means.FAILED,  # model empty
+    7: Means.OPTIMAL,
+    8: Means.INFEASIBLE,
+    9: Means.EITHER,
+    10: Means.UNBOUNDED,
+    11: Means.FAILED,  # objective bound: never set here
+    12: Means.FAILED,  # objective target: never set here
+    13: Means.TIME,
+    14: Means.WORK,  # iterations
+    15: Means.FAILED,  # unknown
+    16: Means.WORK,  # solutions or nodes
+    17: Means.INTERRUPTED,
+    18: Means.MEMORY,
+    19: Means.INTERRUPTED,  # HiGHS interrupted itself
 }
 """Every number of HighsModelStatus. SciPy's own five codes say less, and call a model error infeasible."""
 
@@ -64,8 +58,7 @@ class ScipyHighs:
         """Solve a MixedIntegerProgram."""
         import scipy
 
-        if not isinstance(program, MixedIntegerProgram):
-            raise ProgramError("highs takes a MixedIntegerProgram")
+        program = mixed_integer(program, self.name)
         found = (_mixed_integer if program.integrality.any() else _linear)(program, limits)
         native = _NATIVE.search(found.words)
         termination, limit = STATUS.get(int(native.group(1)) if native else -1, UNKNOWN_STATUS)
@@ -101,14 +94,13 @@ def _mixed_integer(program: MixedIntegerProgram, limits: SolveLimits) -> _Found:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", "Unrecognized options detected", RuntimeWarning
-        )  # passed on as meant
+        # They are passed on as meant.
+        warnings.filterwarnings("ignore", "Unrecognized options detected", RuntimeWarning)
         answer = milp(
             _minimized(program),
             integrality=program.integrality.astype(np.uint8),
             bounds=Bounds(program.lower, program.upper),
-            constraints=LinearConstraint(_matrix(program), program.row_lower, program.row_upper),
+            constraints=LinearConstraint(program.matrix(), program.row_lower, program.row_upper),
             options=_options(limits),  # type: ignore[arg-type]  # more options than SciPy names
         )
     point = None if answer.x is None else np.asarray(answer.x, dtype=np.float64)
@@ -123,7 +115,7 @@ def _linear(program: MixedIntegerProgram, limits: SolveLimits) -> _Found:
     equal = program.row_lower == program.row_upper
     above = np.isfinite(program.row_upper) & ~equal
     below = np.isfinite(program.row_lower) & ~equal
-    matrix = _matrix(program)
+    matrix = program.matrix()
     options: dict[str, float | int] = {}
     if limits.seconds is not None:
         options["time_limit"] = limits.seconds
@@ -144,7 +136,7 @@ def _linear(program: MixedIntegerProgram, limits: SolveLimits) -> _Found:
     duals = np.zeros(program.number_of_rows)
     sides = np.asarray(
         answer.ineqlin.marginals
-    )  # a row with two sides is two rows; one of them at most is active
+    )  # of a row with two sides, which is two rows, one at most is active
     duals[equal] = np.asarray(answer.eqlin.marginals)
     duals[above] = sides[: int(above.sum())]
     duals[below] -= sides[int(above.sum()) :]
@@ -155,13 +147,6 @@ def _linear(program: MixedIntegerProgram, limits: SolveLimits) -> _Found:
 
 def _minimized(program: MixedIntegerProgram) -> NDArray[np.float64]:
     return -program.objective if program.maximize else program.objective
-
-
-def _matrix(program: MixedIntegerProgram) -> csr_array[np.float64]:
-    from scipy.sparse import csr_array
-
-    shape = (program.number_of_rows, program.number_of_variables)
-    return csr_array((program.coefficients, program.columns, program.row_starts), shape=shape)
 
 
 def _finite(value: float | None) -> float | None:

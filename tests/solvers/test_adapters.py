@@ -18,6 +18,7 @@ import pytest
 from dpopt.programs import Limit, MixedIntegerProgram, SolveLimits, SolveResult, Termination
 from dpopt.solvers import glpk, math_opt, pulp_cbc, pulp_other
 from dpopt.solvers.glpk import Glpk
+from dpopt.solvers.process import adapter
 from dpopt.solvers.process.adapter import History, run
 from dpopt.solvers.pulp_cbc import PulpCbc
 from dpopt.solvers.pulp_other import registered_name
@@ -120,7 +121,7 @@ def test_part_of_a_second_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(command)
         return ""
 
-    monkeypatch.setattr(glpk, "run", record)
+    monkeypatch.setattr(adapter, "run", record)
     Glpk().solve(WHOLE, SolveLimits(seconds=0.2), hint=None)
     assert seen[0][-2:] == ["--tmlim", "1"]
 

@@ -43,14 +43,9 @@ class Walk:
 
     def restart(self, chosen: NDArray[np.int64]) -> None:
         self.state, self.status = new_state(self.index, chosen), new_status(self.rules)
+        self.ruled = rules_kernels.Ruled(self.index, self.state, self.rules, self.status)
         self.objective = int(kernels.restart(self.index, self.state))
-        rules_kernels.restart_rules(self.index, self.state, self.rules, self.status)
-
-    @property
-    def everything(
-        self,
-    ) -> tuple[kernels.Index, kernels.State, rules_kernels.Rules, rules_kernels.Status]:
-        return self.index, self.state, self.rules, self.status
+        rules_kernels.restart_rules(self.ruled)
 
     def record(self) -> NDArray[np.int32]:
         return (self.state.chosen - self.first).astype(np.int32)
@@ -61,7 +56,7 @@ class Walk:
 
     def assert_consistent(self) -> None:
         assert self.problem.objective(self.record()) == self.objective
-        state, status, objective = self.state, self.status, self.objective
+        state, status, objective, ruled = self.state, self.status, self.objective, self.ruled
         self.restart(state.chosen)
         assert self.objective == objective
         columns = int(self.index.first_column[-1])
@@ -73,7 +68,7 @@ class Walk:
         assert status.place[status.broken[:number]].tolist() == list(range(number))
         true = self.problem.rules.gates(self.record()[None, :])[0]
         assert (status.total >= self.rules.bounds).tolist() == true.tolist()
-        self.state, self.status = state, status
+        self.state, self.status, self.ruled = state, status, ruled
 
 
 def walk_of(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> Walk:
@@ -99,9 +94,9 @@ def test_objective_and_gate_sums_stay_exact_whatever_moves_are_made(
         moved = walk.record()
         moved[attribute] = column - walk.first[attribute]
         expected = walk.number_broken(moved) - walk.number_broken(walk.record())
-        assert rules_kernels.breaks(*walk.everything, attribute, column) == expected
+        assert rules_kernels.breaks(walk.ruled, attribute, column) == expected
         if column != walk.state.chosen[attribute]:
-            walk.objective += rules_kernels.move(*walk.everything, attribute, column)
+            walk.objective += rules_kernels.move(walk.ruled, attribute, column)
         walk.assert_consistent()
 
 
@@ -112,15 +107,13 @@ def test_a_compound_move_ends_feasible_or_takes_everything_back(
     walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
-    random = np.array([seed], dtype=np.uint64)
+    repairs = rules_kernels.Repairs(temperature, CHARGE, 64, np.array([seed], dtype=np.uint64))
     for column in range(int(walk.index.first_column[-1])):
         attribute = int(np.searchsorted(walk.index.first_column, column, side="right")) - 1
         before = walk.record()
         if before[attribute] == column - walk.first[attribute]:
             continue
-        gained, number = rules_kernels.compound_move(
-            *walk.everything, attribute, column, temperature, CHARGE, 64, longest, random
-        )
+        gained, number = rules_kernels.compound_move(walk.ruled, attribute, column, longest, repairs)
         walk.objective += gained
         walk.assert_consistent()
         changed = np.flatnonzero(walk.record() != before)
@@ -140,7 +133,7 @@ def test_annealing_stays_feasible_keeps_count_and_remembers_the_best_sweep(
     best, start = walk.state.chosen.copy(), walk.objective
     scales, random = np.full(5, kernels.RESOLUTION / temperature), np.array([seed], dtype=np.uint64)
     walk.objective, top = rules_kernels.anneal_feasibly(
-        *walk.everything, start, scales, boltzmann_table(), CHARGE, random, best, start
+        walk.ruled, start, scales, boltzmann_table(), CHARGE, random, best, start
     )
     walk.assert_consistent()
     assert walk.status.number[0] == 0
@@ -156,7 +149,7 @@ def test_descent_ends_where_no_feasible_single_change_improves(
     walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
-    walk.objective = rules_kernels.descend_feasibly(*walk.everything, walk.objective, seed % len(SIZES))
+    walk.objective = rules_kernels.descend_feasibly(walk.ruled, walk.objective, seed % len(SIZES))
     walk.assert_consistent()
     for attribute, size in enumerate(SIZES):
         for code in range(size):

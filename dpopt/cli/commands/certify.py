@@ -22,20 +22,15 @@ if TYPE_CHECKING:
 def reweight(
     *,
     folder: options.FolderArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
+    out: Annotated[Path, "-o", "--out", "New or empty folder."],
     rows: Annotated[
-        int | None,
-        typer.Option(
-            "--rows", help="Write this many rows without weights; if left out, distinct records with weights."
-        ),
+        int | None, "Write this many rows without weights; if left out, distinct records with weights."
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(
-            "--evaluate",
-            help="Also compare the release before and after with this table. NOT private: the figures are shown and stored"
-            " nowhere.",
-        ),
+        "--evaluate",
+        "Also compare the release before and after with this table. NOT private: the figures are shown and stored"
+        " nowhere.",
     ] = None,
     reading: options.LayoutOptions,
 ) -> None:
@@ -77,45 +72,32 @@ def certify(
     folder: options.FolderArgument,
     solver: Annotated[
         str,
-        typer.Option(
-            "--solver",
-            help="Solver that looks for a bound and a better record where the proven bound leaves a gap; none for proven "
-            "bounds only.",
-        ),
+        "Solver that looks for a bound and a better record where the proven bound leaves a gap; none for proven "
+        "bounds only.",
     ] = "cp-sat",
     formulation: options.FormulationOption = None,
-    seconds: Annotated[
-        float, typer.Option("--seconds", help="Time limit of that search in each round, in seconds.")
-    ] = 10.0,
+    seconds: Annotated[float, "Time limit of that search in each round, in seconds."] = 10.0,
     rounds: Annotated[
-        str,
-        typer.Option("--round-numbers", help="Rounds to bound: all, or numbers and ranges such as 1,5-9."),
+        str, "--round-numbers", "Rounds to bound: all, or numbers and ranges such as 1,5-9."
     ] = "all",
     lp_solver: Annotated[
         str | None,
-        typer.Option(
-            "--lp-solver",
-            help="Solver of linear programs, for the dual values of proven bounds; the first available one if left out. See"
-            " 'dpopt solvers'.",
-        ),
+        "Solver of linear programs, for the dual values of proven bounds; the first available one if left out. See"
+        " 'dpopt solvers'.",
     ] = None,
     lift: Annotated[
         bool,
-        typer.Option(
-            "--lift/--no-lift",
-            help="Where the relaxation leaves a gap, also solve a tighter and larger linear program (some seconds a round).",
-        ),
+        "--lift/--no-lift",
+        "Where the relaxation leaves a gap, also solve a tighter and larger linear program (some seconds a round).",
     ] = True,
     threads: options.ThreadsOption = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0,
+    seed: Annotated[int, "Seed of the search."] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="JSON file of the bounds, written after every round, outside the release folder. If it exists it is "
-            "continued: its proven bounds are trusted.",
-        ),
+        "-o",
+        "--out",
+        "JSON file of the bounds, written after every round, outside the release folder. If it exists it is "
+        "continued: its proven bounds are trusted.",
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:

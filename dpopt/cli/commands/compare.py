@@ -26,33 +26,22 @@ def compare(
     ] = None,
     transcript: Annotated[
         Path | None,
-        typer.Option(
-            "--release",
-            help="A finished release of dualquery, whose rounds are the problems, in place of instances.",
-        ),
+        "--release",
+        "A finished release of dualquery, whose rounds are the problems, in place of instances.",
     ] = None,
-    rounds: Annotated[
-        str, typer.Option("--round-numbers", help="Rounds of the release: all, or 1,10,20-25.")
-    ] = "all",
+    rounds: Annotated[str, "--round-numbers", "Rounds of the release: all, or 1,10,20-25."] = "all",
     solvers: Annotated[
         str,
-        typer.Option(
-            "--solvers",
-            help="Solvers, each with a formulation where it needs one: local-search,cp-sat,highs:clique,cbc:per-literal.",
-        ),
+        "Solvers, each with a formulation where it needs one: local-search,cp-sat,highs:clique,cbc:per-literal.",
     ] = "local-search,cp-sat,highs:per-literal",
-    seconds: Annotated[
-        float, typer.Option("--seconds", help="Time limit of each solver on each problem, in seconds.")
-    ] = 20.0,
+    seconds: Annotated[float, "Time limit of each solver on each problem, in seconds."] = 20.0,
     threads: options.ThreadsOption = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of every solver.")] = 0,
+    seed: Annotated[int, "Seed of every solver."] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="New or empty folder for results.json, results.csv and performance_profile.png, kept up to date.",
-        ),
+        "-o",
+        "--out",
+        "New or empty folder for results.json, results.csv and performance_profile.png, kept up to date.",
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:

@@ -14,10 +14,7 @@ from dpopt.cli.application import command
 @command("demo")
 def demo(
     keep: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep", help="New or empty folder that keeps people.csv, schema.json and the release."
-        ),
+        Path | None, "New or empty folder that keeps people.csv, schema.json and the release."
     ] = None,
 ) -> None:
     """Make a public population of 50,000 people, release it, evaluate and replay the release, and show each step."""

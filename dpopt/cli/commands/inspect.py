@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dpopt.cli import options
 from dpopt.cli.application import command, fail
 from dpopt.cli.commands.plan import print_json
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 @command("replay")
 def replay(
     folder: options.FolderArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder.")],
+    out: Annotated[Path, "-o", "--out", "New or empty folder."],
 ) -> None:
     """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
     from dpopt.algorithms.replay import INPUTS, absent_files, differing_files

@@ -23,7 +23,7 @@ model_group = typer.Typer(
 application.add_typer(model_group, name="model")
 
 _RESPONSE = "best_response"
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Json = Annotated[bool, "--json", "Print JSON."]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,34 +33,19 @@ class Source:
     name: Annotated[str, typer.Argument(help="Name of the model; `dpopt model list` lists them.")]
     data: Annotated[
         Path | None,
-        typer.Option(
-            "--data",
-            help="JSON file with the model's arguments by name; best_response: an instance (.toml). Left out: a small example.",
-        ),
+        "JSON file with the model's arguments by name; best_response: an instance (.toml). Left out: a small example.",
     ] = None
-    release: Annotated[
-        Path | None,
-        typer.Option("--release", help="best_response: folder of a DualQuery release; with --round."),
-    ] = None
-    round_number: Annotated[
-        int | None, typer.Option("--round", help="best_response: the round of the release, from 1.")
-    ] = None
+    release: Annotated[Path | None, "best_response: folder of a DualQuery release; with --round."] = None
+    round_number: Annotated[int | None, "--round", "best_response: the round of the release, from 1."] = None
     histogram: Annotated[
-        Path | None,
-        typer.Option(
-            "--histogram", help="tree_consistency: file of a released histogram (.npz), its noisy counts."
-        ),
+        Path | None, "tree_consistency: file of a released histogram (.npz), its noisy counts."
     ] = None
     instance: Annotated[
-        str | None,
-        typer.Option(
-            "--instance", help="best_response: name of an instance; `dpopt model list --json` lists them."
-        ),
+        str | None, "best_response: name of an instance; `dpopt model list --json` lists them."
     ] = None
-    formulation: Annotated[
-        str | None,
-        typer.Option("--formulation", help="best_response: aggregated, per-literal (if left out) or clique."),
-    ] = None
+    formulation: Annotated[str | None, "best_response: aggregated, per-literal (if left out) or clique."] = (
+        None
+    )
 
 
 @command("list", group=model_group)
@@ -105,12 +90,8 @@ def list_models(*, as_json: _Json = False) -> None:
 def show(
     *,
     source: Source,
-    every_row: Annotated[
-        bool, typer.Option("--all", help="Print every row; left out: two rows of each block.")
-    ] = False,
-    with_page: Annotated[
-        bool, typer.Option("--page", help="Print the page of the model, and where its textbook is.")
-    ] = False,
+    every_row: Annotated[bool, "--all", "Print every row; left out: two rows of each block."] = False,
+    with_page: Annotated[bool, "--page", "Print the page of the model, and where its textbook is."] = False,
     as_json: _Json = False,
 ) -> None:
     """Print a model: sense, blocks of variables and rows with their labels, and rows as formulas."""
@@ -133,10 +114,7 @@ def export(
     *,
     source: Source,
     out: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--out", help="File to write: .lp, .mps, or .pbtxt for CP-SAT. Replaced if it exists."
-        ),
+        Path, "-o", "--out", "File to write: .lp, .mps, or .pbtxt for CP-SAT. Replaced if it exists."
     ],
     as_json: _Json = False,
 ) -> None:
@@ -157,15 +135,9 @@ def solve(
     *,
     source: Source,
     solver: Annotated[
-        str | None,
-        typer.Option(
-            "--solver",
-            help="Solver, or closed-form. Left out: closed-form if there is one, else highs or clarabel.",
-        ),
+        str | None, "Solver, or closed-form. Left out: closed-form if there is one, else highs or clarabel."
     ] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Time limit in seconds; none if left out.")
-    ] = None,
+    seconds: Annotated[float | None, "Time limit in seconds; none if left out."] = None,
     as_json: _Json = False,
 ) -> None:
     """Solve a model, and print its values with their certificate: exact objective, violation, proven gap."""

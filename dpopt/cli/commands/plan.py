@@ -27,34 +27,24 @@ def plan(
     layout: options.LayoutOption = None,
     n: Annotated[
         int | None,
-        typer.Option(
-            "--n",
-            help="Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
-            "release measures the number (or takes that of --n0).",
-        ),
+        "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
+        "release measures the number (or takes that of --n0).",
     ] = None,
     spending: options.SpendingOptions,
     unit: options.UnitOptions,
     accuracy: Annotated[
         float | None,
-        typer.Option(
-            "--error",
-            help="In place of a plan: the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
-            "and what each accountant charges for them.",
-        ),
+        "--error",
+        "In place of a plan: the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
+        "and what each accountant charges for them.",
     ] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Probability with which the error of --error holds.")
-    ] = 0.95,
+    confidence: Annotated[float, "Probability with which the error of --error holds."] = 0.95,
     algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
     predict: Annotated[
-        bool,
-        typer.Option(
-            "--predict/--no-predict", help="Predict the errors by simulation on public synthetic data."
-        ),
+        bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data."
     ] = True,
     as_json: options.JsonOption = False,
 ) -> None:

@@ -18,17 +18,11 @@ if TYPE_CHECKING:
 
 TimingsOption = Annotated[
     Path | None,
-    typer.Option(
-        "--timings",
-        help="Write the seconds of each stage to this file. They depend on the table: do not publish them.",
-    ),
+    "Write the seconds of each stage to this file. They depend on the table: do not publish them.",
 ]
 LogOption = Annotated[
     Path | None,
-    typer.Option(
-        "--log",
-        help="Append a JSON line to this file when a stage or a round ends. It depends on the table: do not publish it.",
-    ),
+    "Append a JSON line to this file when a stage or a round ends. It depends on the table: do not publish it.",
 ]
 
 
@@ -37,7 +31,7 @@ def release(
     *,
     table: options.AnyTableArgument,
     workload: options.WorkloadOption,
-    out: Annotated[Path, typer.Option("-o", "--out", help="New or empty folder for the release.")],
+    out: Annotated[Path, "-o", "--out", "New or empty folder for the release."],
     schema: options.DeclaredSchemaOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
@@ -48,33 +42,23 @@ def release(
     accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
-    accept_draft: Annotated[
-        bool, typer.Option("--accept-draft", help="Use a drafted, unreviewed schema; the release records it.")
-    ] = False,
+    accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False,
     rows: Annotated[
-        int | None,
-        typer.Option(
-            "--rows", help="Write this many rows without weights; if left out, distinct records with weights."
-        ),
+        int | None, "Write this many rows without weights; if left out, distinct records with weights."
     ] = None,
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            help="Format of the records: csv or parquet, that of the table if left out; for wide tables npz (default) or "
-            "baskets.",
-        ),
+        "--format",
+        "Format of the records: csv or parquet, that of the table if left out; for wide tables npz (default) or "
+        "baskets.",
     ] = None,
     predict: Annotated[
-        bool,
-        typer.Option(
-            "--predict/--no-predict", help="Predict the errors by simulation on public synthetic data first."
-        ),
+        bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data first."
     ] = True,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
+    quiet: Annotated[bool, "Print errors only."] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
     from dpopt.algorithms.synthesize import synthesize
@@ -119,7 +103,7 @@ def resume(
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
+    quiet: Annotated[bool, "Print errors only."] = False,
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
 

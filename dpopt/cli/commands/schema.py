@@ -79,11 +79,9 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
 def infer(
     *,
     table: options.TableArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Schema file to write.")],
-    bins: Annotated[int, typer.Option("--bins", help="Bins per numeric column.")] = 10,
-    max_values: Annotated[
-        int, typer.Option("--max-values", help="Most distinct values of a categorical column.")
-    ] = 200,
+    out: Annotated[Path, "-o", "--out", "Schema file to write."],
+    bins: Annotated[int, "Bins per numeric column."] = 10,
+    max_values: Annotated[int, "Most distinct values of a categorical column."] = 200,
     text: options.TextOptions,
 ) -> None:
     """Draft a schema from TABLE. It is read off private data: review it before use."""

@@ -15,7 +15,8 @@ from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers.local_search.layout import build_index, lay_out_rules, new_state, new_status
 
 if TYPE_CHECKING:
-    from dpopt.inference.records.sweep_kernels import Feasible, Room
+    from dpopt.inference.records.sweep_kernels import Room
+    from dpopt.solvers.local_search.rules_kernels import Ruled
 
 ALLOWED = "codes that records may have"
 
@@ -48,16 +49,16 @@ def rules_with_domains(problem: FitProblem) -> ThresholdCircuit:
     )
 
 
-def lay_out_feasible(problem: FitProblem) -> Feasible:
-    """Return rules, and a status for one record at a time."""
-    from dpopt.inference.records.sweep_kernels import Feasible
+def lay_out_feasible(problem: FitProblem) -> Ruled:
+    """Return rules, and a status for one record at a time; there are no clauses: moves change codes and gates only."""
+    from dpopt.solvers.local_search.rules_kernels import Ruled
 
     none = np.zeros((0, 1), dtype=np.int32)
     nothing = Clauses.conjunctions(none, none, none.astype(np.bool_))
     empty = MaxCsp(problem.sizes, nothing, np.zeros(0, dtype=np.int64))
     index = build_index(empty)
     rules = lay_out_rules(rules_with_domains(problem), problem.sizes.size)
-    return Feasible(index, new_state(index, problem.offsets()[:-1]), rules, new_status(rules))
+    return Ruled(index, new_state(index, problem.offsets()[:-1]), rules, new_status(rules))
 
 
 def new_room(problem: FitProblem) -> Room:

@@ -30,10 +30,11 @@ from dpopt.inference.records.clause_kernels import (
     turn,
 )
 from dpopt.inference.records.table_kernels import Place, Tables, add_costs, put, shift
-from dpopt.solvers.local_search.kernels import Index, State, next_unit
+from dpopt.solvers.local_search.kernels import next_unit
 from dpopt.solvers.local_search.rules_kernels import (
-    Rules,
-    Status,
+    EVERYTHING,
+    Repairs,
+    Ruled,
     breaks,
     compound_move,
     move,
@@ -189,17 +190,6 @@ GAIN = 1024.0
 ATTEMPTS = 3
 """Compound moves that a visit tries, those that promise most first."""
 
-EVERYTHING = 1 << 40
-
-
-class Feasible(NamedTuple):
-    """Rules, and where a record stands with them; `still` has no clauses: moves change codes and gates only."""
-
-    still: Index
-    state: State
-    rules: Rules
-    status: Status
-
 
 class Room(NamedTuple):
     """Room to work in, for d attributes and c columns."""
@@ -213,24 +203,24 @@ class Room(NamedTuple):
 
 
 @kernel
-def set_record(feasible: Feasible, chosen: NDArray[np.int64]) -> int:
+def set_record(feasible: Ruled, chosen: NDArray[np.int64]) -> int:
     """Start from a record of these columns (d,); return how many required gates it breaks."""
     feasible.state.chosen[:] = chosen
-    return restart_rules(feasible.still, feasible.state, feasible.rules, feasible.status)
+    return restart_rules(feasible)
 
 
 @kernel
 def give(
     counters: Counters,
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     chosen: NDArray[np.int64],
     attribute: int,
     column: int,
 ) -> None:
     """Give the record another code in the tables, and in the rules where it has it not yet."""
     if feasible.state.chosen[attribute] != column:
-        move(feasible.still, feasible.state, feasible.rules, feasible.status, attribute, column)
+        move(feasible, attribute, column)
     change_code(counters, choices, chosen, attribute, column)
 
 
@@ -238,7 +228,7 @@ def give(
 def visit(
     counters: Counters,
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     room: Room,
     chosen: NDArray[np.int64],
     temperature: float,
@@ -264,14 +254,7 @@ def visit(
             code = choices.codes[i]
             if temperature <= 0.0 and costs[code] >= costs[new]:
                 continue
-            if (
-                code == old
-                or free
-                or breaks(
-                    feasible.still, feasible.state, feasible.rules, feasible.status, attribute, first + code
-                )
-                == 0
-            ):
+            if code == old or free or breaks(feasible, attribute, first + code) == 0:
                 new = code
                 room.feasible_codes[number] = code
                 number += 1
@@ -304,7 +287,7 @@ def visit(
 def try_compound(
     counters: Counters,
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     room: Room,
     chosen: NDArray[np.int64],
     temperature: float,
@@ -317,17 +300,7 @@ def try_compound(
     state = feasible.state
     room.before[:] = chosen
     _, number = compound_move(
-        feasible.still,
-        state,
-        feasible.rules,
-        feasible.status,
-        attribute,
-        room.wanted[attribute],
-        0.0,
-        charge,
-        EVERYTHING,
-        chosen.size,
-        random,
+        feasible, attribute, room.wanted[attribute], chosen.size, Repairs(0.0, charge, EVERYTHING, random)
     )
     if number <= 0:
         return False, 0.0
@@ -354,7 +327,7 @@ def try_compound(
 def respond_feasibly(
     counters: Counters,
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     room: Room,
     chosen: NDArray[np.int64],
     temperature: float,
@@ -392,7 +365,7 @@ def respond_feasibly(
 def sweep_feasibly(
     counters: Counters,
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     room: Room,
     records: NDArray[np.int32],
     order: NDArray[np.int64],
@@ -421,7 +394,7 @@ def sweep_feasibly(
 @kernel
 def make_feasible(
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     records: NDArray[np.int32],
     steps: int,
     charge: float,
@@ -436,17 +409,7 @@ def make_feasible(
         feasible.status.clock[0] += 1
         feasible.status.weight[:] = 1
         set_record(feasible, chosen)
-        walk(
-            feasible.still,
-            feasible.state,
-            feasible.rules,
-            feasible.status,
-            steps,
-            GAIN,
-            charge,
-            EVERYTHING,
-            random,
-        )
+        walk(feasible, steps, Repairs(GAIN, charge, EVERYTHING, random))
         found[row] = feasible.status.number[0] == 0
         for attribute in range(chosen.size):
             records[row, attribute] = feasible.state.chosen[attribute] - choices.first_column[attribute]
@@ -493,7 +456,7 @@ def descend_all(
 def descend_all_feasibly(
     counters: Counters,
     choices: Choices,
-    feasible: Feasible,
+    feasible: Ruled,
     room: Room,
     records: NDArray[np.int32],
     gain: float,

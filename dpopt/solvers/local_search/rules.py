@@ -35,7 +35,7 @@ from dpopt.solvers.local_search.layout import (
 )
 
 if TYPE_CHECKING:
-    from dpopt.solvers.local_search import kernels, rules_kernels
+    from dpopt.solvers.local_search import rules_kernels
 
 SWEEPS_UNDER_RULES = 2000
 """The default."""
@@ -87,13 +87,14 @@ class FeasibleSearch:
         self.table = boltzmann_table()
         self.charge = CHARGE * schedule.typical
 
-    def place(self, chosen: NDArray[np.int64]) -> tuple[kernels.State, rules_kernels.Status, int]:
-        """Return state, status and objective at these flat columns (d,)."""
-        from dpopt.solvers.local_search import kernels, rules_kernels
+    def place(self, chosen: NDArray[np.int64]) -> tuple[rules_kernels.Ruled, int]:
+        """Return where the search stands at these flat columns (d,), and the objective there."""
+        from dpopt.solvers.local_search.kernels import restart
+        from dpopt.solvers.local_search.rules_kernels import Ruled, restart_rules
 
-        state, status = new_state(self.index, chosen), new_status(self.rules)
-        rules_kernels.restart_rules(self.index, state, self.rules, status)
-        return state, status, int(kernels.restart(self.index, state))
+        ruled = Ruled(self.index, new_state(self.index, chosen), self.rules, new_status(self.rules))
+        restart_rules(ruled)
+        return ruled, int(restart(self.index, ruled.state))
 
     def feasible_record(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return flat columns (d,) that obey the rules: these, or what walks from them and from random ones find.
@@ -101,29 +102,19 @@ class FeasibleSearch:
         All walks together take as many steps as all sweeps visit attributes, the first one a tenth of that.
         """
         from dpopt.solvers.local_search.kernels import next_unit
-        from dpopt.solvers.local_search.rules_kernels import WINDOW, walk
+        from dpopt.solvers.local_search.rules_kernels import WINDOW, Repairs, walk
 
         left = max(WALK_AT_LEAST, self.schedule.sweeps * chosen.size)
         length, random = left // 10, self.schedule.random(FIRST_WALK)
+        repairs = Repairs(self.schedule.typical, self.charge, WINDOW, random)
         while True:
-            state, status, _ = self.place(chosen)
-            taken = 0
-            while status.number[0] and taken < length and not self.schedule.time_is_up():
-                steps = min(WALK_AT_ONCE, length - taken)
-                taken += walk(
-                    self.index,
-                    state,
-                    self.rules,
-                    status,
-                    steps,
-                    self.schedule.typical,
-                    self.charge,
-                    WINDOW,
-                    random,
-                )
+            ruled, _ = self.place(chosen)
+            taken, broken = 0, ruled.status.number
+            while broken[0] and taken < length and not self.schedule.time_is_up():
+                taken += walk(ruled, min(WALK_AT_ONCE, length - taken), repairs)
             left -= taken
-            if not status.number[0]:
-                return state.chosen
+            if not broken[0]:
+                return ruled.state.chosen
             if left <= 0 or self.schedule.time_is_up():
                 return None
             units = np.array([next_unit(random) for _ in range(chosen.size)])
@@ -133,9 +124,9 @@ class FeasibleSearch:
         """Descend from feasible flat columns (d,) by single attributes; `sweeps` is only noted."""
         from dpopt.solvers.local_search.rules_kernels import descend_feasibly
 
-        state, status, objective = self.place(start)
-        objective = descend_feasibly(self.index, state, self.rules, status, objective, 0)
-        return Found(int(objective), state.chosen, sweeps)
+        ruled, objective = self.place(start)
+        objective = descend_feasibly(ruled, objective, 0)
+        return Found(int(objective), ruled.state.chosen, sweeps)
 
     def anneal(self, start: NDArray[np.int64], number: int) -> Found:
         """Anneal from hot to cold and descend; the result depends on problem, start, seed and number alone."""
@@ -143,22 +134,12 @@ class FeasibleSearch:
         from dpopt.solvers.local_search.rules_kernels import anneal_feasibly
 
         scales = RESOLUTION / self.schedule.temperatures(number)
-        (state, status, objective), random = self.place(start), self.schedule.random(number)
+        (ruled, objective), random = self.place(start), self.schedule.random(number)
         best, best_objective, done = start.copy(), objective, 0
         while done < scales.size and not self.schedule.time_is_up():
             batch = scales[done : done + BATCH]
             objective, best_objective = anneal_feasibly(
-                self.index,
-                state,
-                self.rules,
-                status,
-                objective,
-                batch,
-                self.table,
-                self.charge,
-                random,
-                best,
-                best_objective,
+                ruled, objective, batch, self.table, self.charge, random, best, best_objective
             )
             done += batch.size
         return self.descend(best, done)
@@ -169,8 +150,6 @@ class FeasibleSearch:
 
         if self.index.first_column[-1] > COMPOUNDS_UP_TO:
             return found
-        state, status, objective = self.place(found.chosen)
-        objective = descend_by_compound_moves(
-            self.index, state, self.rules, status, objective, self.charge, self.schedule.random(LAST)
-        )
-        return found.or_better(Found(int(objective), state.chosen, 0))
+        ruled, objective = self.place(found.chosen)
+        objective = descend_by_compound_moves(ruled, objective, self.charge, self.schedule.random(LAST))
+        return found.or_better(Found(int(objective), ruled.state.chosen, 0))

@@ -30,7 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
-from dpopt.solvers.local_search.kernels import RESOLUTION, Index, State, change, draw_of_many, next_unit
+from dpopt.solvers.local_search.kernels import (
+    RESOLUTION,
+    Index,
+    State,
+    change,
+    draw_of_many,
+    inlined,
+    next_unit,
+)
 
 
 class Rules(NamedTuple):
@@ -58,9 +66,7 @@ class Status(NamedTuple):
     """Where the search stands with the rules."""
 
     total: NDArray[np.int64]  # (g,) sum of each gate
-    weight: NDArray[
-        np.int64
-    ]  # (g,) what a broken gate counts; 1 except while a feasible record is looked for
+    weight: NDArray[np.int64]  # (g,) what a broken gate counts; 1 unless a feasible record is looked for
     step: NDArray[np.int64]  # (g,) room to work in, 0 between calls
     broken: NDArray[np.int64]  # (g,) required gates that are false, number[0] of them, in no order
     place: NDArray[np.int64]  # (g,) where a broken gate stands in that list
@@ -71,9 +77,31 @@ class Status(NamedTuple):
     before: NDArray[np.int64]  # (d,) and their columns before it
 
 
+class Ruled(NamedTuple):
+    """A problem under rules, and where the search stands in it."""
+
+    laid_out: Index
+    state: State
+    rules: Rules
+    status: Status
+
+
+class Repairs(NamedTuple):
+    """How repairs are chosen: by the gain, less `charge` for every gate that breaks, plus noise of this temperature.
+
+    At most `window` terms of a gate are looked at, from a random one on.
+    """
+
+    temperature: float
+    charge: float
+    window: int
+    random: NDArray[np.uint64]
+
+
 @kernel
-def restart_rules(index: Index, state: State, rules: Rules, status: Status) -> int:
+def restart_rules(ruled: Ruled) -> int:
     """Compute sums and broken gates anew from `state.chosen`; return the number of broken gates."""
+    index, state, rules, status = ruled
     status.step[:] = 0
     status.number[0] = 0
     for gate in range(rules.bounds.size):
@@ -88,15 +116,14 @@ def restart_rules(index: Index, state: State, rules: Rules, status: Status) -> i
                 total += rules.coefficients[entry]
         status.total[gate] = total
         if rules.required[gate] and total < rules.bounds[gate]:
-            status.place[gate] = status.number[0]
-            status.broken[status.number[0]] = gate
-            status.number[0] += 1
+            note_turn(status, gate, False)
     return int(status.number[0])
 
 
-@kernel
-def breaks(index: Index, state: State, rules: Rules, status: Status, attribute: int, column: int) -> int:
-    """Return the weight of the required gates that this column would turn false, minus that of those it turns true."""
+@inlined
+def turn_gates(ruled: Ruled, attribute: int, column: int, made: bool) -> int:
+    """Follow a change of code through the gates, and note it there if it is `made`; return what `breaks` does."""
+    index, state, rules, status = ruled
     old, first = state.chosen[attribute], index.first_column[attribute]
     result = np.int64(0)
     for place in range(rules.reach_start[attribute], rules.reach_start[attribute + 1]):
@@ -109,42 +136,33 @@ def breaks(index: Index, state: State, rules: Rules, status: Status, attribute: 
             step += rules.values[base + column] - rules.values[base + old]
         if step == 0:
             continue
-        after = status.total[gate] + step >= rules.bounds[gate]
-        if after == (status.total[gate] >= rules.bounds[gate]):
-            continue
-        turn = np.int64(1) if after else np.int64(-1)
-        for entry in range(rules.parent_start[gate], rules.parent_start[gate + 1]):
-            status.step[rules.parents[entry]] += turn * rules.parent_coefficients[entry]
-        if rules.required[gate]:
-            result -= turn * status.weight[gate]
-    return int(result)
-
-
-@kernel
-def move(index: Index, state: State, rules: Rules, status: Status, attribute: int, column: int) -> int:
-    """Give the attribute the code of another column, whatever the rules say; return the change of the objective."""
-    old, first = state.chosen[attribute], index.first_column[attribute]
-    for place in range(rules.reach_start[attribute], rules.reach_start[attribute + 1]):
-        gate = rules.reach_gate[place]
-        step = status.step[gate]
-        status.step[gate] = 0
-        term = rules.reach_term[place]
-        if term >= 0:
-            base = rules.value_start[term] - first
-            step += rules.values[base + column] - rules.values[base + old]
-        if step == 0:
-            continue
         was = status.total[gate] >= rules.bounds[gate]
-        status.total[gate] += step
-        after = status.total[gate] >= rules.bounds[gate]
+        after = status.total[gate] + step >= rules.bounds[gate]
+        if made:
+            status.total[gate] += step
         if after == was:
             continue
         turn = np.int64(1) if after else np.int64(-1)
         for entry in range(rules.parent_start[gate], rules.parent_start[gate + 1]):
             status.step[rules.parents[entry]] += turn * rules.parent_coefficients[entry]
         if rules.required[gate]:
-            note_turn(status, gate, after)
-    return change(index, state, attribute, column)
+            result -= turn * status.weight[gate]
+            if made:
+                note_turn(status, gate, after)
+    return int(result)
+
+
+@kernel
+def breaks(ruled: Ruled, attribute: int, column: int) -> int:
+    """Return the weight of the required gates that this column would turn false, minus that of those it turns true."""
+    return turn_gates(ruled, attribute, column, False)
+
+
+@kernel
+def move(ruled: Ruled, attribute: int, column: int) -> int:
+    """Give the attribute the code of another column, whatever the rules say; return the change of the objective."""
+    turn_gates(ruled, attribute, column, True)
+    return change(ruled.laid_out, ruled.state, attribute, column)
 
 
 @kernel
@@ -171,22 +189,13 @@ def noise(temperature: float, random: NDArray[np.uint64]) -> float:
 
 
 @kernel
-def best_term(
-    index: Index,
-    state: State,
-    rules: Rules,
-    status: Status,
-    gate: int,
-    temperature: float,
-    charge: float,
-    window: int,
-    random: NDArray[np.uint64],
-) -> tuple[float, int, int]:
+def best_term(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[float, int, int]:
     """Return score, attribute and column of the best change of one attribute that raises the gate's own terms.
 
-    At most `window` terms are looked at, from a random one on. The score is the gain less `charge` for every gate
-    that breaks, plus noise; the attribute is -1 if there is no such change.
+    The attribute is -1 if there is no such change.
     """
+    index, state, rules, status = ruled
+    temperature, charge, window, random = repairs
     top, attribute, chosen = -np.inf, -1, -1
     low, high = rules.term_start[gate], rules.term_start[gate + 1]
     term = low
@@ -200,7 +209,7 @@ def best_term(
         if rules.most[term] > current and status.locked[other] < status.clock[0]:
             for column in range(first, index.first_column[other + 1]):
                 if rules.values[base + column] > current:
-                    lost = charge * breaks(index, state, rules, status, other, column)
+                    lost = charge * breaks(ruled, other, column)
                     score = state.gain[column] - state.gain[old] - lost + noise(temperature, random)
                     if score > top:
                         top, attribute, chosen = score, int(other), column
@@ -209,8 +218,9 @@ def best_term(
 
 
 @kernel
-def prospect(index: Index, state: State, rules: Rules, status: Status, gate: int, charge: float) -> float:
+def prospect(ruled: Ruled, gate: int, charge: float) -> float:
     """Return about what it takes to turn a false gate true: gains of the changes needed less a charge for each."""
+    index, state, rules, status = ruled
     needed = rules.bounds[gate] - status.total[gate]
     capacity, steps, worth = np.int64(0), 0, 0.0
     for term in range(rules.term_start[gate], rules.term_start[gate + 1]):
@@ -237,28 +247,17 @@ def prospect(index: Index, state: State, rules: Rules, status: Status, gate: int
 
 
 @kernel
-def best_repair(
-    index: Index,
-    state: State,
-    rules: Rules,
-    status: Status,
-    gate: int,
-    temperature: float,
-    charge: float,
-    window: int,
-    random: NDArray[np.uint64],
-) -> tuple[int, int]:
+def best_repair(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[int, int]:
     """Return the attribute and the column that help a false gate best; attribute -1 if nothing does."""
+    rules, status = ruled.rules, ruled.status
     while True:
-        top, attribute, column = best_term(
-            index, state, rules, status, gate, temperature, charge, window, random
-        )
+        top, attribute, column = best_term(ruled, gate, repairs)
         below = -1
         for entry in range(rules.child_start[gate], rules.child_start[gate + 1]):
             child = rules.children[entry]
             if status.total[child] < rules.bounds[child]:
-                score = prospect(index, state, rules, status, child, charge)
-                score += charge + noise(temperature, random)
+                score = prospect(ruled, child, repairs.charge)
+                score += repairs.charge + noise(repairs.temperature, repairs.random)
                 if score > top:
                     top, below = score, int(child)
         if below < 0:
@@ -268,23 +267,14 @@ def best_repair(
 
 @kernel
 def compound_move(
-    index: Index,
-    state: State,
-    rules: Rules,
-    status: Status,
-    attribute: int,
-    column: int,
-    temperature: float,
-    charge: float,
-    window: int,
-    longest: int,
-    random: NDArray[np.uint64],
+    ruled: Ruled, attribute: int, column: int, longest: int, repairs: Repairs
 ) -> tuple[int, int]:
     """Give the attribute a code and repair the rules; return the change of the objective and the number of changes.
 
     From a record that obeys the rules to another one; after `longest` changes or without a way on, everything is
     taken back and the number is returned as a negative one.
     """
+    state, status = ruled.state, ruled.status
     status.clock[0] += 1
     number, gained = 0, np.int64(0)
     while True:
@@ -292,56 +282,43 @@ def compound_move(
         status.trail[number] = attribute
         status.before[number] = state.chosen[attribute]
         number += 1
-        gained += move(index, state, rules, status, attribute, column)
+        gained += move(ruled, attribute, column)
         if status.number[0] == 0:
             return int(gained), number
         if number >= longest:
             break
-        gate = status.broken[np.int64(next_unit(random) * status.number[0])]
-        attribute, column = best_repair(
-            index, state, rules, status, gate, temperature, charge, window, random
-        )
+        gate = status.broken[np.int64(next_unit(repairs.random) * status.number[0])]
+        attribute, column = best_repair(ruled, gate, repairs)
         if attribute < 0:
             break
-    take_back(index, state, rules, status, number)
+    take_back(ruled, number)
     return 0, -number
 
 
 @kernel
-def take_back(index: Index, state: State, rules: Rules, status: Status, number: int) -> None:
+def take_back(ruled: Ruled, number: int) -> None:
     """Undo the compound move that has just been made, of this number of changes."""
     for place in range(number - 1, -1, -1):
-        move(index, state, rules, status, status.trail[place], status.before[place])
+        move(ruled, ruled.status.trail[place], ruled.status.before[place])
 
 
 @kernel
-def walk(
-    index: Index,
-    state: State,
-    rules: Rules,
-    status: Status,
-    steps: int,
-    temperature: float,
-    charge: float,
-    window: int,
-    random: NDArray[np.uint64],
-) -> int:
+def walk(ruled: Ruled, steps: int, repairs: Repairs) -> int:
     """Walk towards a record that obeys the rules; return the number of steps taken, at most `steps`.
 
     A step takes a broken gate at random and makes the best change that raises its sum. Gates that are often broken
     weigh more and more; an attribute just changed rests for some steps.
     """
+    status, random = ruled.status, repairs.random
     for step in range(steps):
         if status.number[0] == 0:
             return step
         status.clock[0] += 1
         gate = status.broken[np.int64(next_unit(random) * status.number[0])]
         status.weight[gate] += 1
-        attribute, column = best_repair(
-            index, state, rules, status, gate, temperature, charge, window, random
-        )
+        attribute, column = best_repair(ruled, gate, repairs)
         if attribute >= 0:
-            move(index, state, rules, status, attribute, column)
+            move(ruled, attribute, column)
             status.locked[attribute] = status.clock[0] + np.int64(next_unit(random) * 6)
     return steps
 
@@ -360,10 +337,7 @@ EVERYTHING = 1 << 40
 
 @kernel
 def anneal_feasibly(
-    index: Index,
-    state: State,
-    rules: Rules,
-    status: Status,
+    ruled: Ruled,
     objective: int,
     scales: NDArray[np.float64],
     table: NDArray[np.int64],
@@ -376,6 +350,7 @@ def anneal_feasibly(
 
     `charge` is what a compound move pays for each gate that a repair breaks, in units of the objective.
     """
+    index, state, rules, _ = ruled
     widest = np.max(np.diff(index.first_column))
     sums, gains = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
     columns = np.empty(widest, dtype=np.int64)
@@ -394,42 +369,31 @@ def anneal_feasibly(
             if rules.reach_start[attribute] == rules.reach_start[attribute + 1]:
                 objective += change(index, state, attribute, column)
                 continue
-            if breaks(index, state, rules, status, attribute, column) == 0:
-                objective += move(index, state, rules, status, attribute, column)
+            if breaks(ruled, attribute, column) == 0:
+                objective += move(ruled, attribute, column)
                 continue
             if credit > 0.0:
                 paid = state.gain[column] - state.gain[old]
-                gained, number = compound_move(
-                    index,
-                    state,
-                    rules,
-                    status,
-                    attribute,
-                    column,
-                    temperature,
-                    charge,
-                    WINDOW,
-                    longest,
-                    random,
-                )
+                repairs = Repairs(temperature, charge, WINDOW, random)
+                gained, number = compound_move(ruled, attribute, column, longest, repairs)
                 credit -= abs(number)
                 if number > 0:
                     rest = gained - paid
                     if rest >= 0 or next_unit(random) < math.exp(rest / temperature):
                         objective += gained
                         continue
-                    take_back(index, state, rules, status, number)
+                    take_back(ruled, number)
                     credit -= number
             number = 0
             for other in range(low, high):
-                if other == old or breaks(index, state, rules, status, attribute, other) == 0:
+                if other == old or breaks(ruled, attribute, other) == 0:
                     gains[number] = state.gain[other]
                     columns[number] = other
                     number += 1
             if number > 1:
                 column = columns[draw_of_many(gains[:number], scale, table, next_unit(random), sums)]
                 if column != old:
-                    objective += move(index, state, rules, status, attribute, column)
+                    objective += move(ruled, attribute, column)
         if objective > best_objective:
             best_objective = objective
             best[:] = state.chosen
@@ -437,61 +401,37 @@ def anneal_feasibly(
 
 
 @kernel
-def descend_feasibly(
-    index: Index, state: State, rules: Rules, status: Status, objective: int, attribute: int
-) -> int:
+def descend_feasibly(ruled: Ruled, objective: int, attribute: int) -> int:
     """Give one attribute after another, from this one on, its best feasible code until no single change improves."""
-    quiet = 0
+    index, state, quiet = ruled.laid_out, ruled.state, 0
     while quiet < state.chosen.size:
         old = state.chosen[attribute]
         column = old
         for other in range(index.first_column[attribute], index.first_column[attribute + 1]):
-            if (
-                state.gain[other] > state.gain[column]
-                and breaks(index, state, rules, status, attribute, other) == 0
-            ):
+            if state.gain[other] > state.gain[column] and breaks(ruled, attribute, other) == 0:
                 column = other
         quiet += 1
         if column != old:
-            objective += move(index, state, rules, status, attribute, column)
+            objective += move(ruled, attribute, column)
             quiet = 1
         attribute = attribute + 1 if attribute + 1 < state.chosen.size else 0
     return objective
 
 
 @kernel
-def descend_by_compound_moves(
-    index: Index,
-    state: State,
-    rules: Rules,
-    status: Status,
-    objective: int,
-    charge: float,
-    random: NDArray[np.uint64],
-) -> int:
+def descend_by_compound_moves(ruled: Ruled, objective: int, charge: float, random: NDArray[np.uint64]) -> int:
     """Try every column as a compound move followed by descent, from record to better record until none improves."""
+    index, state, repairs = ruled.laid_out, ruled.state, Repairs(0.0, charge, EVERYTHING, random)
     before = state.chosen.copy()
     quiet, attribute, column = 0, 0, 0
     while quiet < index.first_column[-1]:
         quiet += 1
         if column != state.chosen[attribute]:
-            gained, number = compound_move(
-                index,
-                state,
-                rules,
-                status,
-                attribute,
-                column,
-                0.0,
-                charge,
-                EVERYTHING,
-                state.chosen.size,
-                random,
-            )
+            gained, number = compound_move(ruled, attribute, column, state.chosen.size, repairs)
             if number > 0:
                 # The attribute itself comes last, else it would often take its old code back at once.
                 following = attribute + 1 if attribute + 1 < state.chosen.size else 0
-                now = descend_feasibly(index, state, rules, status, objective + gained, following)
+                now = descend_feasibly(ruled, objective + gained, following)
                 if now > objective:
                     objective = now
                     before[:] = state.chosen
@@ -499,7 +439,7 @@ def descend_by_compound_moves(
                 else:
                     for other in range(before.size):
                         if state.chosen[other] != before[other]:
-                            move(index, state, rules, status, other, before[other])
+                            move(ruled, other, before[other])
         column += 1
         if column == index.first_column[attribute + 1]:
             attribute = attribute + 1 if attribute + 1 < state.chosen.size else 0

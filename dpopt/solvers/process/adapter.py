@@ -1,7 +1,7 @@
 """What the adapters of foreign libraries share: their contract, incumbents over time, commands and temporary folders.
 
-An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program that reads and
-writes files. `end_with_parent` ends a process with the one that started it (Linux).
+An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program, `run_on_mps` one
+that reads and writes files. `end_with_parent` ends a process with the one that started it (Linux).
 
 `SolverFolder` is for a solver that works through files: locked while its process lives, removed after it. A folder belongs to
 whoever holds the lock on it (flock), which the kernel takes away with the process, however that ends. So a folder without a
@@ -26,6 +26,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import write_mps
+from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 
@@ -129,14 +136,80 @@ def run(command: Sequence[str], heard: Callable[[str], None]) -> str:
     return "".join(lines)
 
 
+def run_on_mps(
+    program: MixedIntegerProgram,
+    name: str,
+    command: Callable[[str, str], Sequence[str]],
+    heard: Callable[[str], None],
+) -> tuple[str, str]:
+    """Run a program on an MPS file; return the solution file that it wrote ("" if it wrote none) and what it printed.
+
+    `command` makes the command from the paths of the two files, which are in a temporary folder that begins with `name`.
+    """
+    with tempfile.TemporaryDirectory(prefix=f"{name}-") as folder:
+        model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
+        write_mps(program, model)
+        log = run(command(str(model), str(answer)), heard)
+        return answer.read_text(encoding="ascii") if answer.exists() else "", log
+
+
 Verdict = tuple[Termination, Limit | None]
-"""What one native status means: the values of an adapter's status table."""
+"""Why the solver stopped, and which limit it was if it was one."""
+
+
+class Means:
+    """What a native status can mean, by name: the values of an adapter's status table."""
+
+    OPTIMAL: Verdict = (Termination.OPTIMAL, None)
+    INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
+    UNBOUNDED: Verdict = (Termination.UNBOUNDED, None)
+    EITHER: Verdict = (Termination.INFEASIBLE_OR_UNBOUNDED, None)
+    IMPRECISE: Verdict = (Termination.IMPRECISE, None)
+    FAILED: Verdict = (Termination.FAILED, None)
+    TIME: Verdict = (Termination.LIMIT, Limit.TIME)
+    WORK: Verdict = (Termination.LIMIT, Limit.WORK)
+    GAP: Verdict = (Termination.LIMIT, Limit.GAP)
+    MEMORY: Verdict = (Termination.LIMIT, Limit.MEMORY)
+    INTERRUPTED: Verdict = (Termination.LIMIT, Limit.INTERRUPTED)
+
+
+UNKNOWN_STATUS = Means.FAILED
+"""What a status means that the table does not know: never a success. Its text goes into `native_status`."""
+
+
+def status_table(*meanings: tuple[Verdict, str]) -> dict[str, Verdict]:
+    """Return a status table of names without blanks: pairs of a verdict and the names that mean it."""
+    return {name: verdict for verdict, names in meanings for name in names.split()}
+
+
+def mixed_integer(program: Program, solver: str) -> MixedIntegerProgram:
+    """Return the program; ProgramError if it is of another kind."""
+    if not isinstance(program, MixedIntegerProgram):
+        raise ProgramError(f"{solver} takes a MixedIntegerProgram")
+    return program
+
+
+def number_in(text: str) -> float | None:
+    """Return the finite number that a text is; None if it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+_USABLE = 1e-6
+
+
+def is_incumbent(program: MixedIntegerProgram | QuadraticProgram, point: NDArray[np.float64]) -> bool:
+    """Return whether a point at a limit, moved to whole numbers and inside its bounds, breaks no row by more than 1e-6."""
+    linear = program.linear
+    inside = np.clip(np.where(linear.integrality, np.round(point), point), linear.lower, linear.upper)
+    return linear.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
+
 
 HEADER = 8
 """Bytes of the length, big-endian, that goes before each pickle between parent and child."""
-
-UNKNOWN_STATUS: Verdict = (Termination.FAILED, None)
-"""What a status means that the table does not know: never a success. Its text goes into `native_status`."""
 
 
 class Adapter(Protocol):

@@ -43,7 +43,7 @@ def without_variables(program: MixedIntegerProgram | QuadraticProgram, solver: s
     point = np.zeros(0)
     feasible = program.violation(point) == 0
     objective = program.evaluate(point) if feasible else None
-    rows = program.linear if isinstance(program, QuadraticProgram) else program
+    rows = program.linear
     return SolveResult(
         termination=Termination.OPTIMAL if feasible else Termination.INFEASIBLE,
         solution=point if feasible else None,
